@@ -1,0 +1,1 @@
+"""Channels that people talk through, one module each."""

@@ -1,0 +1,1 @@
+"""The assistant: settings, conversations, models, tools and commands."""
