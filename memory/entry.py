@@ -1,0 +1,162 @@
+"""How a remembered text becomes Markdown in a note, as a person would have written it."""
+
+import re
+import unicodedata
+
+from memory.errors import NothingToWrite
+
+_LINE_BREAKS = re.compile(r"\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
+_CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]")
+_LIST_ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]+\S")
+_BULLET = re.compile(r"[-*+](?:[ \t]|$)")
+_RULE = re.compile(r"([-*_])(?:[ \t]*\1){2,}[ \t]*$")
+_HEADING = re.compile(r" {0,3}#{1,6}(?:\s|$)")
+_FENCE = re.compile(r"\s*(?:`{3,}+(?!.*`)|~{3,})")
+_QUOTE = re.compile(r" {0,3}>")
+_TABLE = re.compile(r"\|?\s*:?-{3,}:?\s*(?:\|\s*:?-{3,}:?\s*)*\|?$")
+_DANGEROUS = re.compile(r"#{1,6}(?:\s|$)|=+\s*$|-[-\s]*$|([*_])(?:\s*\1){2,}\s*$")
+
+
+def as_entry(text: str) -> str:
+    """Turn a text to remember into lines of Markdown, without a newline at the end.
+
+    - One line becomes one bullet; a bullet that it already has is not doubled.
+    - Plain lines become one bullet a paragraph, further lines indented beneath: one thing said, one bullet.
+    - A list stays a list; text with a fence, quote, table or heading (first, or after a blank line) stays.
+    - A line that would become a heading or a rule by accident gets a backslash in front.
+
+    No word is changed or dropped; controls and halves of surrogate pairs become U+FFFD.
+    Raises NothingToWrite where nothing can be seen.
+    """
+    lines = _without_margin(clean(text))
+    if not any(_is_visible(character) for line in lines for character in line):
+        raise NothingToWrite("There is nothing to write: the text is blank.")
+    if len(lines) == 1:
+        return _as_item(lines[0])
+    lines = _with_plain_bullets(lines)
+    if _is_markdown(lines):
+        return "\n".join(_with_fence_closed(lines))
+    if _LIST_ITEM.match(lines[0]):
+        return "\n".join(line if _LIST_ITEM.match(line) else _guarded(line) for line in lines)
+    return "\n".join(_as_items(lines))
+
+
+def clean(text: str) -> str:
+    """Make a text safe for a note: LF as the only line end, no control characters, no lone surrogates."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        # Halves that belong together are joined, what is left alone becomes U+FFFD.
+        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return _CONTROLS.sub("\ufffd", _LINE_BREAKS.sub("\n", text)).removeprefix("\ufeff")
+
+
+def lead_in(before: str, entry: str, *, title: str) -> str:
+    """Give what has to stand between the note's text so far (LF line ends) and a new entry.
+
+    An empty note gets its title; bullets follow each other closely; all else is set off by a blank line.
+    """
+    newline = "" if before.endswith("\n") or not before else "\n"
+    if not before.strip():
+        heading = " ".join(clean(title).split())
+        return f"{newline}# {heading}\n\n" if heading else newline
+    if _BULLET.match(entry) and _ends_in_bullets(before):
+        return newline
+    return newline if before.endswith("\n\n") else f"{newline}\n"
+
+
+def _ends_in_bullets(before: str) -> bool:
+    """Tell whether the last line belongs to a bullet, itself or as an indented line beneath one."""
+    for line in reversed(before[-65536:].split("\n")):
+        if line.strip() and not line[0].isspace():
+            return _BULLET.match(line) is not None and not _RULE.match(line)
+    return False
+
+
+def _without_margin(text: str) -> list[str]:
+    """Split into lines without blank ones at either end and without an indentation that all share."""
+    lines = [line if line.strip() else "" for line in text.split("\n")]
+    filled = [number for number, line in enumerate(lines) if line]
+    lines = lines[filled[0] : filled[-1] + 1] if filled else []
+    if lines:
+        margin = lines[0][: len(lines[0]) - len(lines[0].lstrip())]
+        if all(line.startswith(margin) for line in lines if line):
+            lines = [line.removeprefix(margin) for line in lines]
+        lines[0] = lines[0].lstrip()
+        lines[-1] = lines[-1].rstrip()
+    return lines
+
+
+def _is_visible(character: str) -> bool:
+    return not (character.isspace() or character == "\ufffd" or unicodedata.category(character) == "Cf")
+
+
+def _is_markdown(lines: list[str]) -> bool:
+    """Tell whether somebody meant these lines as a block of Markdown that is more than a list."""
+    before = ""
+    for line in lines:
+        if _FENCE.match(line) or _QUOTE.match(line) or ("|" in line and _TABLE.match(line.strip())):
+            return True
+        if _HEADING.match(line) and not before and line.strip("# \t"):
+            return True
+        before = line
+    return False
+
+
+def _with_plain_bullets(lines: list[str]) -> list[str]:
+    """Write • as Markdown's own bullet, outside of fences."""
+    inside = ""
+    changed = []
+    for line in lines:
+        inside = _fence_after(line, inside)
+        changed.append(line if inside else re.sub(r"^(\s*)•[ \t]+(?=\S)", r"\1- ", line))
+    return changed
+
+
+def _with_fence_closed(lines: list[str]) -> list[str]:
+    """Close a fence that is left open, so that it does not swallow what is written later."""
+    inside = ""
+    for line in lines:
+        inside = _fence_after(line, inside)
+    return [*lines, inside] if inside else lines
+
+
+def _fence_after(line: str, inside: str) -> str:
+    """Give the fence (with its indentation) that is open after this line; "" for none."""
+    if not inside:
+        return match.group() if (match := _FENCE.match(line)) else ""
+    closing = line.strip()
+    opened = inside.strip()
+    return "" if len(closing) >= len(opened) and set(closing) == {opened[0]} else inside
+
+
+def _as_items(lines: list[str]) -> list[str]:
+    """Make each paragraph one bullet with its further lines indented; a list among them stays."""
+    items: list[str] = []
+    margin = beneath = ""
+    fresh = True
+    for line in lines:
+        content = line.lstrip()
+        is_item = _LIST_ITEM.match(content) is not None
+        if not line:
+            fresh = True
+        elif fresh:
+            fresh = False
+            margin = line[: len(line) - len(content)]
+            beneath = "" if is_item else "  "
+            items.append(content if is_item else _as_item(content))
+        else:
+            line = line.removeprefix(margin)
+            items.append(beneath + (line if is_item else _guarded(line)))
+    return items
+
+
+def _as_item(line: str) -> str:
+    if not _RULE.match(line):
+        line = re.sub(r"^[-*•][ \t]+(?=\S)", "", line)
+    return f"- {_guarded(line)}"
+
+
+def _guarded(line: str) -> str:
+    content = line.lstrip()
+    return f"{line[: len(line) - len(content)]}\\{content}" if _DANGEROUS.match(content) else line

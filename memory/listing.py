@@ -1,0 +1,151 @@
+"""Every note below a folder, found by one quick walk."""
+
+import errno
+import os
+import re
+from contextlib import suppress
+from dataclasses import dataclass
+from operator import attrgetter
+from pathlib import Path
+from typing import NamedTuple
+
+from memory.disk import reason
+from memory.paths import is_note_name, name_fault, printable
+
+# Most names by far; all others are looked at one by one.
+_PLAIN_NAME = re.compile(r"[0-9A-Za-z_-]{5,200}\.md")
+_version = attrgetter("st_size", "st_mtime_ns", "st_ino", "st_ctime_ns")
+
+
+class NoteStat(NamedTuple):
+    """What tells one version of a note from another. A tuple, since there are ten thousand of them a walk."""
+
+    path: str
+    size: int
+    mtime_ns: int
+    inode: int
+    ctime_ns: int
+    """Changes also where a tool sets the modification time back."""
+
+    @classmethod
+    def of(cls, path: str, found: os.stat_result) -> "NoteStat":
+        """Take what `stat` found."""
+        return cls(path, *_version(found))
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something in the memory folder that is not read as a note, and why."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What a walk found, in no order."""
+
+    notes: list[NoteStat]
+    problems: list[Problem]
+
+
+def list_notes(folder: Path) -> Listing:
+    """Find every note below `folder`; none where the folder is missing.
+
+    Hidden files and folders are skipped. Symbolic links are not followed: what they lead to inside the
+    folder is found under its own name, and what lies outside is a problem. What cannot be read is a
+    problem too; it is never raised.
+    """
+    return _Walk(os.path.realpath(folder)).listing()
+
+
+class _Walk:
+    def __init__(self, root: str) -> None:
+        self.root = root
+        self.notes: list[NoteStat] = []
+        self.problems: list[Problem] = []
+        self.folders = [""]
+        self.twins: dict[tuple[int, int], int] = {}
+
+    def listing(self) -> Listing:
+        while self.folders:
+            folder = self.folders.pop()
+            try:
+                self.scan(folder)
+            except FileNotFoundError:
+                continue  # gone meanwhile, or no note was ever written
+            except OSError as error:
+                not_folder = error.errno == errno.ENOTDIR
+                self.problem(folder or ".", "it is not a folder" if not_folder else reason(error))
+        return Listing(self.notes, self.problems)
+
+    def scan(self, folder: str) -> None:
+        """Go through one folder: by its descriptor, and with the plain case spelled out, since that is fast."""
+        prefix = f"{folder}/" if folder else ""
+        path = f"{self.root}/{folder}" if folder else self.root
+        is_plain, keep, new = _PLAIN_NAME.fullmatch, self.notes.append, tuple.__new__
+        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            with os.scandir(fd) as entries:
+                for entry in entries:
+                    name = entry.name
+                    if is_plain(name) and entry.is_file(follow_symlinks=False):
+                        try:
+                            found = entry.stat(follow_symlinks=False)
+                        except FileNotFoundError:
+                            continue
+                        if found.st_nlink == 1:
+                            keep(new(NoteStat, (prefix + name, *_version(found))))
+                        else:
+                            self.add(prefix + name, found)
+                    elif name[0] != ".":
+                        self.judge(prefix + name, entry)
+        finally:
+            os.close(fd)
+
+    def judge(self, path: str, entry: os.DirEntry[str]) -> None:
+        """Look closer at what is not obviously a note."""
+        is_note = is_note_name(entry.name)
+        if entry.is_symlink():
+            self.judge_link(path, is_note=is_note)
+        elif entry.is_dir(follow_symlinks=False):
+            if fault := name_fault(entry.name):
+                self.problem(path, fault)
+            else:
+                self.folders.append(path)
+        elif not is_note:
+            return
+        elif fault := name_fault(entry.name):
+            self.problem(path, fault)
+        elif entry.is_file(follow_symlinks=False):
+            with suppress(FileNotFoundError):
+                self.add(path, entry.stat(follow_symlinks=False))
+        else:
+            self.problem(path, "it is a pipe, a socket or a device, not a file")
+
+    def judge_link(self, path: str, *, is_note: bool) -> None:
+        real = os.path.realpath(f"{self.root}/{path}")
+        is_folder = Path(real).is_dir()
+        if not (is_note or is_folder):
+            return
+        if not f"{real}/".startswith(f"{self.root}/"):
+            self.problem(path, "it is a symbolic link that leads out of the memory folder")
+        elif not os.path.lexists(real) or Path(real).is_symlink():
+            self.problem(path, "it is a symbolic link that leads nowhere")
+        elif not is_folder and (
+            not is_note_name(real) or any(map(name_fault, real[len(self.root) + 1 :].split("/")))
+        ):
+            self.problem(path, "it is a symbolic link to a file that is not a note")
+
+    def add(self, path: str, found: os.stat_result) -> None:
+        note = NoteStat.of(path, found)
+        if found.st_nlink > 1:
+            # One file under several names is one note: that of the first name.
+            place = self.twins.setdefault((found.st_dev, found.st_ino), len(self.notes))
+            if place < len(self.notes):
+                self.notes[place] = min(note, self.notes[place])
+                return
+        self.notes.append(note)
+
+    def problem(self, path: str, why: str) -> None:
+        self.problems.append(Problem(printable(path), why))

@@ -1,0 +1,174 @@
+"""Where a note may stand: names checked, links resolved, folders opened without a race."""
+
+import os
+import re
+import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from memory.errors import PathRefused
+
+NAME_MAX_BYTES = 255
+
+_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_DEVICE = re.compile(
+    r"(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$) *(?:\..*)?", re.IGNORECASE
+)
+_DRIVE = re.compile(r"[A-Za-z]:")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A note's real place: `root` is the memory folder with no link in it, `parts` the way from there."""
+
+    root: str
+    parts: tuple[str, ...]
+
+    @property
+    def path(self) -> str:
+        """The note's path as results, tools and commands have it."""
+        return "/".join(self.parts)
+
+    @property
+    def name(self) -> str:
+        """The file's own name."""
+        return self.parts[-1]
+
+
+def is_note_name(name: str) -> bool:
+    """Tell whether a file of this name is a note."""
+    return name[-3:].lower() == ".md"
+
+
+def printable(path: str) -> str:
+    """Make a path fit for one line of a message: nothing unprintable, not too long."""
+    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in path[:200])
+    return f"{shown}…" if len(path) > 200 else shown
+
+
+def name_fault(name: str) -> str:
+    """Say what is wrong with one name of a path; "" where nothing is."""
+    if not name:
+        return "has an empty name in it"
+    if name == "..":
+        return "leads out of the memory folder"
+    if name.startswith("."):
+        return "has a hidden name in it; names that begin with a dot are not notes"
+    if "\\" in name:
+        return "has a backslash in it; folders are separated by /"
+    if not name.isprintable():
+        kinds = {unicodedata.category(c) for c in name}
+        if "Cs" in kinds:
+            return "is not valid UTF-8; rename it"
+        if kinds & {"Cc", "Zl", "Zp"}:
+            return "has a control character in it; rename it"
+    if len(name.encode()) > NAME_MAX_BYTES:
+        return f"has a name of more than {NAME_MAX_BYTES} bytes in it"
+    if _DRIVE.match(name):
+        return "has a drive letter in it; rename it"
+    if _DEVICE.fullmatch(name):
+        return "has a name that Windows keeps for a device; rename it"
+    return ""
+
+
+def note_parts(path: str) -> tuple[str, ...]:
+    """Split a note's path into its names; raise PathRefused where it is not a plain relative one."""
+    asked = path
+    while path.startswith("./"):
+        path = path[2:]
+    if not path:
+        raise PathRefused("The path of the note is missing; give one such as MEMORY.md or trips/oslo.md.")
+    if path.startswith("/"):
+        raise PathRefused(f"{printable(asked)} is absolute; give the path within the memory folder.")
+    parts = tuple(path.split("/"))
+    for part in parts:
+        if fault := name_fault(part):
+            raise PathRefused(f"{printable(asked)} {fault}.")
+    if not is_note_name(path):
+        raise PathRefused(f"{printable(asked)} is not a note; only .md files are.")
+    return parts
+
+
+def find_place(folder: Path, path: str, *, existing: bool) -> Place:
+    """Find where `path` really stands; raise PathRefused where that is no note inside `folder`.
+
+    With `existing`, a path that begins with the memory folder's own name (`memory/MEMORY.md`, as
+    people and models copy it) is understood where nothing stands under the longer name.
+    """
+    parts = note_parts(path)
+    root = os.path.realpath(folder)
+    found = _as_on_disk(root, parts)
+    if (
+        existing
+        and len(parts) > 1
+        and parts[0] == folder.name
+        and not os.path.lexists("/".join((root, *found)))
+    ):
+        found = _as_on_disk(root, parts[1:])
+    joined = "/".join((root, *found))
+    real = os.path.realpath(joined)
+    if real == joined:
+        return Place(root, found)
+    if not real.startswith(f"{root}/"):
+        raise PathRefused(f"{printable(path)} leads out of the memory folder.")
+    inside = real[len(root) + 1 :]
+    try:
+        return Place(root, note_parts(inside))
+    except PathRefused as refused:
+        raise PathRefused(f"{printable(path)} is a link to a file that is not a note: {refused}") from None
+
+
+def _as_on_disk(root: str, parts: tuple[str, ...]) -> tuple[str, ...]:
+    """Take for each name the spelling (NFC or NFD, as macOS has it) under which it already stands."""
+    found: list[str] = []
+    for part in parts:
+        name = part
+        if not part.isascii() and not os.path.lexists("/".join((root, *found, part))):
+            composed = unicodedata.normalize("NFC", part)
+            try:
+                names = [entry.name for entry in Path("/".join((root, *found))).iterdir()]
+            except OSError:
+                names = []
+            twins = (n for n in names if not n.isascii() and unicodedata.normalize("NFC", n) == composed)
+            name = min(twins, default=composed if len(composed.encode()) <= NAME_MAX_BYTES else part)
+        found.append(name)
+    return tuple(found)
+
+
+@contextmanager
+def opened_folder(place: Place, *, create: bool = False) -> Iterator[int]:
+    """Open the folder of the note, name by name and through no link; gives its descriptor.
+
+    Raises OSError. A link that is put in the way after the place was found is not followed.
+    """
+    try:
+        fd = os.open(place.root, _FOLDER_FLAGS)
+    except FileNotFoundError:
+        if not create:
+            raise
+        Path(place.root).mkdir(parents=True, exist_ok=True)
+        fd = os.open(place.root, _FOLDER_FLAGS)
+    try:
+        for name in place.parts[:-1]:
+            try:
+                deeper = os.open(name, _FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=fd)
+            except FileNotFoundError:
+                if not create:
+                    raise
+                _make_folder(name, parent=fd)
+                deeper = os.open(name, _FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=fd)
+            os.close(fd)
+            fd = deeper
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def _make_folder(name: str, *, parent: int) -> None:
+    try:
+        os.mkdir(name, dir_fd=parent)
+    except FileExistsError:
+        return
+    os.fsync(parent)

@@ -1,0 +1,801 @@
+import errno
+import hashlib
+import os
+import re
+import resource
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+import unicodedata
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memory import disk
+from memory.entry import as_entry
+from memory.errors import (
+    EditRefused,
+    MemoryFault,
+    NoteMissing,
+    NoteUnreadable,
+    NoteUnwritable,
+    NothingToWrite,
+    PathRefused,
+)
+from memory.notes import NOTE_MAX_BYTES, Notes
+
+DAY = "2026-11-21.md"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "memory"
+
+
+@pytest.fixture
+def notes(folder: Path) -> Notes:
+    return Notes(folder, private=folder.parent / ".commonplace")
+
+
+def log(notes: Notes, *texts: str) -> None:
+    for text in texts:
+        notes.append(DAY, as_entry(text), title="2026-11-21")
+
+
+def trash(folder: Path) -> dict[str, str]:
+    return {path.name: path.read_text() for path in (folder.parent / ".commonplace/trash").iterdir()}
+
+
+# Appending
+
+
+def test_nothing_is_made_before_the_first_write(notes: Notes, tmp_path: Path) -> None:
+    with pytest.raises(NoteMissing, match=r"There is no note MEMORY\.md\."):
+        notes.read("MEMORY.md")
+    assert notes.walk().notes == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_daily_log_looks_like_a_persons(notes: Notes, folder: Path) -> None:
+    log(
+        notes,
+        "Anna's passport is in the blue folder.",
+        "Next fact.",
+        "```\ncode\n```",
+        "- last",
+        "Addr\nline 2",
+        "End",
+    )
+    assert (folder / DAY).read_text() == (
+        "# 2026-11-21\n\n- Anna's passport is in the blue folder.\n- Next fact.\n\n```\ncode\n```\n\n"
+        "- last\n- Addr\n  line 2\n- End\n"
+    )
+
+
+def test_under_the_memory_folder_lie_only_notes(notes: Notes, folder: Path) -> None:
+    log(notes, "a")
+    notes.append("trips/oslo.md", "- b", title="Oslo")
+    notes.edit("trips/oslo.md", "b", "c")
+    assert sorted(str(path.relative_to(folder)) for path in folder.rglob("*")) == [
+        DAY,
+        "trips",
+        "trips/oslo.md",
+    ]
+
+
+def test_the_lines_and_the_offset_are_those_of_the_entry(notes: Notes, folder: Path) -> None:
+    first = notes.append(DAY, "- Übung", title="T")
+    assert (first.path, first.line_start, first.line_end) == (DAY, 3, 3)
+    block = notes.append(DAY, "# Block\n\ntext\n", title="T")
+    assert (block.line_start, block.line_end) == (5, 7)
+    assert notes.read(DAY, line=5, limit=3).text == "# Block\n\ntext\n"
+    assert (folder / DAY).read_bytes()[block.offset :] == b"# Block\n\ntext\n"
+
+
+@pytest.mark.parametrize("before", [b"", b"\n", b"  \n\n", b"\xef\xbb\xbf"])
+def test_an_empty_note_gets_its_title(notes: Notes, folder: Path, before: bytes) -> None:
+    folder.mkdir()
+    (folder / DAY).write_bytes(before)
+    written = notes.append(DAY, "- a", title="2026-11-21")
+    assert notes.load(DAY).text.lstrip() == "# 2026-11-21\n\n- a\n"
+    assert notes.read(DAY, line=written.line_start).text == "- a\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b"- torn wor", b"- torn wor\n- new\n"),
+        (b"# T\r\n\r\n- a\r\n", b"# T\r\n\r\n- a\r\n- new\r\n"),
+        (b"# T\r\n\r\n- a\r", b"# T\r\n\r\n- a\r- new\r\n"),
+        (b"words\r\nwords\r", b"words\r\nwords\r\r\n- new\r\n"),
+        (b"words\nwords\r", b"words\nwords\r\n\n- new\n"),
+        (b"caf\xe9", b"caf\xe9\n\n- new\n"),
+        ("- a\n- 明".encode()[:-1], "- a\n- 明".encode()[:-1] + b"\n- new\n"),
+        (b"\xff\xfe-\0 \0a\0", b"\xff\xfe-\0 \0a\0\n\0-\0 \0n\0e\0w\0\n\0"),
+        (b"\xff\xfe-\0 \0a\0\n\0-", b"\xff\xfe-\0 \0a\0\n\0-\0\n\0\n\0-\0 \0n\0e\0w\0\n\0"),
+    ],
+)
+def test_an_entry_is_never_glued_to_what_another_program_left(
+    notes: Notes, folder: Path, before: bytes, after: bytes
+) -> None:
+    folder.mkdir()
+    (folder / DAY).write_bytes(before)
+    written = notes.append(DAY, "- new", title="T")
+    assert (folder / DAY).read_bytes() == after
+    assert notes.read(DAY, line=written.line_start).text == "- new\n"
+    assert written.line_start == written.line_end == notes.read(DAY).total_lines
+
+
+def test_blank_entries_are_refused_and_leave_nothing(notes: Notes, folder: Path) -> None:
+    with pytest.raises(NothingToWrite):
+        notes.append(DAY, " \n", title="T")
+    assert not folder.exists()
+
+
+def test_unsafe_characters_in_an_entry_are_made_safe(notes: Notes) -> None:
+    notes.append(DAY, "- a\x00\ud800\r\n  b", title="T\n#")
+    assert notes.read(DAY).text == "# T #\n\n- a\ufffd\ufffd\n  b\n"
+
+
+@settings(deadline=None)
+@given(texts=st.lists(st.text(), min_size=1, max_size=6))
+def test_any_text_is_read_back_by_its_lines(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[str]
+) -> None:
+    folder = Path(tempfile.mkdtemp(dir=tmp_path_factory.getbasetemp()))
+    notes = Notes(folder / "memory", private=folder / "private")
+    kept = []
+    for text in texts:
+        try:
+            entry = as_entry(text)
+        except NothingToWrite:
+            continue
+        kept.append((entry, notes.append(DAY, entry, title="T")))
+    for entry, written in kept:
+        limit = written.line_end - written.line_start + 1
+        assert notes.read(DAY, line=written.line_start, limit=limit).text == f"{entry}\n"
+        data = (folder / "memory" / DAY).read_bytes()
+        assert data[written.offset :].startswith(f"{entry}\n".encode())
+
+
+def test_a_note_does_not_grow_beyond_what_can_be_indexed(notes: Notes, folder: Path) -> None:
+    folder.mkdir()
+    (folder / DAY).write_bytes(b"x" * (NOTE_MAX_BYTES - 3))
+    with pytest.raises(NoteUnwritable, match="16 MiB"):
+        notes.append(DAY, "- abc", title="T")
+    assert (folder / DAY).stat().st_size == NOTE_MAX_BYTES - 3
+
+
+# Reading
+
+
+def test_a_note_is_loaded_with_its_version(notes: Notes, folder: Path) -> None:
+    folder.mkdir()
+    (folder / DAY).write_bytes(b"\xef\xbb\xbfa\r\nb")
+    loaded = notes.load(DAY)
+    assert (loaded.text, loaded.encoding) == ("a\nb", "utf-8")
+    assert loaded.digest == hashlib.sha256(b"\xef\xbb\xbfa\r\nb").hexdigest()
+    assert [loaded.stat] == notes.walk().notes
+
+
+def test_a_note_that_is_not_utf8_is_loaded_and_says_so(notes: Notes, folder: Path) -> None:
+    folder.mkdir()
+    (folder / DAY).write_bytes(b"caf\xe9\n")
+    assert (notes.load(DAY).text, notes.load(DAY).encoding) == ("café\n", "windows-1252")
+    assert notes.read(DAY).text == "café\n"
+
+
+def test_lines_are_counted_from_one(notes: Notes, folder: Path) -> None:
+    folder.mkdir()
+    (folder / DAY).write_text("one\ntwo\nthree")
+    text = notes.read(DAY, line=2, limit=1)
+    assert (text.text, text.line_start, text.line_end, text.total_lines) == ("two\n", 2, 2, 3)
+    assert notes.read(DAY, line=2, limit=99).text == "two\nthree"
+    assert notes.read(DAY, line=3).line_end == 3
+    with pytest.raises(MemoryFault, match="has 3 lines; there is no line 4"):
+        notes.read(DAY, line=4)
+    for line, limit in ((0, None), (-1, None), (1, 0), (1, -5)):
+        with pytest.raises(MemoryFault, match="Lines count from 1"):
+            notes.read(DAY, line=line, limit=limit)
+
+
+def test_an_empty_note_reads_as_no_lines(notes: Notes, folder: Path) -> None:
+    folder.mkdir()
+    (folder / DAY).touch()
+    text = notes.read(DAY)
+    assert (text.text, text.line_start, text.line_end, text.total_lines) == ("", 1, 0, 0)
+    assert notes.load(DAY).text == ""
+
+
+def test_a_huge_note_is_read_in_part_but_not_loaded(notes: Notes, folder: Path) -> None:
+    folder.mkdir()
+    with (folder / "big.md").open("wb") as file:
+        for start in range(0, 400_000, 100_000):
+            file.write(
+                b"".join(b"line %06d %s\n" % (n, b"x" * 110) for n in range(start + 1, start + 100_001))
+            )
+    with pytest.raises(NoteUnreadable, match="47 MiB large; split it"):
+        notes.load("big.md")
+    text = notes.read("big.md", line=399_999, limit=2)
+    assert text.text.startswith("line 399999 ")
+    assert (text.line_end, text.total_lines) == (400_000, 400_000)
+
+
+def test_a_note_that_is_being_written_is_not_loaded_half(
+    notes: Notes, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The write goes on while we read, and the time on the file is that of its beginning."""
+    folder.mkdir()
+    (folder / DAY).write_text("old old")
+    found = (folder / DAY).stat()
+    read = disk.read_all
+    states = iter(["new old", "new new", "new new"])
+
+    def read_all(fd: int, *, limit: int) -> bytes:
+        if state := next(states, None):
+            (folder / DAY).write_text(state)
+            os.utime(folder / DAY, ns=(found.st_atime_ns, found.st_mtime_ns))
+        return read(fd, limit=limit)
+
+    monkeypatch.setattr(disk, "read_all", read_all)
+    assert notes.load(DAY).text == "new new"
+
+
+def test_a_note_that_is_written_all_the_time_is_told(
+    notes: Notes, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder.mkdir()
+    (folder / DAY).write_text("x\n")
+    read = disk.read_all
+
+    def read_all(fd: int, *, limit: int) -> bytes:
+        with (folder / DAY).open("a") as file:
+            file.write("x\n")
+        return read(fd, limit=limit)
+
+    monkeypatch.setattr(disk, "read_all", read_all)
+    with pytest.raises(NoteUnreadable, match="being written all the time"):
+        notes.load(DAY)
+
+
+def test_what_is_no_file_is_refused_without_waiting(notes: Notes, folder: Path) -> None:
+    folder.mkdir()
+    (folder / "dir.md").mkdir()
+    os.mkfifo(folder / "pipe.md")
+    (folder / "self.md").symlink_to("self.md")
+    for path, why in (("dir.md", "folder"), ("pipe.md", "pipe"), ("self.md", "symbolic link")):
+        with pytest.raises(NoteUnreadable, match=why):
+            notes.load(path)
+        with pytest.raises(NoteUnreadable, match=why):
+            notes.read(path)
+        with pytest.raises(NoteUnwritable, match=why):
+            notes.append(path, "- x", title="T")
+        with pytest.raises(NoteUnwritable, match=why):
+            notes.edit(path, "x", "y")
+
+
+def test_a_file_where_a_folder_should_be_is_told(notes: Notes, folder: Path) -> None:
+    log(notes, "a")
+    with pytest.raises(NoteMissing):
+        notes.read(f"{DAY}/x.md")
+    with pytest.raises(NoteUnwritable, match="not a folder"):
+        notes.append(f"{DAY}/x.md", "- x", title="T")
+
+
+def test_nothing_outside_is_read_or_written(notes: Notes, folder: Path, tmp_path: Path) -> None:
+    folder.mkdir()
+    (tmp_path / "secret.md").write_text("secret\n")
+    (folder / "out.md").symlink_to("../secret.md")
+    (folder / "up").symlink_to("..")
+    for path in ("../secret.md", "out.md", "up/secret.md", str(tmp_path / "secret.md"), "up/new.md"):
+        with pytest.raises(PathRefused):
+            notes.read(path)
+        with pytest.raises(PathRefused):
+            notes.append(path, "- x", title="T")
+        with pytest.raises(PathRefused):
+            notes.edit(path, "secret", "x")
+    assert (tmp_path / "secret.md").read_text() == "secret\n"
+    assert not (tmp_path / "new.md").exists()
+
+
+def test_either_spelling_of_a_name_writes_the_one_note(notes: Notes, folder: Path) -> None:
+    for form in ("NFD", "NFC", "NFD"):
+        notes.append(unicodedata.normalize(form, "Café.md"), f"- {form}", title="T")
+    assert [path.name for path in folder.iterdir()] == ["Caf\u00e9.md"]
+
+
+# Editing
+
+
+def test_an_edit_replaces_one_passage_and_keeps_the_old(notes: Notes, folder: Path) -> None:
+    log(notes, "Anna lives in Rome.", "Bob lives in Bonn.")
+    written = notes.edit(DAY, "Anna lives in Rome", "Anna lives in Oslo")
+    assert (written.line_start, written.line_end) == (3, 3)
+    assert (folder / DAY).read_text() == "# 2026-11-21\n\n- Anna lives in Oslo.\n- Bob lives in Bonn.\n"
+    [(name, kept)] = trash(folder).items()
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{6}Z 2026-11-21\.md", name)
+    assert kept == "Anna lives in Rome\n"
+
+
+def test_an_edit_of_several_lines_tells_the_new_lines(notes: Notes) -> None:
+    log(notes, "one", "two", "three")
+    written = notes.edit(DAY, "- one\n- two\n", "- 1\n- 1b\n- 2\n")
+    assert (written.line_start, written.line_end) == (3, 5)
+    assert notes.read(DAY).text == "# 2026-11-21\n\n- 1\n- 1b\n- 2\n- three\n"
+
+
+@pytest.mark.parametrize("old", ["two", "- two", "- two\n", "\n- two"])
+def test_removing_a_fact_leaves_no_empty_line(notes: Notes, old: str) -> None:
+    log(notes, "one", "two", "three")
+    notes.edit(DAY, old, "")
+    assert notes.read(DAY).text == "# 2026-11-21\n\n- one\n- three\n"
+
+
+def test_removing_a_part_of_a_line_removes_only_that(notes: Notes) -> None:
+    log(notes, "one or two", "three")
+    notes.edit(DAY, " or two", "")
+    notes.edit(DAY, "three", "3")
+    assert notes.read(DAY).text == "# 2026-11-21\n\n- one\n- 3\n"
+
+
+def test_the_passage_must_stand_there_once(notes: Notes, folder: Path) -> None:
+    log(notes, "aaa", "b")
+    for old, why in (
+        ("zzz", "does not stand in"),
+        ("aa", "stands 2 times"),
+        ("a", "stands 3 times"),
+        (" \n", "blank"),
+        ("", "blank"),
+        ("A", "does not stand"),
+        (".", "does not stand"),
+    ):
+        with pytest.raises(EditRefused, match=why):
+            notes.edit(DAY, old, "x")
+    with pytest.raises(EditRefused, match="the same"):
+        notes.edit(DAY, "b", "b")
+    assert notes.read(DAY).text == "# 2026-11-21\n\n- aaa\n- b\n"
+    assert not (folder.parent / ".commonplace/trash").exists()
+
+
+def test_an_edit_keeps_line_ends_encoding_mode_and_every_other_byte(notes: Notes, folder: Path) -> None:
+    folder.mkdir()
+    note = folder / "n.md"
+    note.write_bytes(b"\xef\xbb\xbfcaf\xe9 \x81\r\none\r\ntwo\rthree\nlast")
+    note.chmod(0o640)
+    written = notes.edit("n.md", "one\ntwo\nthree", "1\n2\ud800")
+    assert (
+        note.read_bytes() == "\ufeff".encode() + b"caf\xe9 \x81\r\n1\r\n2" + "\ufffd".encode() + b"\nlast\r\n"
+    )
+    assert (written.line_start, written.line_end) == (2, 3)
+    assert stat.S_IMODE(note.stat().st_mode) == 0o640
+    note.write_bytes("\ufeff一\r\n二\r\n".encode("utf-16-le"))
+    notes.edit("n.md", "二\n", "三")
+    assert note.read_bytes() == "\ufeff一\r\n三\r\n".encode("utf-16-le")
+    note.write_bytes(b"\xff\xfea\0\0\xd8b\0")
+    with pytest.raises(EditRefused, match="damaged UTF-16"):
+        notes.edit("n.md", "b", "c")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_an_edit_keeps_the_owner(notes: Notes, folder: Path) -> None:
+    log(notes, "one")
+    os.chown(folder / DAY, 1234, 4321)
+    notes.edit(DAY, "one", "two")
+    found = (folder / DAY).stat()
+    assert (found.st_uid, found.st_gid) == (1234, 4321)
+
+
+def test_an_edit_through_a_link_edits_its_target(notes: Notes, folder: Path) -> None:
+    notes.append("real/n.md", "- one", title="T")
+    (folder / "link.md").symlink_to("real/n.md")
+    assert notes.edit("link.md", "one", "two").path == "real/n.md"
+    assert notes.append("link.md", "- three", title="T").path == "real/n.md"
+    assert (folder / "link.md").is_symlink()
+    assert (folder / "real/n.md").read_text() == "# T\n\n- two\n- three\n"
+
+
+def test_an_edited_note_ends_in_a_newline_or_is_empty(notes: Notes, folder: Path) -> None:
+    folder.mkdir()
+    (folder / DAY).write_text("a")
+    notes.edit(DAY, "a\n", "b")
+    assert (folder / DAY).read_text() == "b\n"
+    notes.edit(DAY, "b", "")
+    assert (folder / DAY).read_text() == ""
+
+
+@settings(deadline=None)
+@given(
+    before=st.lists(
+        st.sampled_from([b"a", b"\n", b"\r\n", b"\r", b"\xe9", "é明".encode(), b"- ", b"  ", b"\0"])
+    ),
+    cut=st.tuples(st.integers(0, 12), st.integers(1, 8)),
+    new=st.text("ab é\n-\r", max_size=6),
+)
+def test_an_edit_changes_the_one_passage_and_no_other_byte(
+    tmp_path_factory: pytest.TempPathFactory, before: list[bytes], cut: tuple[int, int], new: str
+) -> None:
+    folder = Path(tempfile.mkdtemp(dir=tmp_path_factory.getbasetemp()))
+    notes = Notes(folder, private=folder / "private")
+    data = b"".join(before)
+    (folder / "n.md").write_bytes(data)
+    text = notes.load("n.md").text
+    text += "\n" * (not text.endswith("\n"))
+    old = text[cut[0] : cut[0] + cut[1]]
+    places = [at for at in range(len(text)) if old and text.startswith(old, at)]
+    try:
+        written = notes.edit("n.md", old, new)
+    except EditRefused:
+        assert (folder / "n.md").read_bytes() == data
+        assert len(places) != 1 or not old.strip() or old == new or "\r" in new
+        return
+    [at] = places
+    after = notes.load("n.md").text
+    clean = new.replace("\r\n", "\n").replace("\r", "\n")
+    if clean:
+        expected = text[:at] + clean + text[at + len(old) :]
+        assert after == expected + "\n" * (not expected.endswith("\n"))
+        assert written.line_start == text.count("\n", 0, at) + 1
+        assert (folder / "n.md").read_bytes()[written.offset :].startswith(clean.split("\n")[0].encode())
+    kept = b"".join(path.read_bytes() for path in (folder / "private/trash").iterdir())
+    ends = [kept, kept.removesuffix(b"\n"), kept.removesuffix(b"\r\n")]
+    assert any(end in data or end.removesuffix(b"\n") in data for end in ends)
+
+
+def test_a_missing_note_is_not_edited(notes: Notes, folder: Path) -> None:
+    with pytest.raises(NoteMissing):
+        notes.edit("trips/oslo.md", "a", "b")
+    assert not folder.exists()
+
+
+def test_what_another_program_saves_during_an_edit_is_not_lost(
+    notes: Notes, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log(notes, "one", "two")
+    sync = os.fsync
+    saves = iter(["editor\n", None])
+
+    def save_in_an_editor(fd: int) -> None:
+        sync(fd)
+        if text := next(saves, None):
+            (folder / "x.tmp").write_text(f"{text}- two\n")
+            (folder / "x.tmp").rename(folder / DAY)
+
+    monkeypatch.setattr(os, "fsync", save_in_an_editor)
+    notes.edit(DAY, "two", "2")
+    assert (folder / DAY).read_text() == "editor\n- 2\n"
+    assert list(trash(folder).values()) == ["two\n"]
+
+
+@pytest.fixture
+def other_disk(tmp_path: Path) -> Iterator[Path]:
+    shm = Path("/dev/shm")
+    if not shm.is_dir() or shm.stat().st_dev == tmp_path.stat().st_dev or not os.access(shm, os.W_OK):
+        pytest.skip("no second file system")
+    with tempfile.TemporaryDirectory(dir=shm) as name:
+        yield Path(name)
+
+
+def test_an_edit_works_with_the_private_folder_on_another_file_system(folder: Path, other_disk: Path) -> None:
+    notes = Notes(folder, private=other_disk)
+    log(notes, "one")
+    (folder / DAY).chmod(0o600)
+    (folder / f".note-{zlib.crc32(DAY.encode()):08x}").write_text("left by a crash")
+    inode = (folder / DAY).stat().st_ino
+    notes.edit(DAY, "one", "two")
+    assert (folder / DAY).read_text() == "# 2026-11-21\n\n- two\n"
+    assert (folder / DAY).stat().st_ino != inode
+    assert stat.S_IMODE((folder / DAY).stat().st_mode) == 0o600
+    assert [path.name for path in folder.iterdir()] == [DAY]
+    assert list((other_disk / "tmp").iterdir()) == []
+
+
+def test_a_draft_that_a_crash_left_beside_a_note_is_removed_by_the_next_write(
+    notes: Notes, folder: Path
+) -> None:
+    left = folder / f".note-{zlib.crc32(DAY.encode()):08x}"
+    log(notes, "one")
+    left.write_text("left by a crash")
+    log(notes, "two")
+    assert not left.exists()
+    left.write_text("left by a crash")
+    notes.edit(DAY, "one", "1")
+    assert not left.exists()
+
+
+def test_a_note_in_a_closed_folder_is_edited_in_place_and_kept_whole(nobody_path: Path) -> None:
+    folder = nobody_path / "memory"
+    notes = Notes(folder, private=nobody_path / "private")
+    log(notes, "one", "two")
+    inode = (folder / DAY).stat().st_ino
+    folder.chmod(0o500)
+    notes.edit(DAY, "two", "2")
+    notes.append(DAY, "- 3", title="T")
+    assert (folder / DAY).stat().st_ino == inode
+    assert notes.read(DAY).text == "# 2026-11-21\n\n- one\n- 2\n- 3\n"
+    kept = sorted(path.read_text() for path in (nobody_path / "private/trash").iterdir())
+    assert kept == ["# 2026-11-21\n\n- one\n- two\n", "two\n"]
+    with pytest.raises(NoteUnwritable, match="permission denied"):
+        notes.append("new.md", "- x", title="T")
+    folder.chmod(0o700)
+
+
+def test_permissions_are_told(nobody_path: Path) -> None:
+    folder = nobody_path / "memory"
+    notes = Notes(folder, private=nobody_path / "private")
+    log(notes, "one")
+    (folder / DAY).chmod(0o400)
+    with pytest.raises(NoteUnwritable, match="permission denied"):
+        notes.append(DAY, "- two", title="T")
+    (folder / DAY).chmod(0)
+    with pytest.raises(NoteUnreadable, match="permission denied"):
+        notes.load(DAY)
+    (folder / DAY).chmod(0o600)
+    assert notes.read(DAY).text == "# 2026-11-21\n\n- one\n"
+    (nobody_path / "private/locks").chmod(0o500)
+    with pytest.raises(NoteUnwritable, match="lock"):
+        notes.append("other.md", "- x", title="T")
+    (nobody_path / "private/locks").chmod(0o700)
+
+
+def test_old_temporary_files_are_swept_young_ones_spared(notes: Notes, folder: Path) -> None:
+    log(notes, "one")
+    temporary = folder.parent / ".commonplace/tmp"
+    temporary.mkdir()
+    for name in ("note-old", "note-young", "another"):
+        (temporary / name).touch()
+    os.utime(temporary / "note-old", (0, 0))
+    os.utime(temporary / "another", (0, 0))
+    notes.edit(DAY, "one", "two")
+    assert sorted(path.name for path in temporary.iterdir()) == ["another", "note-young"]
+
+
+# Locks, and others who write
+
+
+def test_a_lock_that_cannot_be_had_is_told(folder: Path) -> None:
+    notes = Notes(folder, private=folder.parent / "private", lock_timeout=0.05)
+    entered, leave = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        from memory.locks import locked
+
+        with locked(folder.parent / "private/locks", DAY):
+            entered.set()
+            leave.wait(10)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    entered.wait(10)
+    try:
+        with pytest.raises(NoteUnwritable, match=r"another program for more than 0\.05 seconds"):
+            notes.append(DAY, "- x", title="T")
+        notes.append("other.md", "- x", title="T")
+    finally:
+        leave.set()
+        holder.join()
+    notes.append(DAY, "- x", title="T")
+
+
+def test_threads_append_and_edit_at_once(notes: Notes) -> None:
+    log(notes, "counter 0.")
+    faults = []
+
+    def work(name: str) -> None:
+        for number in range(25):
+            notes.append(DAY, f"- {name}{number:02}!", title="T")
+            for _ in range(100):
+                line = next(iter(re.findall(r"counter \d+\.", notes.read(DAY).text)))
+                try:
+                    notes.edit(DAY, line, f"counter {int(line.split()[1][:-1]) + 1}.")
+                except EditRefused:
+                    continue
+                break
+            else:
+                faults.append(name)
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in "abc"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    text = notes.read(DAY).text
+    assert not faults
+    assert "counter 75.\n" in text
+    assert [text.count(f"- {name}{n:02}!\n") for name in "abc" for n in range(25)] == [1] * 75
+
+
+def test_an_editor_that_saves_by_rename_loses_no_entry(
+    notes: Notes, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The editor puts its file in place after ours was opened: the entry must go into the new one."""
+    log(notes, "one")
+    write = disk.append_bytes
+    saves = iter([True])
+
+    def append_bytes(fd: int, data: bytes) -> int:
+        if next(saves, False):
+            (folder / "x.tmp").write_text("# By hand\n")
+            (folder / "x.tmp").rename(folder / DAY)
+        return write(fd, data)
+
+    monkeypatch.setattr(disk, "append_bytes", append_bytes)
+    written = notes.append(DAY, "- two", title="T")
+    assert (folder / DAY).read_text() == "# By hand\n\n- two\n"
+    assert (written.line_start, written.offset) == (3, 11)
+
+
+def test_an_editor_that_writes_over_our_entry_loses_it_not(
+    notes: Notes, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The editor had emptied the note before we looked, and writes it anew from its start."""
+    log(notes, "one")
+    write = disk.append_bytes
+    saves = iter([True])
+
+    def append_bytes(fd: int, data: bytes) -> int:
+        start = write(fd, data)
+        if next(saves, False):
+            (folder / DAY).write_text("# By hand, and rather longer than what was there before\n")
+        return start
+
+    monkeypatch.setattr(disk, "append_bytes", append_bytes)
+    notes.append(DAY, "- two", title="T")
+    assert (folder / DAY).read_text() == "# By hand, and rather longer than what was there before\n\n- two\n"
+
+
+def test_a_note_that_an_editor_has_just_emptied_is_waited_for(notes: Notes, folder: Path) -> None:
+    folder.mkdir()
+    (folder / DAY).touch()
+    editor = threading.Timer(0.02, (folder / DAY).write_text, ["by hand\n"])
+    editor.start()
+    notes.append(DAY, "- two", title="T")
+    editor.join()
+    assert (folder / DAY).read_text() == "by hand\n\n- two\n"
+
+
+def test_a_note_deleted_while_it_is_written_is_there_again(
+    notes: Notes, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log(notes, "one")
+    write = disk.append_bytes
+    deletions = iter([True])
+
+    def append_bytes(fd: int, data: bytes) -> int:
+        if next(deletions, False):
+            (folder / DAY).unlink()
+        return write(fd, data)
+
+    monkeypatch.setattr(disk, "append_bytes", append_bytes)
+    notes.append(DAY, "- two", title="T")
+    assert (folder / DAY).read_text() == "# T\n\n- two\n"
+
+
+def test_lines_are_right_when_another_program_appends_in_between(
+    notes: Notes, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log(notes, "one")
+    write = disk.append_bytes
+
+    def append_bytes(fd: int, data: bytes) -> int:
+        with (folder / DAY).open("a") as file:
+            file.write("- by a script\n")
+        return write(fd, data)
+
+    monkeypatch.setattr(disk, "append_bytes", append_bytes)
+    written = notes.append(DAY, "- two", title="T")
+    assert notes.read(DAY, line=written.line_start).text == "- two\n"
+    assert (folder / DAY).read_bytes()[written.offset :] == b"- two\n"
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO, errno.EDQUOT])
+@pytest.mark.parametrize("when", ["write", "fsync"])
+def test_a_write_that_fails_half_way_is_taken_back(
+    notes: Notes, folder: Path, monkeypatch: pytest.MonkeyPatch, code: int, when: str
+) -> None:
+    log(notes, "one")
+    before = (folder / DAY).read_bytes()
+    write = os.write
+
+    def fail(*_: object) -> int:
+        raise OSError(code, os.strerror(code))
+
+    def write_some(fd: int, data: bytes) -> int:
+        if len(data) < 10:
+            fail()
+        return write(fd, data[: len(data) - 5])
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, when, write_some if when == "write" else fail)
+        with pytest.raises(NoteUnwritable, match=r"2026-11-21\.md could not be written: the disk"):
+            notes.append(DAY, "- a longer line that does not fit", title="T")
+        assert (folder / DAY).read_bytes() == before
+        with pytest.raises(NoteUnwritable):
+            notes.append("new.md", "- a longer line that does not fit", title="T")
+        with pytest.raises(NoteUnwritable):
+            notes.edit(DAY, "one", "a longer line that does not fit")
+    assert (folder / DAY).read_bytes() == before
+    assert not (folder / "new.md").exists()
+    assert list((folder.parent / ".commonplace/tmp").glob("*")) == []
+    log(notes, "two")
+    assert notes.read(DAY).text == "# 2026-11-21\n\n- one\n- two\n"
+
+
+def test_a_limit_of_the_file_size_tears_no_line(tmp_path: Path) -> None:
+    child = """
+import resource, sys
+from pathlib import Path
+from memory.errors import NoteUnwritable
+from memory.notes import Notes
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+notes = Notes(Path(sys.argv[1]) / "memory", private=Path(sys.argv[1]) / "private")
+try:
+    for number in range(100):
+        notes.append("x.md", f"- line {number:03} with some words in it", title="T")
+        print(number, flush=True)
+except NoteUnwritable as fault:
+    print(fault)
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", child, str(tmp_path)], capture_output=True, text=True, check=True
+    )
+    *acknowledged, fault = run.stdout.splitlines()
+    assert "larger than the system allows" in fault
+    lines = (tmp_path / "memory/x.md").read_text().removeprefix("# T\n\n").splitlines(keepends=True)
+    assert lines == [f"- line {int(number):03} with some words in it\n" for number in acknowledged]
+    assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 1000
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(disk)]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("a small file system cannot be mounted here")
+    try:
+        yield disk
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_a_full_disk_tears_no_line_and_the_note_stays_whole(small_disk: Path) -> None:
+    notes = Notes(small_disk / "memory", private=small_disk / "private")
+    acknowledged = 0
+    try:
+        while True:
+            notes.append(DAY, f"- fact {acknowledged} {'x' * 1000}", title="T")
+            acknowledged += 1
+    except NoteUnwritable as fault:
+        told = str(fault)
+    assert told == f"{DAY} could not be written: the disk is full; free some space and try again."
+    text = notes.read(DAY).text
+    assert acknowledged > 10
+    assert re.findall(r"fact (\d+)", text) == [str(number) for number in range(acknowledged)]
+    assert text.endswith("x\n")
+    with pytest.raises(NoteUnwritable, match="the disk is full"):
+        notes.append("new.md", "- x", title="T")
+    with pytest.raises(NoteUnwritable, match="the disk is full"):
+        notes.edit(DAY, "fact 3 ", "fact three ")
+    assert notes.read(DAY).text == text
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a file")
+def test_a_note_mounted_by_itself_is_edited_in_place(notes: Notes, folder: Path, tmp_path: Path) -> None:
+    folder.mkdir()
+    (folder / "MEMORY.md").touch()
+    (tmp_path / "real.md").write_text("one\ntwo, which is longer\n")
+    mount = ["mount", "--bind", str(tmp_path / "real.md"), str(folder / "MEMORY.md")]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("a file cannot be mounted here")
+    try:
+        notes.edit("MEMORY.md", "two, which is longer", "2")
+    finally:
+        subprocess.run(["umount", str(folder / "MEMORY.md")], check=True)
+    assert (tmp_path / "real.md").read_text() == "one\n2\n"
+    assert set(trash(folder).values()) == {"one\ntwo, which is longer\n", "two, which is longer\n"}
