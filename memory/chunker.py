@@ -1,0 +1,259 @@
+"""Markdown to passages (what a search returns) and chunks (what is matched and embedded); pure."""
+
+import hashlib
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+VERSION = 1
+"""Part of the index's fingerprint: raise it when the same text would be cut otherwise."""
+
+PASSAGE_TOKENS = 100
+"""A passage grows no further than this where a line ends, so that an answer is short."""
+
+_BYTES_PER_TOKEN = 4
+# Bytes of UTF-8 rather than characters: about right for English, and for Chinese three bytes a character
+# give .75 tokens, where characters / 4 would be four times too low.
+
+_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})[^`]*$")
+_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
+_UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*$")
+_ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
+_ROW = re.compile(r"[ \t]*\|")
+_RULE = re.compile(r" {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*$")
+_SENTENCE_END = re.compile(r"[.!?…]['\"”’)\]*_]*[ \t]+|[。！？!?｡।॥။።][」』”’）】》]*")
+_WORD_END = re.compile(r"[ \t]+")
+_MARK = re.compile(
+    "[\u0300-\u036f\u0483-\u0489\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0903\u093a-\u094f"
+    "\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u200d\ufe00-\ufe0f\U0001f3fb-\U0001f3ff]"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """The smallest piece a search returns: a list item, a paragraph or part of one, a table row, a heading."""
+
+    line_start: int
+    """1-based, inclusive, as is `line_end`."""
+    line_end: int
+    text: str
+    """The lines as they stand in the note, or a piece of one where a line is very long."""
+    heading: str
+    """The headings that it stands under, outermost first, joined by ` > `."""
+    is_heading: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Neighbouring passages of about the target size in all; the first may repeat the end of the chunk before."""
+
+    first: int
+    """Index into the note's passages, inclusive, as is `last`."""
+    last: int
+    heading: str
+    digest: str
+    """SHA-256 of heading and text, in hexadecimal: the chunk's identity, wherever it stands."""
+
+
+def estimate_tokens(text: str) -> int:
+    """Roughly how many tokens a language model will count, for any script."""
+    return -(-len(text.encode("utf-8", "surrogatepass")) // _BYTES_PER_TOKEN)
+
+
+def split_passages(text: str, *, most_tokens: int = 400) -> list[Passage]:
+    """Cut a note into passages; every line that is not blank is in exactly one.
+
+    A line of more than `most_tokens` is in several, piece by piece.
+    """
+    passages: list[Passage] = []
+    headings: list[tuple[int, str]] = []
+    for block in _blocks(text.split("\n")):
+        if block.level:
+            while headings and headings[-1][0] >= block.level:
+                headings.pop()
+            if block.title:
+                headings.append((block.level, block.title))
+        path = " > ".join(title for _, title in headings)
+        for start, end, piece in _pieces(block, most_tokens):
+            passages.append(Passage(start, end, piece, path, bool(block.level)))
+    return passages
+
+
+def split_chunks(
+    passages: Sequence[Passage], *, target_tokens: int = 400, overlap_tokens: int = 80
+) -> list[Chunk]:
+    """Gather a note's passages into chunks of at most `target_tokens`, except where one passage alone is larger.
+
+    Chunks end before headings where they can, and never with one. A chunk that begins in the middle of a
+    section repeats up to `overlap_tokens` of what stands before it.
+    """
+    sizes = [estimate_tokens(passage.text) for passage in passages]
+    chunks: list[Chunk] = []
+    start = before = 0
+    while start < len(passages):
+        end = _chunk_end(passages, sizes, start, max(1, target_tokens - overlap_tokens))
+        first, room = start, min(overlap_tokens, target_tokens - sum(sizes[start:end]))
+        while first - 1 > before and not passages[start].is_heading and sizes[first - 1] <= room:
+            first -= 1
+            room -= sizes[first]
+        heading = passages[start].heading
+        text = "\n".join(passage.text for passage in passages[first:end])
+        digest = hashlib.sha256(f"{heading}\n{text}".encode("utf-8", "surrogatepass")).hexdigest()
+        chunks.append(Chunk(first, end - 1, heading, digest))
+        start, before = end, first
+    return chunks
+
+
+def _chunk_end(passages: Sequence[Passage], sizes: Sequence[int], start: int, most_tokens: int) -> int:
+    """Where the chunk from `start` ends, exclusive.
+
+    Of the places that would do, the one whose text has the smallest checksum is taken: that depends on the
+    text there and not on how much stands before it, so that after an edit the chunks soon end where they
+    ended before, and only those near the edit are new (content-defined chunking, as rsync and backup tools do).
+    """
+    held = 0
+    at_heading: list[int] = []
+    anywhere: list[int] = []
+    for index in range(start, len(passages)):
+        if index > start and not passages[index - 1].is_heading:
+            if passages[index].is_heading and held >= most_tokens // 4:
+                at_heading.append(index)
+            elif held >= most_tokens // 2:
+                anywhere.append(index)
+        held += sizes[index]
+        if held > most_tokens and index > start:
+            fallback = index if not passages[index - 1].is_heading or index - 1 == start else index - 1
+            return min(
+                at_heading or anywhere or [fallback],
+                key=lambda place: zlib.crc32(passages[place].text.encode("utf-8", "surrogatepass")),
+            )
+    return len(passages)
+
+
+@dataclass(slots=True)
+class _Block:
+    start: int
+    lines: list[str]
+    level: int = 0
+    title: str = ""
+
+
+def _blocks(lines: Sequence[str]) -> Iterator[_Block]:
+    """Lines to Markdown blocks: lists item by item, tables row by row, a fence or front matter as one."""
+    block: _Block | None = None
+    fence = ""
+    for number, raw in enumerate(lines, 1):
+        line = raw.removesuffix("\r")
+        if fence:
+            assert block is not None
+            block.lines.append(line)
+            if line.strip().startswith(fence) and not line.strip().strip(fence[0]):
+                fence = ""
+                yield block
+                block = None
+            continue
+        opened = _FENCE.match(line)
+        if opened or (number == 1 and line == "---" and "---" in lines[1:]):
+            if block:
+                yield block
+            block = _Block(number, [line])
+            fence = opened[1] if opened else "---"
+            continue
+        if not line.strip():
+            if block:
+                yield block
+            block = None
+            continue
+        heading = _HEADING.match(line)
+        if heading:
+            if block:
+                yield block
+            block = None
+            yield _Block(number, [line], len(heading[1]), (heading[2] or "").strip())
+            continue
+        underline = (
+            _UNDERLINE.match(line)
+            if block and not _ITEM.match(block.lines[0]) and not _ROW.match(block.lines[0])
+            else None
+        )
+        if block and underline:
+            block.lines.append(line)
+            block.level = 1 if underline[1][0] == "=" else 2
+            block.title = " ".join(text.strip() for text in block.lines[:-1])
+            yield block
+            block = None
+            continue
+        if block and (_ITEM.match(line) or _ROW.match(line) or _RULE.match(line)):
+            yield block
+            block = None
+        if block:
+            block.lines.append(line)
+        else:
+            block = _Block(number, [line])
+    if block:
+        yield block
+
+
+def _pieces(block: _Block, most_tokens: int) -> Iterator[tuple[int, int, str]]:
+    """A block whole where it is short; else cut where lines, sentences, words or at last characters end."""
+    number = block.start
+    held: list[str] = []
+    held_tokens = 0
+
+    def flush() -> Iterator[tuple[int, int, str]]:
+        nonlocal number, held_tokens
+        if held:
+            yield number, number + len(held) - 1, "\n".join(held)
+            number += len(held)
+        held.clear()
+        held_tokens = 0
+
+    small = estimate_tokens("\n".join(block.lines)) <= PASSAGE_TOKENS
+    for line in block.lines:
+        tokens = estimate_tokens(line)
+        if held and not small and held_tokens + tokens > PASSAGE_TOKENS:
+            yield from flush()
+        if tokens > most_tokens:
+            yield from flush()
+            for piece in _cut_line(line, most_tokens):
+                yield number, number, piece
+            number += 1
+            continue
+        held.append(line)
+        held_tokens += tokens
+        if not small and held_tokens > PASSAGE_TOKENS // 2 and _ends_sentence(line):
+            yield from flush()
+    yield from flush()
+
+
+def _ends_sentence(line: str) -> bool:
+    return bool(_SENTENCE_END.match(line.rstrip()[-1:] + " ") or line.rstrip()[-1:] in "」』”’")
+
+
+def _cut_line(line: str, most_tokens: int) -> Iterator[str]:
+    """Pieces of a long line that together are the line, each of at most `most_tokens`."""
+    most_bytes = max(4, most_tokens * _BYTES_PER_TOKEN)
+    start = 0
+    while start < len(line):
+        end = _fitting_end(line, start, most_bytes)
+        if end < len(line):
+            end = _last_end(_SENTENCE_END, line, start, end) or _last_end(_WORD_END, line, start, end) or end
+            while end - 1 > start and _MARK.match(line[end]):
+                end -= 1
+        yield line[start:end]
+        start = end
+
+
+def _fitting_end(line: str, start: int, most_bytes: int) -> int:
+    """The furthest end such that `line[start:end]` has at most `most_bytes` of UTF-8; one character at least."""
+    room = line[start : start + most_bytes].encode("utf-8", "surrogatepass")[:most_bytes]
+    return start + max(1, len(room.decode("utf-8", "ignore")))
+
+
+def _last_end(pattern: re.Pattern[str], line: str, start: int, end: int) -> int:
+    """Where the last match in the second half of `line[start:end]` ends, or 0."""
+    last = 0
+    for match in pattern.finditer(line, (start + end) // 2, end):
+        last = match.end()
+    return last

@@ -1,0 +1,198 @@
+import unicodedata
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.chunker import Passage, estimate_tokens, split_chunks, split_passages
+
+MARKDOWN = st.lists(
+    st.one_of(
+        st.sampled_from(
+            [
+                "", "# Trip", "## Hotel ##", "- item", "  - nested item", "  continued", "1. first", "```", "~~~~",
+                "```python", "| a | b |", "|---|---|", "> quote", "---", "===", "***", "Setext", "\r", "\t\tindented",
+                "护照在蓝色的文件夹里。第二层。", "หนังสือเดินทาง", "Wort. Noch eins! Und?", "x" * 300, "字" * 200,
+            ]
+        ),
+        st.text(st.characters(exclude_characters="\n"), max_size=60),
+    ),
+    max_size=40,
+).map("\n".join)  # fmt: skip
+
+
+def passages(text: str) -> list[tuple[int, int, str]]:
+    return [(p.line_start, p.line_end, p.text) for p in split_passages(text)]
+
+
+def chunk_texts(text: str, *, target: int, overlap: int) -> list[str]:
+    parts = split_passages(text, most_tokens=target)
+    chunks = split_chunks(parts, target_tokens=target, overlap_tokens=overlap)
+    return ["\n".join(p.text for p in parts[chunk.first : chunk.last + 1]) for chunk in chunks]
+
+
+def test_list_items_are_passages_with_their_continuations() -> None:
+    text = "- one\n  more\n- two\n  - nested\n\n  apart\n1. first\n2) second"
+    assert passages(text) == [
+        (1, 2, "- one\n  more"),
+        (3, 3, "- two"),
+        (4, 4, "  - nested"),
+        (6, 6, "  apart"),
+        (7, 7, "1. first"),
+        (8, 8, "2) second"),
+    ]
+
+
+def test_headings_give_each_passage_its_path() -> None:
+    text = "# Trip\nintro\n## Hotel ##\n- Grand\n# Work\n- desk\n\nHome\n----\n- sofa\n#nospace"
+    assert [(p.text, p.heading, p.is_heading) for p in split_passages(text)] == [
+        ("# Trip", "Trip", True),
+        ("intro", "Trip", False),
+        ("## Hotel ##", "Trip > Hotel", True),
+        ("- Grand", "Trip > Hotel", False),
+        ("# Work", "Work", True),
+        ("- desk", "Work", False),
+        ("Home\n----", "Work > Home", True),
+        ("- sofa\n#nospace", "Work > Home", False),
+    ]
+
+
+def test_a_fence_is_one_passage_and_its_comments_are_no_headings() -> None:
+    text = "before\n```python\n# no heading\n\nx = 1\n```\nafter"
+    assert passages(text) == [
+        (1, 1, "before"),
+        (2, 6, "```python\n# no heading\n\nx = 1\n```"),
+        (7, 7, "after"),
+    ]
+
+
+def test_a_fence_ends_only_with_its_own_kind_and_length() -> None:
+    assert passages("~~~~\n```\n~~~\n~~~~\nafter")[-1] == (5, 5, "after")
+    assert passages("```\nnever closed\n\n# still code") == [(1, 4, "```\nnever closed\n\n# still code")]
+
+
+def test_tables_come_row_by_row_and_front_matter_whole() -> None:
+    assert passages("---\ntitle: x\n---\n| a |\n|---|\n| 1 |") == [
+        (1, 3, "---\ntitle: x\n---"),
+        (4, 4, "| a |"),
+        (5, 5, "|---|"),
+        (6, 6, "| 1 |"),
+    ]
+
+
+def test_a_long_paragraph_is_cut_where_sentences_end_a_line() -> None:
+    line = "This is a line of some forty characters, "
+    text = "\n".join([line * 6 + "end.", line * 4 + "no end", line * 2 + "end."])
+    assert [(a, b) for a, b, _ in passages(text)] == [(1, 1), (2, 3)]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "ending"),
+    [
+        ("The passport is in the blue folder. ", ". "),
+        ("护照在蓝色的文件夹里。", "。"),
+        ("パスポートは青いフォルダーにあるよ！", "！"),
+    ],
+)
+def test_a_long_line_is_cut_where_sentences_end(sentence: str, ending: str) -> None:
+    pieces = split_passages(sentence * 60, most_tokens=100)
+    assert len(pieces) > 4
+    assert all(p.text.endswith(ending) for p in pieces[:-1])
+    assert all((p.line_start, p.line_end) == (1, 1) for p in pieces)
+    assert all(estimate_tokens(p.text) <= 100 for p in pieces)
+
+
+def test_a_long_line_without_spaces_is_cut_between_characters_with_their_marks() -> None:
+    thai = "หนังสือเดินทางของแอนนาอยู่ที่นี่" * 40
+    pieces = [p.text for p in split_passages(thai, most_tokens=50)]
+    assert "".join(pieces) == thai
+    assert not any(
+        unicodedata.combining(piece[0]) or unicodedata.category(piece[0]) == "Mn" for piece in pieces
+    )
+
+
+def test_a_section_that_fits_nowhere_else_begins_a_chunk() -> None:
+    section = "\n".join(f"- fact number {n} of this section" for n in range(8))
+    chunks = chunk_texts(f"# One\n{section}\n# Two\n{section}", target=100, overlap=20)
+    assert [chunk.split("\n")[0] for chunk in chunks] == ["# One", "# Two"]
+
+
+def test_chunks_inside_a_section_overlap_by_whole_passages() -> None:
+    text = "\n".join(f"- fact number {n} of a long list" for n in range(40))
+    parts = split_passages(text)
+    chunks = split_chunks(parts, target_tokens=100, overlap_tokens=30)
+    for before, after in pairwise(chunks):
+        repeated = range(after.first, before.last + 1)
+        assert len(repeated) >= 2
+        assert sum(estimate_tokens(parts[n].text) for n in repeated) <= 30
+
+
+def test_no_chunk_ends_with_a_heading() -> None:
+    text = "\n".join(f"# Head {n}\n\n- {'word ' * 15}" for n in range(20))
+    assert not [
+        chunk for chunk in chunk_texts(text, target=60, overlap=10) if chunk.split("\n")[-1].startswith("#")
+    ]
+
+
+def test_lines_added_on_top_make_few_new_chunks() -> None:
+    facts = [
+        f"- fact number {n} about {'this' if n % 3 else 'something quite different'}" for n in range(400)
+    ]
+    before = {c.digest for c in split_chunks(split_passages("# Log\n" + "\n".join(facts)))}
+    after = {c.digest for c in split_chunks(split_passages("# Log\n- new\n- newer\n" + "\n".join(facts)))}
+    assert len(before) > 10
+    assert len(after - before) <= 4
+
+
+def test_one_changed_line_changes_one_chunk_in_a_sectioned_note() -> None:
+    sections = [
+        f"## Part {n}\n" + "\n".join(f"- fact {n}.{k} with some words" for k in range(40)) for n in range(10)
+    ]
+    before = {c.digest for c in split_chunks(split_passages("\n".join(sections)))}
+    sections[4] = sections[4].replace("fact 4.0 ", "fact 4.0 new ")
+    after = {c.digest for c in split_chunks(split_passages("\n".join(sections)))}
+    assert len(after - before) == 1
+
+
+@given(MARKDOWN)
+def test_every_character_is_in_a_passage_at_its_line(text: str) -> None:
+    lines = [line.removesuffix("\r") for line in text.split("\n")]
+    rebuilt = dict.fromkeys(range(1, len(lines) + 1), "")
+    for part in split_passages(text, most_tokens=20):
+        pieces = part.text.split("\n")
+        assert len(pieces) == part.line_end - part.line_start + 1
+        for number, piece in enumerate(pieces, part.line_start):
+            rebuilt[number] += piece
+    for number, line in enumerate(lines, 1):
+        assert rebuilt[number] == line or not line.strip()
+
+
+@given(MARKDOWN, st.integers(5, 60), st.integers(0, 4))
+def test_chunks_cover_all_passages_in_order_within_the_target(text: str, target: int, overlap: int) -> None:
+    parts = split_passages(text, most_tokens=target)
+    chunks = split_chunks(parts, target_tokens=target, overlap_tokens=overlap)
+    covered = [n for chunk in chunks for n in range(chunk.first, chunk.last + 1)]
+    assert sorted(set(covered)) == list(range(len(parts)))
+    for chunk in chunks:
+        size = sum(estimate_tokens(parts[n].text) for n in range(chunk.first, chunk.last + 1))
+        assert size <= target or all(_oversized(parts[n], target) for n in range(chunk.first, chunk.last + 1))
+    for before, after in pairwise(chunks):
+        assert before.first < after.first <= before.last + 1
+        assert before.last < after.last
+
+
+def _oversized(part: Passage, target: int) -> bool:
+    """A heading with its own first line, or a passage of many short lines, may be larger than a tiny target."""
+    return part.is_heading or estimate_tokens(part.text) > target
+
+
+@given(MARKDOWN)
+def test_the_same_text_gives_the_same_chunks(text: str) -> None:
+    assert split_chunks(split_passages(text)) == split_chunks(split_passages(text))
+
+
+def test_token_estimates_follow_the_script() -> None:
+    assert estimate_tokens("") == 0
+    assert estimate_tokens("word " * 80) == 100
+    assert estimate_tokens("字" * 100) == 75

@@ -1,0 +1,115 @@
+import threading
+import unicodedata
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.words import Term, cut, query_terms
+
+
+def tokens_of(query: str) -> list[tuple[str, ...]]:
+    return [term.tokens for term in query_terms(query)]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Passports", "passport"),
+        ("Anna's", "anna"),
+        ("Anna’s", "Anna"),
+        ("ÜBER", "über"),
+        ("naïve", "naive"),
+        ("Straße", "STRASSE"),
+        ("ｉＰｈｏｎｅ", "iphone"),
+        ("Ёлка", "елка"),
+        ("ﾊﾟｽﾎﾟｰﾄ", "パスポート"),
+        (unicodedata.normalize("NFD", "Müller Ångström パスポート 안나"), "Müller Ångström パスポート 안나"),
+    ],
+)
+def test_forms_of_one_word_meet(one: str, other: str) -> None:
+    assert cut(one) == cut(other)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("l'école", ["l", "ecol"]),
+        ("don't", ["don"]),
+        ("snake_case a@b.de C++", ["snake", "case", "a", "b", "de", "c"]),
+        ("护照在iPhone里", ["护", "照", "在", "iphon", "里"]),
+        ("ที่นี่", ["ที่", "นี่"]),
+        ("여권은 파란", ["여", "권", "은", "파", "란"]),
+        ("मेरा पासपोर्ट", ["मेरा", "पासपोर्ट"]),
+        ("חֶסֶד كِتاب", ["חֶסֶד", "كِتاب"]),
+        ("", []),
+        ("—!? 🎉 ...", []),
+    ],
+)
+def test_text_is_cut_as_its_script_asks_for(text: str, expected: list[str]) -> None:
+    assert cut(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("Where is Anna's passport?", [("anna",), ("passport",)]),
+        ("Wo ist der Reisepass?", [("reisepass",)]),
+        ("who is it", [("who",), ("is",), ("it",)]),
+        ("passport Passport PASSPORTS", [("passport",)]),
+        ("护照", [("护", "照")]),
+        ("护", [("护",)]),
+        ("护照,文件", [("护", "照"), ("文", "件")]),
+        ("猫 dog 犬", [("猫",), ("dog",), ("犬",)]),
+        ('"NEAR(a" AND -b* OR col:x ^', [("near",), ("b",), ("col",), ("x",)]),
+        ("  \n ", []),
+        ("?!", []),
+    ],
+)
+def test_query_asks_for_words_and_for_pairs_of_characters(
+    query: str, expected: list[tuple[str, ...]]
+) -> None:
+    assert tokens_of(query) == expected
+
+
+@given(st.text())
+def test_tokens_can_be_stored_with_spaces_between_them(text: str) -> None:
+    for token in cut(text):
+        assert token
+        assert not any(character.isspace() or character in "\"'\0" for character in token)
+
+
+@given(st.text())
+def test_every_word_of_a_text_asks_for_something_in_it(text: str) -> None:
+    words = cut(text)
+    pairs = set(pairwise(words))
+    for term in query_terms(text):
+        assert term.tokens in pairs if len(term.tokens) == 2 else term.tokens[0] in words
+
+
+@given(st.text(alphabet="abcdefghi ÄÖüß'’護照がﾊﾟก็ि-", max_size=40))
+def test_composed_and_decomposed_text_give_the_same_words(text: str) -> None:
+    assert cut(unicodedata.normalize("NFC", text)) == cut(unicodedata.normalize("NFD", text))
+
+
+def test_threads_may_cut_at_the_same_time() -> None:
+    texts = [" ".join(f"runn{'ing' * (n % 3)}{k}ed walking{n}s" for k in range(200)) for n in range(4)]
+    alone = [cut(text) for text in texts]
+    results: dict[int, list[str]] = {}
+
+    def work(n: int) -> None:
+        results[n] = cut(texts[n].replace("runn", f"runn{n}"))
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for n, text in enumerate(texts):
+        assert results[n] == cut(text.replace("runn", f"runn{n}"))
+        assert len(results[n]) == len(alone[n])
+
+
+def test_a_term_is_what_its_tokens_are() -> None:
+    assert Term(("a",)) == Term(("a",))
