@@ -1,0 +1,29 @@
+"""Candidates straight from the notes, for when there is no index to ask: slow, and always there."""
+
+from collections.abc import Sequence
+
+from memory.chunker import split_passages
+from memory.errors import MemoryFault
+from memory.notes import Notes
+from memory.search import Candidate, Candidates, Run, count_frequencies
+from memory.words import Term, cut
+
+
+def scan_notes(notes: Notes, terms: Sequence[Term]) -> Candidates:
+    """Every passage of every note that can be read and holds one of the terms."""
+    runs: list[Run] = []
+    read = 0
+    for stat in notes.walk().notes:
+        try:
+            text = notes.load(stat.path).text
+        except MemoryFault:
+            continue
+        read += 1
+        passages = tuple(
+            Candidate(p.line_start, p.line_end, p.heading, p.is_heading, p.text, " ".join(cut(p.text)))
+            for p in split_passages(text)
+        )
+        run = Run(stat.path, passages)
+        if count_frequencies(terms, [run]):
+            runs.append(run)
+    return Candidates(tuple(runs), count_frequencies(terms, runs), read)

@@ -1,0 +1,295 @@
+import asyncio
+import shutil
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from memory.errors import EditRefused, NoteMissing, NothingToWrite, PathRefused
+from memory.memory import Memory
+from memory.settings import MemorySettings
+
+NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = NOW
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+async def memory(tmp_path: Path, clock: Clock) -> AsyncIterator[Memory]:
+    async with Memory(MemorySettings(), workspace=tmp_path, now=clock) as memory:
+        yield memory
+
+
+def put(workspace: Path, path: str, text: str) -> None:
+    file = workspace / "memory" / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+
+
+async def places(memory: Memory, query: str) -> list[tuple[str, int]]:
+    return [(hit.path, hit.line_start) for hit in (await memory.search(query)).hits]
+
+
+async def test_what_was_written_stands_in_the_day_s_log_and_is_found(memory: Memory, tmp_path: Path) -> None:
+    written = await memory.write("Anna's passport is in the blue folder.")
+    assert (written.path, written.line_start, written.line_end) == ("2026-11-21.md", 3, 3)
+    assert (
+        tmp_path / "memory/2026-11-21.md"
+    ).read_text() == "# 2026-11-21\n\n- Anna's passport is in the blue folder.\n"
+    found = await memory.search("Where is Anna's passport?")
+    hit = found.hits[0]
+    assert (hit.path, hit.line_start, hit.snippet) == (
+        "2026-11-21.md",
+        3,
+        "- Anna's passport is in the blue folder.",
+    )
+    assert hit.source == "fts"
+    assert 0 < hit.score <= 1
+    assert found.notice == ""
+
+
+async def test_core_facts_stand_in_the_core_note(memory: Memory, tmp_path: Path) -> None:
+    assert (await memory.write("Anna is allergic to nuts.", target="core")).path == "MEMORY.md"
+    assert (tmp_path / "memory/MEMORY.md").read_text() == "# Memory\n\n- Anna is allergic to nuts.\n"
+
+
+async def test_the_owner_s_clock_decides_the_day(memory: Memory, clock: Clock) -> None:
+    await memory.write("late")
+    clock.now = datetime(2026, 11, 22, 0, 0, tzinfo=UTC)
+    assert (await memory.write("early")).path == "2026-11-22.md"
+
+
+async def test_what_others_put_into_the_folder_is_found_by_the_next_search(
+    memory: Memory, tmp_path: Path
+) -> None:
+    put(tmp_path, "trips/oslo.md", "# Oslo\n\n- Grand hotel, three nights\n")
+    assert await places(memory, "hotel") == [("trips/oslo.md", 3)]
+    await asyncio.sleep(0.55)
+    put(tmp_path, "trips/oslo.md", "# Oslo\n\n- We stay with Ben\n")
+    put(tmp_path, "new.md", "- a hotel elsewhere\n")
+    assert await places(memory, "hotel") == [("new.md", 1)]
+
+
+async def test_what_we_wrote_ourselves_is_found_at_once(memory: Memory) -> None:
+    for n in range(5):
+        await memory.write(f"fact number{n}")
+        assert (await memory.search(f"number{n}")).hits[0].snippet == f"- fact number{n}"
+
+
+async def test_a_note_is_read_by_the_path_that_a_search_gave(memory: Memory) -> None:
+    await memory.write("first")
+    await memory.write("second")
+    hit = (await memory.search("second")).hits[0]
+    text = await memory.get(hit.path, line=hit.line_start, limit=1)
+    assert (text.text, text.line_start, text.line_end, text.total_lines) == ("- second\n", 4, 4, 4)
+
+
+async def test_an_edit_is_found_and_the_old_text_is_not(memory: Memory) -> None:
+    await memory.write("The passport is in the red drawer.")
+    await memory.edit("2026-11-21.md", "red drawer", "blue folder")
+    assert (await memory.search("passport")).hits[0].snippet == "- The passport is in the blue folder."
+    assert not (await memory.search("drawer")).hits
+
+
+async def test_faults_are_typed(memory: Memory) -> None:
+    with pytest.raises(NoteMissing):
+        await memory.get("none.md")
+    with pytest.raises(PathRefused):
+        await memory.get("../secret.md")
+    with pytest.raises(NothingToWrite):
+        await memory.write("  \n ")
+    await memory.write("here")
+    with pytest.raises(EditRefused):
+        await memory.edit("2026-11-21.md", "not here", "x")
+
+
+@pytest.mark.parametrize("query", ["", "  \n", "?!", "🎉"])
+async def test_a_query_without_words_finds_nothing(memory: Memory, query: str) -> None:
+    await memory.write("something")
+    assert (await memory.search(query)).hits == ()
+
+
+async def test_limit_bounds_the_hits_and_may_exceed_the_usual_number(memory: Memory, tmp_path: Path) -> None:
+    put(tmp_path, "a.md", "\n".join(f"- fact {n}" for n in range(100)))
+    assert len((await memory.search("fact")).hits) == 5
+    assert len((await memory.search("fact", limit=40)).hits) == 40
+    assert len((await memory.search("fact", limit=1)).hits) == 1
+
+
+def delete(file: Path) -> None:
+    file.unlink()
+
+
+def delete_folder(file: Path) -> None:
+    shutil.rmtree(file.parent)
+
+
+def truncate(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:3000])
+
+
+def fill_with_garbage(file: Path) -> None:
+    file.write_bytes(b"garbage " * 5000)
+
+
+def replace_by_garbage(file: Path) -> None:
+    file.unlink()
+    file.write_bytes(b"garbage " * 5000)
+
+
+def scramble_the_middle(file: Path) -> None:
+    data = bytearray(file.read_bytes())
+    data[4096:-100] = b"\xff" * (len(data) - 4196)
+    file.write_bytes(bytes(data))
+
+
+DAMAGES = [delete, delete_folder, truncate, fill_with_garbage, replace_by_garbage, scramble_the_middle]
+
+
+@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
+@pytest.mark.parametrize("running", [True, False], ids=["while running", "between runs"])
+async def test_a_lost_or_damaged_index_is_built_again_in_silence(
+    tmp_path: Path, damage: Callable[[Path], None], running: bool
+) -> None:
+    for n in range(50):
+        put(tmp_path, f"{n}.md", f"- passport number {n}\n" * 20)
+    memory = Memory(MemorySettings(), workspace=tmp_path, now=lambda: NOW)
+    assert len((await memory.search("passport", limit=40)).hits) == 40
+    if not running:
+        await memory.close()
+    damage(tmp_path / ".commonplace" / "index.db")
+    if not running:
+        memory = Memory(MemorySettings(), workspace=tmp_path, now=lambda: NOW)
+    for _ in range(2):
+        found = await memory.search("passport", limit=40)
+        assert len(found.hits) == 40
+        assert found.notice == ""
+        assert {hit.source for hit in found.hits} == {"fts"}
+    assert (await memory.status()).files == 50
+    await memory.write("Still writing.")
+    assert (await memory.search("writing")).hits[0].snippet == "- Still writing."
+    await memory.close()
+
+
+async def test_without_any_index_the_files_are_searched_and_it_is_said(tmp_path: Path) -> None:
+    put(tmp_path, "a.md", "- Anna's passport\n- x\n- y\n- z\n- folder")
+    (tmp_path / ".commonplace").write_text("a file in the way")
+    async with Memory(MemorySettings(), workspace=tmp_path, now=lambda: NOW) as memory:
+        found = await memory.search("passport")
+        assert next((hit.path, hit.line_start, hit.source) for hit in found.hits) == ("a.md", 1, "scan")
+        assert "one by one" in found.notice
+        status = await memory.status()
+        assert "index" in status.problems[0].reason
+
+
+async def test_a_scan_ranks_like_the_index(tmp_path: Path) -> None:
+    for n in range(20):
+        put(tmp_path, f"{n}.md", f"- passport of person{n}\n- folder {n}\n\n# Head {n}\n- blue shelf\n")
+    queries = ["passport of person7", "blue shelf", "folder 12", "Head 3 shelf"]
+    async with Memory(MemorySettings(), workspace=tmp_path, now=lambda: NOW) as memory:
+        indexed = [await places(memory, query) for query in queries]
+    shutil.rmtree(tmp_path / ".commonplace")
+    (tmp_path / ".commonplace").write_text("a file in the way")
+    async with Memory(MemorySettings(), workspace=tmp_path, now=lambda: NOW) as memory:
+        scanned = [await places(memory, query) for query in queries]
+    assert [found[0] for found in scanned] == [found[0] for found in indexed]
+
+
+async def test_a_rebuilt_index_gives_the_same_results(memory: Memory, tmp_path: Path) -> None:
+    for n in range(30):
+        put(tmp_path, f"{n}.md", "\n".join(f"- passport {k} folder {k * n}" for k in range(n)))
+        await memory.sync()
+    queries = ["passport 7", "folder 24", "passport folder 12"]
+    before = [await memory.search(query, limit=40) for query in queries]
+    report = await memory.sync(rebuild=True)
+    assert report.added == 30
+    assert [await memory.search(query, limit=40) for query in queries] == before
+
+
+async def test_status_tells_what_is_there(memory: Memory, tmp_path: Path) -> None:
+    await memory.write("one")
+    put(tmp_path, "old.md", "")
+    (tmp_path / "memory/latin.md").write_bytes("- Schlüssel".encode("latin-1"))
+    status = await memory.status()
+    assert (status.files, status.total_chunks) == (3, 2)
+    assert (status.chunks_with_embedding, status.vector_search_enabled, status.vector_backend) == (
+        0,
+        False,
+        "none",
+    )
+    assert datetime.fromisoformat(status.last_indexed_at).tzinfo is not None
+    assert [problem.path for problem in status.problems] == ["latin.md"]
+
+
+async def test_nothing_is_made_by_looking(tmp_path: Path) -> None:
+    async with Memory(MemorySettings(), workspace=tmp_path, now=lambda: NOW) as memory:
+        with pytest.raises(NoteMissing):
+            await memory.get("a.md")
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_under_memory_lie_only_notes(memory: Memory, tmp_path: Path) -> None:
+    await memory.write("one")
+    await memory.edit("2026-11-21.md", "one", "two")
+    await memory.search("two")
+    assert [file.name for file in (tmp_path / "memory").iterdir()] == ["2026-11-21.md"]
+
+
+async def test_many_searches_and_writes_at_once(memory: Memory) -> None:
+    async def write(n: int) -> None:
+        await memory.write(f"fact number{n}")
+        assert (await memory.search(f"number{n}")).hits
+
+    await asyncio.gather(*(write(n) for n in range(40)))
+    text = (await memory.get("2026-11-21.md")).text
+    assert sorted(text.split("\n")[2:-1]) == sorted(f"- fact number{n}" for n in range(40))
+
+
+WRITER = """
+import asyncio, sys
+from datetime import UTC, datetime
+from pathlib import Path
+from memory.memory import Memory
+from memory.settings import MemorySettings
+
+async def main(name, workspace, count):
+    async with Memory(MemorySettings(), workspace=Path(workspace), now=lambda: datetime(2026, 11, 21, tzinfo=UTC)) as m:
+        for n in range(int(count)):
+            await m.write(f"fact {name}{n}")
+            found = await m.search(f"{name}{n}")
+            assert found.hits and not found.notice, found
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+async def test_processes_write_and_search_beside_each_other(memory: Memory, tmp_path: Path) -> None:
+    writers = [
+        subprocess.Popen([sys.executable, "-c", WRITER, name, str(tmp_path), "40"], stderr=subprocess.PIPE)
+        for name in ("left", "right")
+    ]
+    for n in range(40):
+        await memory.write(f"fact here{n}")
+        assert not (await memory.search("fact")).notice
+    for writer in writers:
+        _, errors = await asyncio.to_thread(writer.communicate)
+        assert writer.returncode == 0, errors.decode()
+    text = (await memory.get("2026-11-21.md")).text
+    expected = sorted(f"- fact {name}{n}" for name in ("left", "right", "here") for n in range(40))
+    assert sorted(text.split("\n")[2:-1]) == expected
+    await asyncio.sleep(0.5)
+    assert len((await memory.search("fact", limit=200)).hits) >= 120

@@ -1,0 +1,166 @@
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memory.index.sqlite import SqliteIndex
+from memory.notes import Notes
+from memory.settings import ChunkSettings
+from memory.sync import SyncReport, rebuild_index, sync_index
+from memory.words import query_terms
+
+
+class Desk:
+    """A folder of notes beside an index of them."""
+
+    def __init__(self, root: Path) -> None:
+        self.folder = root / "memory"
+        self.notes = Notes(self.folder, private=root / ".commonplace")
+        self.index = SqliteIndex(root / ".commonplace" / "index.db", fingerprint="test")
+
+    def put(self, path: str, text: str | bytes, *, age: float = 60) -> Path:
+        """Write a note as an editor would have done `age` seconds ago."""
+        file = self.folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(text if isinstance(text, bytes) else text.encode())
+        os.utime(file, (time.time() - age,) * 2)
+        return file
+
+    def sync(self) -> SyncReport:
+        return sync_index(self.notes, self.index, ChunkSettings())
+
+    def found(self, query: str) -> set[str]:
+        return {run.path for run in self.index.candidates(query_terms(query), most=100).runs}
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    desk = Desk(tmp_path)
+    yield desk
+    desk.index.close()
+
+
+def counts(report: SyncReport) -> tuple[int, int, int]:
+    return report.added, report.changed, report.removed
+
+
+def test_new_changed_and_gone_notes_are_told_apart(desk: Desk) -> None:
+    desk.put("a.md", "- passport")
+    desk.put("sub/b.md", "- folder")
+    assert counts(desk.sync()) == (2, 0, 0)
+    assert counts(desk.sync()) == (0, 0, 0)
+    desk.put("a.md", "- visa and more")
+    (desk.folder / "sub/b.md").unlink()
+    desk.put("c.md", "- shelf")
+    assert counts(desk.sync()) == (1, 1, 1)
+    assert (desk.found("passport"), desk.found("visa"), desk.found("folder")) == (set(), {"a.md"}, set())
+
+
+def test_a_missing_folder_is_an_empty_memory(desk: Desk) -> None:
+    assert counts(desk.sync()) == (0, 0, 0)
+    desk.put("a.md", "- x")
+    desk.sync()
+    (desk.folder / "a.md").unlink()
+    desk.folder.rmdir()
+    assert counts(desk.sync()) == (0, 0, 1)
+
+
+def test_a_touched_note_is_not_indexed_again(desk: Desk) -> None:
+    file = desk.put("a.md", "- passport")
+    desk.sync()
+    os.utime(file, (1, 1))
+    assert counts(desk.sync()) == (0, 0, 0)
+    assert desk.index.known()["a.md"].stamp.mtime_ns == 1_000_000_000 or desk.sync()
+
+
+def test_a_change_of_the_same_size_and_time_is_noticed(desk: Desk) -> None:
+    file = desk.put("a.md", "- passport")
+    time.sleep(0.12)
+    desk.sync()
+    before = file.stat()
+    file.write_text("- suitcase")
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    desk.sync()
+    assert desk.found("suitcase") == {"a.md"}
+
+
+def test_two_changes_within_one_tick_of_the_clock_are_both_noticed(desk: Desk) -> None:
+    for n in range(10):
+        desk.put("a.md", f"- number{n:03}", age=0)
+        desk.sync()
+        assert desk.found(f"number{n:03}") == {"a.md"}
+
+
+def test_a_note_that_cannot_be_read_is_a_line_in_the_report(desk: Desk) -> None:
+    desk.put("good.md", "- passport")
+    desk.put("large.md", b"x" * (16 * 1024 * 1024 + 1))
+    report = desk.sync()
+    assert counts(report) == (1, 0, 0)
+    assert [(problem.path, "16 MiB" in problem.reason) for problem in report.problems] == [("large.md", True)]
+
+
+def test_text_that_is_not_utf_8_is_indexed_and_reported(desk: Desk) -> None:
+    desk.put("old.md", "- Schlüssel im Flur".encode("windows-1252"))
+    desk.put("wide.md", "- Schlüssel im Keller".encode("utf-16"))
+    report = desk.sync()
+    assert desk.found("Schlüssel") == {"old.md", "wide.md"}
+    assert [problem.path for problem in report.problems] == ["old.md"]
+
+
+def test_a_note_that_can_no_longer_be_read_is_not_forgotten(desk: Desk) -> None:
+    desk.put("a.md", "- passport")
+    desk.sync()
+    desk.put("a.md", b"x" * (16 * 1024 * 1024 + 1))
+    report = desk.sync()
+    assert report.problems
+    assert report.removed == 0
+
+
+def test_byte_order_marks_and_line_ends_leave_lines_and_words_right(desk: Desk) -> None:
+    desk.put("a.md", b"\xef\xbb\xbf# One\r\n\r\n- passport\r\n- folder\r\n")
+    desk.sync()
+    run = desk.index.candidates(query_terms("folder"), most=5).runs[0]
+    assert [(p.line_start, p.text) for p in run.passages] == [
+        (1, "# One"),
+        (3, "- passport"),
+        (4, "- folder"),
+    ]
+
+
+def test_empty_notes_are_known_and_not_looked_at_again(desk: Desk) -> None:
+    desk.put("empty.md", "")
+    desk.put("blank.md", "\n\n  \n")
+    assert counts(desk.sync()) == (2, 0, 0)
+    assert counts(desk.sync()) == (0, 0, 0)
+
+
+def test_a_renamed_note_moves(desk: Desk) -> None:
+    file = desk.put("a.md", "- passport")
+    desk.sync()
+    file.rename(desk.folder / "b.md")
+    assert counts(desk.sync()) == (1, 0, 1)
+    assert desk.found("passport") == {"b.md"}
+
+
+def test_a_rebuild_gives_what_many_syncs_gave(desk: Desk) -> None:
+    for n in range(40):
+        desk.put(f"{n % 7}.md", "\n".join(f"- passport number {k * n}" for k in range(n)))
+        desk.sync()
+    before = {
+        query: desk.index.candidates(query_terms(query), most=100) for query in ("passport", "number 12")
+    }
+    rebuild_index(desk.notes, desk.index, ChunkSettings())
+    after = {query: desk.index.candidates(query_terms(query), most=100) for query in before}
+    for query in before:
+        assert sorted(before[query].runs, key=str) == sorted(after[query].runs, key=str)
+        assert before[query].frequencies == after[query].frequencies
+
+
+def test_large_memories_go_in_several_transactions(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memory.sync.BATCH_BYTES", 100)
+    for n in range(30):
+        desk.put(f"{n}.md", f"- passport {n} and some more words")
+    assert counts(desk.sync()) == (30, 0, 0)
+    assert len(desk.found("passport")) == 30
