@@ -1,0 +1,442 @@
+"""All settings: one frozen section per part; each part is handed its own section and nothing else."""
+
+import os
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, SecretStr, Strict, ValidationError, field_validator, model_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from bot.config_errors import ConfigError, Origin, dotted, explain, unknown_key
+from bot.config_sources import Environment, read_environment, read_toml
+from bot.not_built import not_built
+from memory.settings import MAX_COUNT, ConflictError, IndexSettings, Section, Texts, section, web_address
+from memory.settings import MemorySettings as NotesSettings
+
+__all__ = ["ConfigError", "Settings", "config_file", "load_settings"]
+
+ProviderKind = Literal["openai", "anthropic", "gemini", "llama_cpp", "builtin"]
+PROVIDER_KINDS = ("openai", "anthropic", "gemini", "llama_cpp", "builtin")
+BUILTIN_PROVIDER = "builtin"
+BUILTIN_MODEL = "notebook"
+PRIVATE_FOLDER = ".commonplace"
+
+Secrets = Annotated[tuple[SecretStr, ...], Strict(False)]
+
+
+class AgentSettings(Section):
+    """The assistant itself."""
+
+    name: str = "Commonplace"
+    """What the assistant is called."""
+    instructions: str = ""
+    """Your own words to the model: manner, language, rules."""
+
+    @field_validator("name")
+    @classmethod
+    def _one_line(cls, value: str) -> str:
+        if not value.strip() or not value.isprintable():
+            raise ValueError("a name on one line")
+        return value
+
+
+class ServerSettings(Section):
+    """The HTTP server, for health checks and programs."""
+
+    enabled: bool = True
+    """Whether there is an HTTP server at all."""
+    host: str = "127.0.0.1"
+    """Address to listen on. Anything but this machine alone (127.0.0.1, ::1, localhost) needs a token."""
+    port: int = Field(default=8321, ge=0, le=65_535)
+    """Port to listen on; 0 takes any that is free."""
+    token: SecretStr = SecretStr("")
+    """Secret that programs send as "Authorization: Bearer ..."."""
+
+    @field_validator("host")
+    @classmethod
+    def _host(cls, value: str) -> str:
+        if not value or not value.isprintable() or any(character in value for character in " /@"):
+            raise ValueError('an address or a name of this machine, such as "127.0.0.1"')
+        return value
+
+    @model_validator(mode="after")
+    def _others_need_a_token(self) -> Self:
+        if self.enabled and not self.token.get_secret_value().strip() and not _is_loopback(self.host):
+            raise ConflictError("host", "127.0.0.1, ::1 or localhost as long as server.token is empty")
+        return self
+
+
+class TelegramSettings(Section):
+    """The Telegram channel. This version has none yet: leave the token empty."""
+
+    token: SecretStr = SecretStr("")
+    """The bot's token, from @BotFather."""
+    api_base: str = "https://api.telegram.org"
+    """Address of the Bot API; a server of your own works too."""
+    mode: Literal["polling", "webhook"] = "polling"
+    """Whether the bot asks for messages (works anywhere) or Telegram calls webhook_url."""
+    webhook_url: str = ""
+    """Public address that Telegram calls in mode "webhook"."""
+    webhook_secret: SecretStr = SecretStr("")
+    """Secret that Telegram sends along in mode "webhook"."""
+
+    @field_validator("api_base", "webhook_url")
+    @classmethod
+    def _address(cls, value: str) -> str:
+        return web_address(value)
+
+
+class DiscordSettings(Section):
+    """The Discord channel. This version has none yet: leave the token empty."""
+
+    token: SecretStr = SecretStr("")
+    """The bot's token, from the developer portal."""
+    api_base: str = "https://discord.com/api/v10"
+    """Address of Discord's API; an HTTP proxy for it works too."""
+
+    @field_validator("api_base")
+    @classmethod
+    def _address(cls, value: str) -> str:
+        return web_address(value)
+
+
+class AccessSettings(Section):
+    """Who may talk, on channels that others reach. Not used yet: in the terminal you are the owner."""
+
+    owners: Texts = ()
+    """Who may administer, such as ["telegram:123456", "discord:9876"]."""
+    allow: Texts = ()
+    """Who may talk, with the memory; "telegram:*" opens a channel to everybody."""
+    guests: Texts = ()
+    """Who may talk, without the memory."""
+    pairing: bool = True
+    """Whether somebody unknown gets a code that an owner can approve."""
+
+    @field_validator("owners", "allow", "guests")
+    @classmethod
+    def _people(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for entry in value:
+            channel, colon, person = entry.partition(":")
+            if not (
+                channel.isidentifier() and colon and person and person.isprintable() and " " not in person
+            ):
+                raise ValueError(f'a list of "channel:id" or "channel:*", which {entry!r} is not')
+        return value
+
+    @field_validator("owners")
+    @classmethod
+    def _named_owners(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for entry in value:
+            if entry.endswith(":*"):
+                raise ValueError(f"a list of people by name; {entry!r} would let everybody administer")
+        return value
+
+
+class OnErrorSettings(Section):
+    """Where to go next when a model fails, by class of error: lists of "provider/model". Not used yet."""
+
+    rate_limit: Texts = ()
+    """Too many requests."""
+    context_length: Texts = ()
+    """The conversation is too long for the model."""
+    auth: Texts = ()
+    """The key is wrong or not allowed to use the model."""
+    overloaded: Texts = ()
+    """The provider is too busy."""
+    timeout: Texts = ()
+    """No answer in time."""
+    server: Texts = ()
+    """The provider broke."""
+    billing: Texts = ()
+    """The account has no credit left."""
+    network: Texts = ()
+    """No connection."""
+    not_found: Texts = ()
+    """The provider has no such model."""
+    refused: Texts = ()
+    """The provider will not answer this."""
+    empty: Texts = ()
+    """The answer was empty."""
+
+
+class ModelParams(Section):
+    """How one model is asked; any number of tables, each named for its model. Not used yet."""
+
+    temperature: float | None = Field(default=None, ge=0, le=2, examples=[0.7])
+    """How freely the model chooses its words, from 0 to 2."""
+    max_tokens: int | None = Field(default=None, ge=1, le=100_000_000, examples=[4096])
+    """The longest answer, in tokens."""
+    context_window: int | None = Field(default=None, ge=1, le=100_000_000, examples=[128_000])
+    """How many tokens the model takes in, where the provider's word is not to be taken for it."""
+    reasoning_effort: str | None = Field(default=None, examples=["low"])
+    """How long the model thinks, in the provider's own word, such as "low"."""
+
+
+class ModelsSettings(Section):
+    """Which language models answer. This version has one, builtin/notebook; only chain counts yet."""
+
+    chain: Texts = ("builtin/notebook",)
+    """Models as "provider/model", tried in order; builtin/notebook needs no model at all."""
+    max_retries: int = Field(default=2, ge=0, le=100)
+    """How often one model is asked again after an error that may pass."""
+    retry_delay: float = Field(default=1.0, ge=0, le=3600)
+    """Seconds before it is asked again; where the server says how long, that counts."""
+    timeout: float = Field(default=120.0, gt=0, le=86_400)
+    """Seconds of silence after which a model counts as failed."""
+    adaptive: bool = False
+    """Whether healthy and fast models are tried first, whatever their place in the chain."""
+    on_error: OnErrorSettings = section()
+    params: dict[str, ModelParams] = Field(default_factory=dict, examples=["openai/gpt-4.1"])
+
+    @field_validator("chain")
+    @classmethod
+    def _some_model(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if not value:
+            raise ValueError('a list of at least one "provider/model", such as ["builtin/notebook"]')
+        return value
+
+
+class ProviderSettings(Section):
+    """A provider of language models; any number, any names. This version has no client for any yet."""
+
+    kind: ProviderKind = Field(examples=["openai"])
+    """Its protocol; "openai" fits any compatible server. May be left out where the name says it."""
+    base_url: str = ""
+    """Address of the server; empty for the usual one."""
+    api_key: SecretStr = SecretStr("")
+    """Key for the provider."""
+    api_keys: Secrets = ()
+    """Several keys: the next one is used when a key is refused or has reached its limit."""
+    model_path: str = ""
+    """The model's GGUF file, for kind "llama_cpp"."""
+
+    @field_validator("base_url")
+    @classmethod
+    def _address(cls, value: str) -> str:
+        return web_address(value)
+
+
+class LimitsSettings(Section):
+    """What one person, one turn and one day may cost. Only steps_per_turn counts yet."""
+
+    messages_per_minute: int = Field(default=60, ge=1, le=MAX_COUNT)
+    """Messages that one person may send in a minute; owners may send more."""
+    steps_per_turn: int = Field(default=25, ge=1, le=1000)
+    """How often the model may be asked, and run tools, for one message."""
+    daily_tokens: int = Field(default=0, ge=0, le=1_000_000_000_000)
+    """Tokens that may be used in a day; 0 for no limit."""
+
+
+class FlushSettings(Section):
+    """Before a conversation is shortened, what is worth keeping goes into the daily log. Not used yet."""
+
+    enabled: bool = True
+    """Whether this is done."""
+    token_threshold: int = Field(default=6000, ge=1, le=100_000_000)
+    """Length of a conversation, in tokens, from which it is done."""
+
+
+class MemorySettings(NotesSettings):
+    """Your notes."""
+
+    flush: FlushSettings = section()
+
+
+class Settings(BaseSettings):
+    """Every setting, from the file and the environment; `load_settings` is the way to get one."""
+
+    model_config = SettingsConfigDict(
+        frozen=True,
+        extra="forbid",
+        strict=True,
+        allow_inf_nan=False,
+        hide_input_in_errors=True,
+        env_prefix="COMMONPLACE_",
+        env_nested_delimiter="__",
+    )
+
+    workspace: Annotated[Path, Strict(False)] = Path("workspace")
+    """Folder that holds everything. A relative one is relative to the settings file's folder."""
+    timezone: str = "UTC"
+    """Your time zone by its IANA name, such as "Europe/Berlin"; decides which day a daily log is."""
+    log_level: Literal["debug", "info", "warning", "error", "critical"] = "info"
+    """How much is logged."""
+    agent: AgentSettings = section()
+    server: ServerSettings = section()
+    telegram: TelegramSettings = section()
+    discord: DiscordSettings = section()
+    access: AccessSettings = section()
+    models: ModelsSettings = section()
+    providers: dict[str, ProviderSettings] = Field(default_factory=dict, examples=["openai"])
+    limits: LimitsSettings = section()
+    memory: MemorySettings = section()
+    index: IndexSettings = section()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """The environment wins over what was read from the file, which comes in as arguments."""
+        return Environment(settings_cls, init_settings(), os.environ), init_settings
+
+    @field_validator("workspace", mode="before")
+    @classmethod
+    def _named_folder(cls, value: object) -> object:
+        if isinstance(value, str) and not (value.strip() and value.isprintable()):
+            raise ValueError("the name of a folder")
+        return value
+
+    @field_validator("timezone")
+    @classmethod
+    def _known_zone(cls, value: str) -> str:
+        if value != "UTC":
+            _check_zone(value)
+        return value
+
+    @field_validator("log_level", mode="before")
+    @classmethod
+    def _any_case(cls, value: object) -> object:
+        return value.lower() if isinstance(value, str) else value
+
+    @field_validator("providers", mode="before")
+    @classmethod
+    def _kind_by_name(cls, value: object) -> object:
+        if not isinstance(value, dict):
+            return value
+        return {
+            name: {"kind": name, **table} if name in PROVIDER_KINDS and isinstance(table, dict) else table
+            for name, table in value.items()
+        }
+
+    @model_validator(mode="after")
+    def _providers_make_sense(self) -> Self:
+        for name, provider in self.providers.items():
+            if not name.isascii() or not name.replace("-", "").replace("_", "").isalnum():
+                raise ConflictError(
+                    "providers", f"tables named with letters, digits, - and _, which {name!r} is not"
+                )
+            if name == BUILTIN_PROVIDER and provider.kind != "builtin":
+                raise ConflictError(f"providers.{name}.kind", '"builtin"; give another provider another name')
+        return self
+
+    @model_validator(mode="after")
+    def _models_are_known(self) -> Self:
+        on_error = {f"models.on_error.{key}": models for key, models in self.models.on_error}
+        for key, models in {"models.chain": self.models.chain, **on_error}.items():
+            for model in models:
+                self._check_model(key, model)
+        for model in self.models.params:
+            self._check_model("models.params", model)
+        return self
+
+    def _check_model(self, key: str, model: str) -> None:
+        provider, slash, name = model.partition("/")
+        if not (provider and slash and name and name.isprintable() and name == name.strip()):
+            raise ConflictError(key, f'"provider/model", which {model!r} is not')
+        known = {BUILTIN_PROVIDER: "builtin"} | {name: table.kind for name, table in self.providers.items()}
+        if provider not in known:
+            raise ConflictError(key, f"of a known provider ({', '.join(known)}), which {model!r} is not")
+        if known[provider] == "builtin" and name != BUILTIN_MODEL:
+            raise ConflictError(
+                key, f"{provider}/{BUILTIN_MODEL}, the one model of that provider, not {model!r}"
+            )
+
+    @property
+    def memory_folder(self) -> Path:
+        """Where the notes are."""
+        return self.workspace / self.memory.path
+
+    @property
+    def private_folder(self) -> Path:
+        """Where the index, the conversations and other files of ours are."""
+        return self.workspace / PRIVATE_FOLDER
+
+    def now(self) -> datetime:
+        """The time on the owner's clock; aware."""
+        from zoneinfo import ZoneInfo
+
+        return datetime.now(ZoneInfo(self.timezone))
+
+
+def config_file(config: Path | None = None) -> Path | None:
+    """The file to read, absolute: `config`, else $COMMONPLACE_CONFIG, else ./config.toml where it exists."""
+    if config is None and (named := os.environ.get("COMMONPLACE_CONFIG")):
+        config = Path(named)
+    if config is None:
+        default = _working_folder() / "config.toml"
+        return default if os.path.lexists(default) else None
+    config = _expanded(config, "the settings file")
+    return config if config.is_absolute() else _working_folder() / config
+
+
+def load_settings(config: Path | None = None, workspace: Path | None = None) -> Settings:
+    """Read the settings; raise `ConfigError`, fit to be shown as it is, where they cannot be used.
+
+    The environment wins over the file, `workspace` (relative to the working folder) over both.
+    """
+    file = config_file(config)
+    values = read_toml(file) if file else {}
+    variables = {keys: name for keys, (name, _) in read_environment(Settings, os.environ, values).items()}
+    origin = Origin(file, values, variables)
+    for key in values:
+        if (
+            key not in Settings.model_fields
+        ):  # such as `_env_file`, which would be an order to pydantic-settings
+            raise ConfigError(unknown_key(Settings, (key,), origin))
+    try:
+        settings = Settings(**values)
+    except ValidationError as error:
+        raise ConfigError(explain(Settings, error, origin)) from None
+    for keys, lack in not_built(settings):
+        raise ConfigError(f"{dotted(keys)} is set, but this version has {lack}; remove it{origin.of(keys)}")
+    folder = _expanded(settings.workspace if workspace is None else workspace, "workspace")
+    if not folder.is_absolute():
+        beside_file = workspace is None and file and file.is_file()
+        folder = (file.parent if file and beside_file else _working_folder()) / folder
+    return settings.model_copy(update={"workspace": folder})
+
+
+def _expanded(path: Path, what: str) -> Path:
+    try:
+        return path.expanduser()
+    except RuntimeError:
+        raise ConfigError(f"{what} is {str(path)!r}, and there is no such home folder") from None
+
+
+def _working_folder() -> Path:
+    try:
+        return Path.cwd()
+    except OSError:
+        raise ConfigError("the folder where you are no longer exists; change to another one") from None
+
+
+def _is_loopback(host: str) -> bool:
+    if host.lower() in {"127.0.0.1", "::1", "localhost"}:
+        return True
+    from ipaddress import ip_address
+
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _check_zone(name: str) -> None:
+    """Raise ValueError, with the nearest name that there is, unless `name` is a time zone."""
+    from zoneinfo import ZoneInfo, available_timezones
+
+    try:
+        ZoneInfo(name)
+    except (LookupError, ValueError, OSError):
+        from difflib import get_close_matches
+
+        zones = {zone.lower(): zone for zone in available_timezones()}
+        near = get_close_matches(name.lower(), zones, n=1)
+        hint = f'the nearest is "{zones[near[0]]}"' if near else 'such as "Europe/Berlin"'
+        raise ValueError(f"a time zone by its IANA name; {hint}") from None

@@ -1,0 +1,50 @@
+"""Settings of parts that this version does not have: whoever sets one is told so before the start.
+
+Each line goes when its part comes.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bot.config import Settings
+
+
+def not_built(settings: "Settings") -> Iterator[tuple[tuple[str, ...], str]]:
+    """Each key that is set in vain, with what this version lacks."""
+    if settings.telegram.token:
+        yield ("telegram", "token"), "no Telegram channel"
+    if settings.telegram.mode == "webhook":
+        yield ("telegram", "mode"), "no Telegram channel"
+    if settings.telegram.webhook_url:
+        yield ("telegram", "webhook_url"), "no Telegram channel"
+    if settings.telegram.webhook_secret:
+        yield ("telegram", "webhook_secret"), "no Telegram channel"
+    if settings.discord.token:
+        yield ("discord", "token"), "no Discord channel"
+
+    embedding = settings.memory.embedding
+    if embedding.provider not in {"auto", "none"}:
+        yield ("memory", "embedding", "provider"), "no embedding providers"
+    if embedding.fallback != "none":
+        yield ("memory", "embedding", "fallback"), "no embedding providers"
+    for key in ("model", "base_url", "api_key", "dimensions"):
+        if embedding.provider != "none" and getattr(embedding, key):
+            yield ("memory", "embedding", key), "no embedding providers"
+    if embedding.provider != "none" and embedding.local.model_path:
+        yield ("memory", "embedding", "local", "model_path"), "no embedding providers"
+
+    if settings.index.url:
+        yield ("index", "url"), "no index but its own file"
+
+    no_client = {name: table.kind for name, table in settings.providers.items() if table.kind != "builtin"}
+    for name, kind in no_client.items():
+        for key in ("api_key", "api_keys", "model_path"):
+            if getattr(settings.providers[name], key):
+                yield ("providers", name, key), f"no client for providers of kind {kind}"
+    lists: dict[tuple[str, ...], tuple[str, ...]] = {("models", "chain"): settings.models.chain}
+    lists |= {("models", "on_error", key): models for key, models in settings.models.on_error}
+    for keys, models in lists.items():
+        for model in models:
+            if (name := model.partition("/")[0]) in no_client:
+                yield keys, f"no client for {model} (kind {no_client[name]})"

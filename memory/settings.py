@@ -1,0 +1,182 @@
+"""Settings of the memory: every key, its default, and below it what it means to the person who sets it."""
+
+from pathlib import PurePosixPath
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, Strict, field_validator, model_validator
+
+EmbeddingProvider = Literal["local", "openai", "gemini", "voyage", "ollama", "zhipu", "llm", "none"]
+
+Texts = Annotated[tuple[str, ...], Strict(False)]
+"""A list of text; strict as they are otherwise, the sections take a list for a tuple here."""
+
+MAX_COUNT = 1_000_000
+
+
+class ConflictError(ValueError):
+    """A value that does not go together with another one: the key to change, and what it must be."""
+
+    def __init__(self, key: str, allowed: str) -> None:
+        super().__init__(allowed)
+        self.key = key
+
+
+class Section(BaseModel):
+    """A table of the settings file: frozen, strict about types, closed to keys that it does not know."""
+
+    # defer_build: the outermost model builds one validator for all; each its own costs three times the CPU.
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        strict=True,
+        allow_inf_nan=False,
+        hide_input_in_errors=True,
+        defer_build=True,
+    )
+
+
+def section() -> Any:
+    """Default of a field that is itself a section: an absent table counts as an empty one."""
+    return Field(default_factory=dict, validate_default=True)
+
+
+class ChunkSettings(Section):
+    """How notes are cut into the passages that are indexed."""
+
+    target_tokens: int = Field(default=400, ge=1, le=MAX_COUNT)
+    """Size of a chunk, in tokens (about four letters of English, or one Chinese character)."""
+    overlap_tokens: int = Field(default=80, ge=0, le=MAX_COUNT)
+    """How much of a chunk is repeated at the start of the next one; less than target_tokens."""
+
+    @model_validator(mode="after")
+    def _overlap_is_smaller(self) -> Self:
+        if self.overlap_tokens >= self.target_tokens:
+            raise ConflictError("overlap_tokens", f"less than target_tokens, which is {self.target_tokens}")
+        return self
+
+
+class LocalEmbeddingSettings(Section):
+    """The embedding model that runs on this machine. Not used yet."""
+
+    model_path: str = ""
+    """A GGUF file of your own."""
+    cache_dir: str = "~/.cache/commonplace/models"
+    """Where downloaded models are kept."""
+
+
+class EmbeddingCacheSettings(Section):
+    """Vectors that were paid for once are kept. Not used yet."""
+
+    max_entries: int = Field(default=50_000, ge=1, le=1_000_000_000)
+    """How many vectors are kept; those unused for longest go first."""
+
+
+class EmbeddingSettings(Section):
+    """Vectors, for finding by meaning. This version finds by words alone: leave "auto" or "none"."""
+
+    provider: Literal["auto", EmbeddingProvider] = "auto"
+    """Who makes the vectors; "auto" takes the best that is there, "none" searches by words alone."""
+    fallback: EmbeddingProvider = "none"
+    """Another provider, for when the first one fails."""
+    model: str = ""
+    """The provider's model; empty for its usual one."""
+    base_url: str = ""
+    """Address of the provider's server; empty for its usual one."""
+    api_key: SecretStr = SecretStr("")
+    """Key for the provider."""
+    dimensions: int = Field(default=0, ge=0, le=65_536)
+    """Length of a vector; 0 for the model's usual one."""
+    batch_size: int = Field(default=100, ge=1, le=10_000)
+    """How many texts go into one request."""
+    local: LocalEmbeddingSettings = section()
+    cache: EmbeddingCacheSettings = section()
+
+    @field_validator("base_url")
+    @classmethod
+    def _address(cls, value: str) -> str:
+        return web_address(value)
+
+
+class SearchSettings(Section):
+    """How notes are found. Without vectors only final_top_k and snippet_max_chars count."""
+
+    vector_weight: float = Field(default=0.7, ge=0, le=1)
+    """How much likeness in meaning counts, from 0 to 1."""
+    text_weight: float = Field(default=0.3, ge=0, le=1)
+    """How much the words themselves count, from 0 to 1."""
+    vector_top_k: int = Field(default=10, ge=1, le=MAX_COUNT)
+    """How many passages the search by meaning proposes."""
+    fts_top_k: int = Field(default=10, ge=1, le=MAX_COUNT)
+    """How many passages the search by words proposes."""
+    final_top_k: int = Field(default=5, ge=1, le=MAX_COUNT)
+    """How many passages a search gives back when it is not told a number."""
+    snippet_max_chars: int = Field(default=700, ge=1, le=MAX_COUNT)
+    """The longest a passage may be, in characters."""
+    min_similarity: float = Field(default=0.3, ge=0, le=1)
+    """Passages less alike in meaning than this are left out; those found by words stay."""
+
+    @model_validator(mode="after")
+    def _something_counts(self) -> Self:
+        if not self.vector_weight and not self.text_weight:
+            raise ConflictError("text_weight", "more than 0, since vector_weight is 0 too")
+        return self
+
+
+class WatchSettings(Section):
+    """Watching the folder for notes that you edit yourself. Not used yet: a search looks by itself."""
+
+    enabled: bool = True
+    """Whether changes are noticed as they happen."""
+    debounce_seconds: float = Field(default=1.5, ge=0, le=3600)
+    """How long a file must rest before it is read again."""
+
+
+class ReindexSettings(Section):
+    """A regular look at all notes. Not used yet: a search looks by itself."""
+
+    interval_minutes: int = Field(default=60, ge=1, le=525_600)
+    """Minutes from one look to the next."""
+
+
+class MemorySettings(Section):
+    """Your notes."""
+
+    path: str = "memory"
+    """Folder of the notes, inside the workspace."""
+    chunk: ChunkSettings = section()
+    embedding: EmbeddingSettings = section()
+    search: SearchSettings = section()
+    watch: WatchSettings = section()
+    reindex: ReindexSettings = section()
+
+    @field_validator("path")
+    @classmethod
+    def _inside_the_workspace(cls, value: str) -> str:
+        parts = PurePosixPath(value).parts
+        if (
+            not parts
+            or value != value.strip()
+            or not value.isprintable()
+            or "\\" in value
+            or ".." in parts
+            or parts[0] in {"/", "//", ".commonplace"}
+            or parts[0].startswith("~")
+        ):
+            raise ValueError('a folder inside the workspace, such as "memory" (relative, without "..")')
+        return value
+
+
+class IndexSettings(Section):
+    """Where the index lives."""
+
+    url: SecretStr = SecretStr("")
+    """Empty for a file in the workspace, the only place in this version."""
+
+
+def web_address(value: str) -> str:
+    """Give back an http(s) address, or the empty text; raise ValueError for anything else."""
+    scheme, _, rest = value.partition("://")
+    plain = value.isprintable() and " " not in value and not rest.startswith(("/", "?", "#", ":"))
+    if value and not (scheme.lower() in {"http", "https"} and rest and plain):
+        raise ValueError("an address that begins with http:// or https://")
+    return value
