@@ -1,0 +1,139 @@
+"""One chat's history: append, load, and show it such that every provider takes it."""
+
+import json
+import logging
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from bot.messages import ChatId
+from bot.models.protocol import AssistantMessage, Message, ToolCall, ToolResult, UserMessage
+from bot.state import Row, State, StateFault
+
+log = logging.getLogger(__name__)
+
+INTERRUPTED_TEXT = "[interrupted]"
+INTERRUPTED_RESULT = json.dumps(
+    {"error": "Interrupted before it reported back; it may or may not have taken effect."}
+)
+
+
+class Conversation:
+    """What was said in one chat since `/new`.
+
+    One turn at a time. What is held here is always a true beginning of what is on disk, so that a cancelled
+    append, or another process in the same chat, is nothing special: the rest is read when it is next needed.
+    """
+
+    def __init__(self, state: State, chat: ChatId) -> None:
+        self.chat = chat
+        self._state = state
+        self._id: int | None = None
+        self._last_seq = 0
+        self._messages: list[Message] = []
+
+    async def load(self) -> None:
+        """Bring in what is on disk: first all, later what is new. Follows a `/new`, whoever made it."""
+        number = await self._state.open_conversation(str(self.chat))
+        if number != self._id:
+            self._id, self._last_seq, self._messages = number, 0, []
+        if number is not None:
+            self._take(await self._state.entries(number, after=self._last_seq))
+
+    def messages(self) -> tuple[Message, ...]:
+        """Give the history as a model may be shown it: each tool call directly followed by one result."""
+        return mended(self._messages)
+
+    async def append(self, *messages: Message) -> None:
+        """Add messages; return once they are on disk. Cancelled meanwhile, they are on disk all the same."""
+        entries = [_encoded(message) for message in messages]
+        rows = await self._state.append(self._id, str(self.chat), entries, after=self._last_seq)
+        self._take(rows)
+
+    async def interrupt(self, shown: str, results: Sequence[ToolResult] = ()) -> None:
+        """Record how a turn was cut short: results of its last calls, and `shown` of a step that did not end.
+
+        Raises no StateFault, since something else is on its way up already.
+        """
+        partial = [AssistantMessage(f"{shown.rstrip()}\n\n{INTERRUPTED_TEXT}")] if shown.strip() else []
+        if results or partial:
+            try:
+                await self.append(*results, *partial)
+            except StateFault as fault:
+                log.error("a turn that was cut short could not be recorded: %s", fault)
+
+    async def new(self) -> None:
+        """End the conversation; the chat's next message begins another. A running turn ends in the old one."""
+        await self._state.end_conversation(str(self.chat))
+
+    def _take(self, rows: Sequence[Row]) -> None:
+        for row in rows:
+            self._id, self._last_seq = row.conversation, row.seq
+            if (message := _decoded(row)) is not None:
+                self._messages.append(message)
+
+
+def interrupted(call: ToolCall) -> ToolResult:
+    """Give the result of a call that was cut short."""
+    return ToolResult(call.id, call.name, INTERRUPTED_RESULT, failed=True)
+
+
+def mended(messages: Iterable[Message]) -> tuple[Message, ...]:
+    """Give a history in which each call is directly followed by its one result, in the order of the calls.
+
+    A result that stands elsewhere is brought back to its call; a call that has none was interrupted; a result
+    without a call, and an answer that says nothing, are left out. Every provider refuses anything else.
+    """
+    shown: list[Message | ToolCall] = []  # a call: the place of its result
+    places: dict[str, list[int]] = {}  # by call id
+    for message in messages:
+        if isinstance(message, ToolResult):
+            if free := places.get(message.call_id):
+                shown[free.pop()] = message  # the latest: some models give the same id again and again
+        elif isinstance(message, UserMessage) or message.calls or message.text.strip():
+            shown.append(message)
+            calls = message.calls if isinstance(message, AssistantMessage) else ()
+            for place, call in reversed(list(enumerate(calls, len(shown)))):
+                places.setdefault(call.id, []).append(place)
+            shown.extend(calls)
+    return tuple(interrupted(each) if isinstance(each, ToolCall) else each for each in shown)
+
+
+# -- messages as rows: a kind keeps its meaning for ever, a changed form gets a new kind ---------------------
+
+
+def _encoded(message: Message) -> tuple[str, str]:
+    match message:
+        case UserMessage(text):
+            return "user", _json({"text": text})
+        case AssistantMessage(text, calls, model):
+            told = [{"id": call.id, "name": call.name, "arguments": call.arguments} for call in calls]
+            return "assistant", _json({"text": text, "calls": told, "model": model})
+        case ToolResult(call_id, name, content, failed):
+            return "result", _json({"call_id": call_id, "name": name, "content": content, "failed": failed})
+
+
+def _decoded(row: Row) -> Message | None:
+    try:
+        return _message(row.kind, json.loads(row.payload))
+    except (ValueError, LookupError, TypeError) as error:
+        where = f"entry {row.seq} ({row.kind}) of conversation {row.conversation}"
+        log.error("%s in state.db cannot be read and is left out: %r", where, error)
+        return None
+
+
+def _message(kind: str, fields: dict[str, Any]) -> Message:
+    match kind:
+        case "user":
+            return UserMessage(fields["text"])
+        case "assistant":
+            calls = (ToolCall(call["id"], call["name"], call["arguments"]) for call in fields["calls"])
+            return AssistantMessage(fields["text"], tuple(calls), fields["model"])
+        case "result":
+            return ToolResult(fields["call_id"], fields["name"], fields["content"], fields["failed"])
+    raise LookupError(kind)
+
+
+def _json(fields: dict[str, Any]) -> str:
+    text = json.dumps(fields, ensure_ascii=False)
+    # Half a surrogate pair (a model's, a terminal's) fits in no database and in no request to a provider.
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

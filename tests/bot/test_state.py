@@ -1,0 +1,312 @@
+import asyncio
+import multiprocessing
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+from bot import state as state_module
+from bot.state import State, StateBroken, StateFault, StateTooNew, StateUnusable, to_the_end
+
+SAID = [("user", '{"text": "hello"}')]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / ".commonplace" / "state.db"
+
+
+@pytest.fixture
+async def state(path: Path) -> AsyncIterator[State]:
+    async with State(path) as opened:
+        yield opened
+
+
+async def test_a_conversation_begins_with_its_first_entry_and_survives_a_restart(path: Path) -> None:
+    async with State(path) as state:
+        assert await state.open_conversation("terminal:main") is None
+        (row,) = await state.append(None, "terminal:main", SAID, after=0)
+        assert (row.seq, row.kind, row.payload) == (1, *SAID[0])
+    async with State(path) as state:
+        number = await state.open_conversation("terminal:main")
+        assert number == row.conversation
+        assert await state.entries(number) == (row,)
+
+
+async def test_chats_do_not_see_each_other(state: State) -> None:
+    (one,) = await state.append(None, "terminal:one", SAID, after=0)
+    (other,) = await state.append(None, "terminal:other", SAID, after=0)
+    assert one.conversation != other.conversation
+    assert await state.entries(one.conversation) == (one,)
+
+
+async def test_an_ended_conversation_keeps_its_entries_and_the_next_entry_begins_another(
+    state: State,
+) -> None:
+    (old,) = await state.append(None, "terminal:main", SAID, after=0)
+    assert await state.end_conversation("terminal:main")
+    assert not await state.end_conversation("terminal:main")
+    assert await state.open_conversation("terminal:main") is None
+    (new,) = await state.append(None, "terminal:main", SAID, after=0)
+    assert new.conversation != old.conversation
+    assert await state.entries(old.conversation) == (old,)
+
+
+async def test_appending_hands_back_what_somebody_else_added_before(state: State, path: Path) -> None:
+    (first,) = await state.append(None, "c:1", SAID, after=0)
+    async with State(path) as other:
+        (theirs,) = await other.append(first.conversation, "c:1", [("user", '{"text": "theirs"}')], after=1)
+    rows = await state.append(first.conversation, "c:1", SAID, after=1)
+    assert [row.seq for row in rows] == [2, 3]
+    assert rows[0] == theirs
+
+
+async def test_a_cancelled_append_is_carried_out_before_the_cancellation_goes_on(state: State) -> None:
+    task = asyncio.create_task(state.append(None, "c:1", SAID, after=0))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    number = await state.open_conversation("c:1")
+    assert number is not None
+    assert len(await state.entries(number)) == 1
+
+
+async def test_to_the_end_survives_many_cancellations() -> None:
+    done = []
+
+    async def work() -> None:
+        await asyncio.sleep(0.02)
+        done.append(1)
+
+    task = asyncio.create_task(to_the_end(work()))
+    for _ in range(5):
+        await asyncio.sleep(0.002)
+        task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert done == [1]
+
+
+async def test_a_fault_met_while_being_cancelled_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    async def work() -> None:
+        await asyncio.sleep(0.01)
+        raise StateUnusable("the disk is full")
+
+    task = asyncio.create_task(to_the_end(work()))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert "the disk is full" in caplog.text
+
+
+@pytest.mark.usefixtures("state")
+def test_conversations_are_for_their_owner_alone(path: Path) -> None:
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+async def test_commits_are_durable_and_readers_do_not_wait(state: State) -> None:
+    db = state._connection
+    assert db.pragma("journal_mode") == "wal"
+    assert db.pragma("synchronous") == 2  # FULL
+    assert db.pragma("foreign_keys") == 1
+
+
+# -- damage ---------------------------------------------------------------------------------------------------
+
+
+def opening(path: Path) -> StateFault:
+    async def main() -> None:
+        async with State(path):
+            pass
+
+    with pytest.raises(StateFault) as caught:
+        asyncio.run(main())
+    text = str(caught.value)
+    assert "\n" not in text
+    assert str(path) in text
+    return caught.value
+
+
+def test_garbage_is_refused_with_the_mend_and_left_as_it_is(path: Path) -> None:
+    path.parent.mkdir()
+    path.write_bytes(b"no database " * 1000)
+    fault = opening(path)
+    assert isinstance(fault, StateBroken)
+    assert "backup" in str(fault)
+    assert path.read_bytes() == b"no database " * 1000
+
+
+def test_a_foreign_database_is_refused(path: Path) -> None:
+    path.parent.mkdir()
+    foreign = apsw.Connection(str(path))
+    foreign.execute("CREATE TABLE conversations (x)")
+    foreign.close()
+    assert isinstance(opening(path), StateBroken)
+
+
+def spoil_all_but_the_first_pages(path: Path) -> None:
+    whole = path.read_bytes()
+    path.write_bytes(whole[:8192] + b"\xa5" * (len(whole) - 8192))
+
+
+async def read_all(path: Path) -> None:
+    async with State(path) as state:
+        for number in range(1, 41):
+            await state.entries(number)
+
+
+async def test_a_page_of_garbage_is_a_fault_when_it_is_read(path: Path) -> None:
+    async with State(path) as state:
+        for number in range(40):
+            await state.append(None, f"c:{number}", [("user", '{"text": "%s"}' % ("x" * 3000))], after=0)
+    spoil_all_but_the_first_pages(path)
+    with pytest.raises(StateBroken, match="damaged"):
+        await read_all(path)
+
+
+def test_a_newer_database_is_refused(path: Path) -> None:
+    path.parent.mkdir()
+    db = apsw.Connection(str(path))
+    db.execute("PRAGMA user_version = 99")
+    db.close()
+    fault = opening(path)
+    assert isinstance(fault, StateTooNew)
+    assert "update Commonplace" in str(fault)
+
+
+def test_a_folder_in_its_place_is_a_clear_line(path: Path) -> None:
+    path.mkdir(parents=True)
+    assert isinstance(opening(path), StateUnusable)
+
+
+def test_a_file_where_the_folder_should_be_is_a_clear_line(path: Path) -> None:
+    path.parent.write_text("")
+    assert isinstance(opening(path), StateUnusable)
+
+
+async def test_a_full_disk_is_a_clear_line_and_nothing_is_half_written(state: State, path: Path) -> None:
+    (first,) = await state.append(None, "c:1", SAID, after=0)
+    pages = state._connection.pragma("page_count")
+    state._connection.pragma("max_page_count", pages)
+    big = ("user", '{"text": "%s"}' % ("x" * 100_000))
+    with pytest.raises(StateUnusable, match="disk is full"):
+        await state.append(first.conversation, "c:1", [SAID[0], big], after=1)
+    assert await state.entries(first.conversation) == (first,)
+    state._connection.pragma("max_page_count", 1_000_000)
+    await state.append(first.conversation, "c:1", [big], after=1)
+
+
+async def test_another_program_that_holds_the_lock_is_a_clear_line(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(state_module, "BUSY_TIMEOUT_MS", 50)
+    async with State(path) as state:
+        holder = apsw.Connection(str(path))
+        holder.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StateUnusable, match="locked"):
+            await state.append(None, "c:1", SAID, after=0)
+        holder.execute("ROLLBACK")
+        holder.close()
+        await state.append(None, "c:1", SAID, after=0)
+
+
+async def test_a_slow_disk_or_a_lock_does_not_hold_up_the_event_loop(state: State, path: Path) -> None:
+    holder = apsw.Connection(str(path))
+    holder.execute("BEGIN IMMEDIATE")
+    waiting = asyncio.create_task(state.append(None, "c:1", SAID, after=0))
+    for _ in range(20):
+        await asyncio.sleep(0.002)
+    assert not waiting.done()
+    holder.execute("ROLLBACK")
+    holder.close()
+    await waiting
+
+
+async def test_closing_waits_for_what_was_asked_and_ends_the_thread(path: Path) -> None:
+    async with State(path) as state:
+        asking = asyncio.gather(*(state.append(None, "c:1", SAID, after=0) for _ in range(20)))
+        await asyncio.sleep(0)
+    assert len(await asking) == 20
+    for thread in threading.enumerate():
+        if thread.name.startswith("state"):
+            thread.join(timeout=5)
+            assert not thread.is_alive()
+
+
+# -- migrations -----------------------------------------------------------------------------------------------
+
+
+async def test_a_migration_that_fails_leaves_nothing_behind(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def half(db: apsw.Connection) -> None:
+        db.execute("CREATE TABLE half (x)")
+        raise RuntimeError("in the middle")
+
+    monkeypatch.setattr(state_module, "MIGRATIONS", (*state_module.MIGRATIONS, half))
+    with pytest.raises(RuntimeError, match="in the middle"):
+        async with State(path):
+            pass
+    db = apsw.Connection(str(path))
+    assert db.pragma("user_version") == len(state_module.MIGRATIONS) - 1
+    assert "half" not in [name for (name,) in db.execute("SELECT name FROM sqlite_schema")]
+    db.close()
+
+
+async def test_a_later_version_migrates_what_is_there(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with State(path) as state:
+        (row,) = await state.append(None, "c:1", SAID, after=0)
+    monkeypatch.setattr(
+        state_module,
+        "MIGRATIONS",
+        (*state_module.MIGRATIONS, lambda db: db.execute("CREATE TABLE later (x)")),
+    )
+    async with State(path) as state:
+        assert await state.entries(row.conversation) == (row,)
+        assert state._connection.pragma("user_version") == len(state_module.MIGRATIONS)
+
+
+# -- other processes ------------------------------------------------------------------------------------------
+
+
+def write_many(path: Path, start: object, mark: str, count: int) -> None:
+    async def main() -> None:
+        start.wait()  # type: ignore[attr-defined]
+        for number in range(count):
+            async with State(path) as state:
+                await state.append(None, "c:1", [("user", f"{mark}{number}")] * 2, after=0)
+
+    asyncio.run(main())
+
+
+async def test_processes_that_open_and_write_at_once_lose_nothing(path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    barrier = context.Barrier(3)
+    writers = [context.Process(target=write_many, args=(path, barrier, mark, 40)) for mark in "abc"]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        await asyncio.to_thread(writer.join, 30)
+        assert writer.exitcode == 0
+    async with State(path) as state:
+        number = await state.open_conversation("c:1")
+        assert number is not None
+        rows = await state.entries(number)
+    assert [row.seq for row in rows] == list(range(1, 241))
+    for mark in "abc":
+        own = [row for row in rows if row.payload.startswith(mark)]
+        assert [row.payload for row in own] == [f"{mark}{n}" for n in range(40) for _ in range(2)]
+        assert all(one.seq + 1 == other.seq for one, other in zip(own[::2], own[1::2], strict=True))
+
+
+def test_a_search_from_the_command_line_does_not_open_it() -> None:
+    script = "import sys, memory.memory; print('bot.state' in sys.modules)"
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "False"
