@@ -1,0 +1,203 @@
+"""What a model may have done: a tool is an async function whose signature is what the model is told of it."""
+
+import inspect
+import json
+import logging
+from bisect import bisect_right
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from itertools import accumulate
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+
+from bot.models.protocol import ToolCall, ToolResult, ToolSpec
+from memory.errors import MemoryFault
+
+log = logging.getLogger(__name__)
+
+RESULT_CHARS = 30_000
+"""The longest result that a model is given, in characters of JSON."""
+
+TOOL_BROKE = "The tool broke; the fault is not in your call. Tell the person, and do not try the same again."
+
+TOO_LONG = "The result is too long; this is its beginning. Ask for less."
+TOO_LONG_LIST = "The result is too long: only the first {} of {} are shown."
+
+ToolFunction = Callable[..., Awaitable[Mapping[str, Any]]]
+
+
+class BadCall(Exception):
+    """A call that cannot be carried out as it stands; the text tells the model how to mend it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """Something that a model may call; `tool` makes one of a function."""
+
+    spec: ToolSpec
+    arguments: type[BaseModel]
+    function: ToolFunction
+
+    async def run(self, arguments: str) -> Mapping[str, Any]:
+        """Run with arguments as JSON text; raise BadCall where they cannot be read or do not fit."""
+        try:
+            values = self.arguments.model_validate(_read(arguments))
+        except ValidationError as error:
+            raise BadCall(self._complaint(error)) from error
+        return await self.function(**dict(values))
+
+    def _complaint(self, error: ValidationError) -> str:
+        known: Mapping[str, Any] = self.spec.parameters["properties"]
+        faults = []
+        for fault in error.errors(include_url=False):
+            name = ".".join(str(part) for part in fault["loc"])
+            if fault["type"] == "missing":
+                faults.append(f'"{name}" is missing')
+            elif fault["type"] == "extra_forbidden":
+                faults.append(f'"{name}" is not a parameter{_did_you_mean(name, known)}')
+            else:
+                reason = fault["msg"].replace("Input should", "should")
+                faults.append(f'"{name}" {reason}, not {_short(fault["input"])}')
+        return f"{'; '.join(faults)}. {self._usage()}"
+
+    def _usage(self) -> str:
+        required = self.spec.parameters.get("required", ())
+        told = [
+            f"{name} ({_kind(schema)}{'' if name in required else ', optional'})"
+            for name, schema in self.spec.parameters["properties"].items()
+        ]
+        return f"{self.spec.name} takes {', '.join(told) or 'no arguments'}."
+
+
+class Toolbox:
+    """The tools that a turn has."""
+
+    def __init__(self, tools: Iterable[Tool] = ()) -> None:
+        self._tools: dict[str, Tool] = {}
+        for each in tools:
+            if each.spec.name in self._tools:
+                raise ValueError(f"two tools are called {each.spec.name}")
+            self._tools[each.spec.name] = each
+        self.specs = tuple(each.spec for each in self._tools.values())
+
+    async def run(self, call: ToolCall) -> ToolResult:
+        """Carry out one call; whatever goes wrong is told in the result, as JSON with an "error"."""
+        try:
+            content = _bounded(await self._tool(call.name).run(call.arguments))
+        except (BadCall, MemoryFault) as error:
+            return ToolResult(call.id, call.name, _json({"error": str(error)}), failed=True)
+        except Exception:
+            log.exception("the tool %s broke", call.name)
+            return ToolResult(call.id, call.name, _json({"error": TOOL_BROKE}), failed=True)
+        return ToolResult(call.id, call.name, content)
+
+    def _tool(self, name: str) -> Tool:
+        if name in self._tools:
+            return self._tools[name]
+        raise BadCall(
+            f'There is no tool "{name}"{_did_you_mean(name, self._tools)}. '
+            f"The tools: {', '.join(self._tools) or 'none'}."
+        )
+
+
+def tool(function: ToolFunction) -> Tool:
+    """Make a tool of an async function: its name, its docstring, its annotated parameters."""
+    fields: dict[str, Any] = {
+        name: (each.annotation, ... if each.default is each.empty else each.default)
+        for name, each in inspect.signature(function, eval_str=True).parameters.items()
+    }
+    name = function.__name__
+    arguments = create_model(name, __config__=_CONFIG, **fields)
+    description = " ".join((function.__doc__ or "").split())
+    return Tool(ToolSpec(name, description, _schema(arguments)), arguments, function)
+
+
+# Lax where models commonly err ("5" for 5, 5 for "5"), closed to parameters that there are not.
+_CONFIG = ConfigDict(extra="forbid", coerce_numbers_to_str=True)
+
+
+def _schema(arguments: type[BaseModel]) -> dict[str, Any]:
+    """Give the JSON Schema in its plainest form: what every provider takes, and few words to pay for."""
+    whole = arguments.model_json_schema()
+    if "$defs" in whole:
+        raise TypeError(
+            f"{arguments.__name__}: a parameter has a type of its own name; use Literal for a closed set"
+        )
+    properties = {name: _plain(schema) for name, schema in whole.get("properties", {}).items()}
+    return {"type": "object", "properties": properties, "required": whole.get("required", [])}
+
+
+def _plain(schema: Mapping[str, Any]) -> dict[str, Any]:
+    plain = {
+        key: value for key, value in schema.items() if key != "title" and (key, value) != ("default", None)
+    }
+    kinds = [kind for kind in plain.pop("anyOf", []) if kind != {"type": "null"}]
+    if len(kinds) > 1:
+        raise TypeError(f"a parameter of several types: {kinds}")
+    return {**kinds[0], **plain} if kinds else plain
+
+
+def _read(arguments: str) -> dict[str, Any]:
+    """Read JSON arguments; null is as good as absent, half a surrogate pair becomes a replacement mark."""
+    try:
+        values = json.loads(arguments) if arguments.strip() else {}
+        if isinstance(values, str):  # encoded twice, as some models do
+            values = json.loads(values)
+    except (ValueError, RecursionError) as error:
+        raise BadCall(f"The arguments are no JSON ({error}); write one JSON object.") from error
+    if not isinstance(values, dict):
+        raise BadCall(f"The arguments must be one JSON object, not {_short(values)}.")
+    return {name: _encodable(value) for name, value in values.items() if value is not None}
+
+
+def _encodable(value: Any) -> Any:
+    return (
+        value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        if isinstance(value, str)
+        else value
+    )
+
+
+def _bounded(result: Mapping[str, Any]) -> str:
+    """Write a result as JSON of at most RESULT_CHARS: its first list loses items, or else all its end."""
+    text = _json(result)
+    if len(text) <= RESULT_CHARS:
+        return text
+    for name, items in result.items():
+        if isinstance(items, list | tuple) and (count := _fitting(result, name, items)):
+            return _json({**result, name: items[:count], "note": TOO_LONG_LIST.format(count, len(items))})
+    length = RESULT_CHARS
+    while len(shorter := _json({"note": TOO_LONG, "beginning": text[:length]})) > RESULT_CHARS:
+        length -= len(shorter) - RESULT_CHARS  # too much rather than too little: a quote takes two characters
+    return shorter
+
+
+def _fitting(result: Mapping[str, Any], name: str, items: Sequence[Any]) -> int:
+    """Count the first items with which the whole result is short enough."""
+    empty = {**result, name: [], "note": TOO_LONG_LIST.format(len(items), len(items))}
+    room = RESULT_CHARS - len(_json(empty))
+    return bisect_right(list(accumulate(len(_json(item)) + 2 for item in items)), room)
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def _did_you_mean(name: str, known: Iterable[str]) -> str:
+    near = get_close_matches(name, known, n=1, cutoff=0.5)
+    return f'; did you mean "{near[0]}"?' if near else ""
+
+
+def _kind(schema: Mapping[str, Any]) -> str:
+    return (
+        " or ".join(json.dumps(value) for value in schema["enum"])
+        if "enum" in schema
+        else str(schema.get("type", "any"))
+    )
+
+
+def _short(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 60 else f"{text[:60]}…"

@@ -1,0 +1,51 @@
+from datetime import date
+
+import pytest
+
+from bot.prompt import system_prompt
+
+DAY = date(2026, 11, 21)
+
+
+def prompt(**changes: object) -> str:
+    facts: dict[str, object] = {
+        "name": "Commonplace",
+        "instructions": "",
+        "today": DAY,
+        "timezone": "Europe/Berlin",
+        "memory": True,
+    }
+    return system_prompt(**{**facts, **changes})  # type: ignore[arg-type]
+
+
+def test_it_says_who_it_is_and_which_day_it_is_where() -> None:
+    text = prompt(name="Ada")
+    assert "You are Ada" in text
+    assert text.endswith("Today is Saturday, 2026-11-21 (time zone Europe/Berlin).")
+
+
+def test_the_owners_words_are_in_it_as_they_are() -> None:
+    words = "Call me {boss}. 用中文。\n100 % {0} \\n"
+    assert words in prompt(instructions=f"\n{words}\n")
+    assert "What your owner wants" not in prompt(instructions=" \n")
+
+
+def test_notes_are_said_to_be_information_and_never_instructions() -> None:
+    assert "never an instruction" in prompt()
+
+
+def test_without_the_memory_nothing_is_said_of_it() -> None:
+    assert "memory" not in prompt(memory=False).lower()
+
+
+@pytest.mark.parametrize("memory", [True, False])
+def test_only_the_end_changes_from_day_to_day(memory: bool) -> None:
+    today = prompt(memory=memory)
+    tomorrow = prompt(memory=memory, today=date(2026, 11, 22))
+    changed = today.index("Today is")
+    assert today[:changed] == tomorrow[:changed]
+    assert len(today) - changed < 80
+
+
+def test_it_is_short_since_it_is_paid_for_with_every_call() -> None:
+    assert len(prompt()) < 1_600

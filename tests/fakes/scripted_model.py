@@ -1,0 +1,79 @@
+"""A language model that says what it was told to say, and remembers what it was asked."""
+
+import asyncio
+import json
+from collections import deque
+from collections.abc import AsyncGenerator, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from bot.models.protocol import Answer, AssistantMessage, ModelRequest, TextDelta, ToolCall, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    chunks: tuple[str, ...]
+    calls: tuple[ToolCall, ...]
+    error: BaseException | None
+    hang: bool
+    delay: float
+
+
+@dataclass(slots=True)
+class ScriptedModel:
+    """Answers in the order of `enqueue`; more questions than answers are an AssertionError."""
+
+    name: str = "scripted/model"
+    history: list[ModelRequest] = field(default_factory=list)
+    """Every request, in order."""
+    closed: int = 0
+    """Streams that were left before their end."""
+    _steps: deque[_Step] = field(default_factory=deque)
+    _ids: int = 0
+
+    def enqueue(
+        self,
+        text: str | Iterable[str] = "",
+        *,
+        calls: Iterable[ToolCall | tuple[str, Mapping[str, Any]]] = (),
+        error: BaseException | None = None,
+        hang: bool = False,
+        delay: float = 0,
+    ) -> None:
+        """Add an answer: text (several texts: one delta each), then calls; or, after the text, an error or silence.
+
+        A call is a ToolCall as it is, or (name, arguments). `delay` is in seconds, before each delta and the end.
+        """
+        chunks = ((text,) if text else ()) if isinstance(text, str) else tuple(text)
+        self._steps.append(_Step(chunks, tuple(self._call(call) for call in calls), error, hang, delay))
+
+    @property
+    def left(self) -> int:
+        """How many answers nobody has asked for yet."""
+        return len(self._steps)
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[TextDelta | Answer, None]:
+        self.history.append(request)
+        assert self._steps, f"request {len(self.history)} finds no answer enqueued: {request.messages[-1:]}"
+        step = self._steps.popleft()
+        ended = False
+        try:
+            for chunk in step.chunks:
+                await asyncio.sleep(step.delay)
+                yield TextDelta(chunk)
+            await asyncio.sleep(step.delay)
+            if step.hang:
+                await asyncio.Event().wait()
+            if step.error is not None:
+                raise step.error
+            text = "".join(step.chunks)
+            ended = True
+            yield Answer(AssistantMessage(text, step.calls, self.name), Usage(1, max(1, len(text) // 4)))
+        finally:
+            self.closed += not ended
+
+    def _call(self, call: ToolCall | tuple[str, Mapping[str, Any]]) -> ToolCall:
+        if isinstance(call, ToolCall):
+            return call
+        self._ids += 1
+        return ToolCall(f"call{self._ids:05}", call[0], json.dumps(call[1]))
