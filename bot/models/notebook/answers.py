@@ -1,0 +1,191 @@
+"""Pure: what the notebook says of what its tools gave back, as Markdown."""
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from bot.models.notebook.language import Language
+from bot.places import written_place
+from bot.plain_text import one_line, without_controls
+
+MAX_SHOWN = 5
+MAX_SHOWN_EACH = 3
+"""Of each search, where there were several."""
+
+TAIL = 0.5
+"""A passage with less than this share of the best one's score is not shown."""
+
+CLEARLY_LESS = 0.6
+"""Nor is one that has less than this share of the words asked for that the best one has."""
+
+SURE = 0.5
+"""A passage with no more than this share of the words asked for is not called an answer."""
+
+
+class Wrote(NamedTuple):
+    """Where something was noted, or why not."""
+
+    path: str = ""
+    line_start: int = 0
+    line_end: int = 0
+    error: str = ""
+
+
+class Looked(NamedTuple):
+    """What one search found, or why nothing could be searched."""
+
+    query: str
+    hits: Sequence[Mapping[str, Any]] = ()
+    """As `memory_search` gives them, best first."""
+    notice: str = ""
+    error: str = ""
+
+
+class Outcome(NamedTuple):
+    """All that there is to tell at the end of a turn."""
+
+    wrote: Sequence[Wrote] = ()
+    looked: Sequence[Looked] = ()
+    may_not_note: bool = False
+    may_not_find: bool = False
+    unfinished: bool = False
+
+
+def compose(outcome: Outcome, language: Language, *, with_notice: bool) -> str:
+    """The whole answer; never blank."""
+    say = language.say
+    parts: list[str] = []
+    places = [_place(wrote, language) for wrote in outcome.wrote if not wrote.error]
+    if places:
+        parts.append(say.noted.format(places="; ".join(places)))
+    parts.extend(
+        say.not_noted.format(error=plain(one_line(wrote.error))) for wrote in outcome.wrote if wrote.error
+    )
+    if outcome.may_not_note:
+        parts.append(say.cannot_note)
+    if outcome.may_not_find:
+        parts.append(say.cannot_find)
+    parts.extend(
+        say.not_found.format(error=plain(one_line(looked.error))) for looked in outcome.looked if looked.error
+    )
+    searched = [looked for looked in outcome.looked if not looked.error]
+    if searched:
+        parts.extend(_findings(searched, language))
+    if not parts:
+        parts.append(say.what if outcome.unfinished else say.hello)
+    if with_notice:
+        parts.append(say.notice)
+    return "\n\n".join(parts)
+
+
+def _place(wrote: Wrote, language: Language) -> str:
+    path = wrote.path.replace("`", "'")
+    if wrote.line_start == wrote.line_end:
+        return language.say.place.format(path=path, line=wrote.line_start)
+    return language.say.lines.format(path=path, lines=f"{wrote.line_start}-{wrote.line_end}")
+
+
+# -- which passages to show ------------------------------------------------------------------------------
+
+
+class _Passage(NamedTuple):
+    place: str
+    lines: tuple[str, ...]
+    score: float
+    share: float
+    """How much of what was asked for stands in it, 0 to 1."""
+
+
+def _findings(searched: Sequence[Looked], language: Language) -> list[str]:
+    shown: dict[str, _Passage] = {}
+    for looked in searched:
+        best = worth_showing([_passage(hit, looked.query, language) for hit in looked.hits])
+        for passage in best[: MAX_SHOWN if len(searched) == 1 else MAX_SHOWN_EACH]:
+            shown.setdefault(passage.place, passage)
+    if shown:
+        enough = SURE - 0.01 if language.spacing != "words" else SURE
+        sure = any(passage.share > enough for passage in shown.values())
+        head = language.say.found if sure else language.say.close
+        parts = [head, "\n".join(_quoted(passage) for passage in shown.values())]
+    else:
+        parts = [language.say.nothing]
+    return [*parts, *dict.fromkeys(plain(one_line(looked.notice)) for looked in searched if looked.notice)]
+
+
+def worth_showing(passages: Sequence[_Passage]) -> list[_Passage]:
+    """Cut the tail: a search also gives what merely stands beside something better."""
+    passages = [passage for passage in passages if passage.lines]
+    if not passages:
+        return []
+    top = max(passage.score for passage in passages)
+    share = max(passage.share for passage in passages)
+    return [
+        passage
+        for passage in passages
+        if passage.score >= TAIL * top and passage.share >= CLEARLY_LESS * share
+    ]
+
+
+def _passage(hit: Mapping[str, Any], query: str, language: Language) -> _Passage:
+    path = one_line(str(hit.get("path", ""))).replace("`", "'")
+    first, score = hit.get("line_start"), hit.get("score")
+    last = hit.get("line_end", first)
+    place = written_place(path, first, last) if isinstance(first, int) and isinstance(last, int) else path
+    text = without_controls(str(hit.get("snippet", "")))
+    context = f"{text}\n{hit.get('heading', '')}\n{path}"
+    by_meaning = hit.get("source") in ("vector", "hybrid")
+    return _Passage(
+        place,
+        tuple(filter(None, map(_line, text.splitlines()))),
+        float(score) if isinstance(score, int | float) else 0.0,
+        1.0 if by_meaning else _share_of_words(query, context, language),
+    )
+
+
+def _share_of_words(query: str, text: str, language: Language) -> float:
+    """How many of the words that a question asks for stand in a text."""
+    from memory.words import cut, query_terms
+
+    if language.spacing != "words":
+        for asking in sorted((*language.ask_anywhere, *language.ask_last), key=len, reverse=True):
+            query = query.replace(asking, " ")
+    terms = query_terms(query)
+    words = cut(text)
+    there = {(word,) for word in words} | set(pairwise(words))
+    return sum(term.tokens in there for term in terms) / len(terms) if terms else 0.0
+
+
+# -- how a passage is quoted -----------------------------------------------------------------------------
+
+# Text, not compiled: `re` compiles each when it is first used, and keeps it.
+_MARKERS = r"(?:[-*+•][ \t]+|#{1,6}[ \t]+|>[ \t]?)*"
+_KEPT = r"(`[^`]+`|(?<![\w*])\*\*\w(?:[^*_`<>\[\]\\&~|]*\w)?\*\*(?![\w*]))"
+_ACTIVE = (
+    r"\\(?=[!-/:-@\[-`{-~]|$)|[*`]|(?<![^\W_])_|_(?![^\W_])|(?<=\])[(:]"
+    r"|<(?=[A-Za-z/!?])|&(?=#?\w+;)|~(?=~)|\|(?=\|)"
+)
+_OPENING = r"(\d{1,9})?(?(1)(?=[.)](?:\s|$))|(?=>|#{1,6}(?:\s|$)|[-+](?:\s|$)|=+$|[-:|][-:| ]*$|~~~))"
+
+
+def _quoted(passage: _Passage) -> str:
+    *lines, last = [plain(line) for line in passage.lines]
+    # A place after several lines stands on its own.
+    lines = [*lines, last, f"`{passage.place}`"] if lines else [f"{last} `{passage.place}`"]
+    return "- " + "  \n  ".join(lines)
+
+
+def _line(line: str) -> str:
+    return re.sub(f"^{_MARKERS}", "", " ".join(line.split()))
+
+
+def plain(line: str) -> str:
+    """Markdown that shows a line of somebody's text as it is; only bold and code that are whole stay so."""
+    whole = "``" not in line and line.count("`") % 2 == 0
+    pieces = re.split(_KEPT, line) if whole else [line]
+    escaped = "".join(
+        piece if index % 2 else re.sub(_ACTIVE, lambda active: f"\\{active[0]}", piece)
+        for index, piece in enumerate(pieces)
+    )
+    opening = re.match(_OPENING, escaped)
+    return f"{opening[0]}\\{escaped[opening.end() :]}" if opening else escaped

@@ -1,0 +1,110 @@
+"""What there is to know of one language: how it is recognised, and what is said in it."""
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+
+def phrases(listed: str) -> tuple[str, ...]:
+    return tuple(listed.split("|"))
+
+
+class Sayings(NamedTuple):
+    """What the notebook says. Markdown; names in braces are filled in."""
+
+    noted: str
+    """`{places}`: one `place` or more."""
+    place: str
+    """`{path}` and one `{line}`."""
+    lines: str
+    """`{path}` and several `{lines}`."""
+    found: str
+    """Heads the passages."""
+    close: str
+    """Heads them where they share too little with the question to be called an answer."""
+    nothing: str
+    hello: str
+    what: str
+    """The person said "remember" and no more."""
+    cannot_note: str
+    cannot_find: str
+    not_noted: str
+    """`{error}`."""
+    not_found: str
+    """`{error}`."""
+    notice: str
+    """No language model is configured, and how to add one; holds NOTICE_MARK."""
+
+
+NOTICE_MARK = "`[models]`"
+"""What every notice holds: a conversation whose answers hold it has been told."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Language:
+    """How one language is recognised. Phrases in lower case with straight apostrophes; the longest one wins."""
+
+    code: str
+    say: Sayings
+    spacing: Literal["words", "particles", "none"] = "words"
+    """Are words set apart: yes; yes, but particles cling to them (Korean); no."""
+    verb_last: bool = False
+    """A command stands at the end of its sentence, with no comma before it."""
+    verb_second: tuple[str, ...] = ()
+    """Pronouns after which the verb goes back to its place once "that" is gone: "dass ich in Köln wohne"."""
+    full_stop: str = "."
+    ordinal_dots: bool = False
+    """A dot after a number does not end a sentence: "am 3. Mai"."""
+    abbreviations: tuple[str, ...] = ()
+    """Words whose dot does not either, without the dot."""
+    script: str = ""
+    """Its letters as ranges of a regular expression, where those tell it apart; else `hints` do."""
+    foreign: str = ""
+    """Letters of that script that speak against it."""
+    hints: tuple[str, ...] = ()
+    """Frequent words of its own."""
+    letters: str = ""
+    """Letters that speak for it."""
+    please: tuple[str, ...] = ()
+    """Before or after the verb of a command."""
+    before: tuple[str, ...] = ()
+    """Only before it."""
+    could_you: tuple[str, ...] = ()
+    """Before it, making a question of a command: the question mark is not part of what is noted."""
+    remember: tuple[str, ...] = ()
+    """Begins what is to be noted."""
+    never_forget: tuple[str, ...] = ()
+    """Begins what is to be noted in the core memory."""
+    recall: tuple[str, ...] = ()
+    """Those of `remember` that what follows may make a question: "remember when we …"."""
+    this: tuple[str, ...] = ()
+    """Stands for what follows a colon or stands elsewhere: "remember this: …"."""
+    that: tuple[str, ...] = ()
+    """Links the verb to what is to be noted."""
+    for_ever: tuple[str, ...] = ()
+    """Beside the verb: it belongs to the core memory."""
+    remember_end: tuple[str, ...] = ()
+    """Ends what is to be noted; after a comma, unless `verb_last`."""
+    that_end: tuple[str, ...] = ()
+    """Links it to such an end."""
+    please_end: tuple[str, ...] = ()
+    """After such an end, and after what was asked."""
+    search: tuple[str, ...] = ()
+    """Begins what is to be found, and is no part of it."""
+    search_end: tuple[str, ...] = ()
+    """Ends what is to be found, and is no part of it."""
+    ask_first: tuple[str, ...] = ()
+    """Begins a question, or a wish that only a search can come near."""
+    conjunctions: tuple[str, ...] = ()
+    """Those of them that also begin a statement: "When I was little, …"."""
+    ask_anywhere: tuple[str, ...] = ()
+    ask_last: tuple[str, ...] = ()
+    idioms: tuple[str, ...] = ()
+    """Hold one of the words above and mean something else."""
+    subjects: tuple[str, ...] = ()
+    """Begin a statement, however short."""
+    verbs: tuple[str, ...] = ()
+    """Make a statement of a few words."""
+    topics: str = ""
+    """Particles that mark what a statement is about."""
+    chat: tuple[str, ...] = ()
+    """Neither noted nor looked for when nothing else is said."""

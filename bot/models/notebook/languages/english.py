@@ -1,0 +1,115 @@
+"""English."""
+
+from bot.models.notebook.language import Language, Sayings, phrases
+
+ENGLISH = Language(
+    code="en",
+    say=Sayings(
+        noted="Noted in {places}.",
+        place="`{path}`, line {line}",
+        lines="`{path}`, lines {lines}",
+        found="From your notes:",
+        close="I am not sure that this is what you mean, but it comes close:",
+        nothing="I found nothing about that in your notes. Other words may find it; if you were telling me "
+        "something, start with “remember” and I will note it.",
+        hello="I keep your notes and find them again. Tell me something to keep, such as “Remember that the "
+        "spare key is at Tom's”, or ask: “Where is the spare key?”",
+        what="What should I remember?",
+        cannot_note="I cannot note anything here: in this chat I have no access to the memory.",
+        cannot_find="I cannot look that up here: in this chat I have no access to the memory.",
+        not_noted="I could not note that: {error}",
+        not_found="I could not search your notes: {error}",
+        notice="No language model is configured, so I can only keep notes and find them. To add one: in "
+        "config.toml, name it in `chain` under `[models]` and describe its provider in a `[providers.…]` "
+        "section; the README shows how.",
+    ),
+    abbreviations=phrases(
+        "dr|mr|mrs|ms|prof|st|mt|vs|approx|dept|inc|ltd|jr|sr|nos|tel|vol|fig|cf|ca|est|gen|rev|capt"
+    ),
+    hints=phrases(
+        "a|in|i|the|is|are|my|our|your|of|and|to|with|at|on|it|this|that|she|he|they|for|an|about|not|from"
+        "|was|were|by|their|his|its|but|or|as|be|been|you|me|there|here|now"
+    ),
+    please=phrases("please|pls|plz|kindly|for me"),
+    before=phrases(
+        "hey|hi|hello|ok|okay|so|and|also|oh|well|now|just|commonplace|i want you to|i'd like you to"
+        "|i need you to|i would like you to|i want to|you should|you must|you need to|you have to|you can"
+        "|let's|let me|make sure to|make sure you|make sure that you|be sure to|try to|quick"
+    ),
+    could_you=phrases(
+        "can you|could you|would you|will you|can i ask you to|could i ask you to|would you mind to|can we"
+        "|could we"
+    ),
+    remember=phrases(
+        "remember|memorize|memorise|note|note down|note to self|make a note|make a note of|take a note"
+        "|take a note of|take note|take note of|add a note|new note|keep a note|keep a note of|keep in mind"
+        "|bear in mind|don't forget|dont forget|do not forget|write down|write this down|write that down"
+        "|write it down|jot down|jot this down|jot that down|note this down|note that down|save this"
+        "|save that|save a note|save to memory|add to memory|add to my notes|add to your memory"
+        "|put in my notes|store this|keep this in mind|fyi|for your information|for the record"
+        "|just so you know|so you know|btw|by the way|save:|memo:|reminder:"
+    ),
+    never_forget=phrases(
+        "never forget|don't ever forget|never ever forget|add to core memory|save to core memory"
+        "|core memory:|core:"
+    ),
+    recall=phrases(
+        "remember|fyi|btw|by the way|for the record|just so you know|so you know|for your information"
+    ),
+    this=phrases("this|the following|it|these"),
+    that=phrases("that|to|about"),
+    for_ever=phrases(
+        "permanently|forever|for ever|for good|always|in core memory|to core memory|in your core memory"
+        "|to your core memory|in long-term memory|to long-term memory"
+    ),
+    remember_end=phrases(
+        "remember that|remember this|remember it|please remember|please note|keep that in mind"
+        "|keep this in mind|keep it in mind|don't forget|don't forget it|don't forget that|do not forget"
+        "|make a note|make a note of it|make a note of that|note that down|write that down|write it down"
+        "|save that|fyi|for your information|just so you know|for the record"
+    ),
+    search=phrases(
+        "search|search for|search my notes for|search my notes|search the notes for|search in my notes for"
+        "|look up|look for|find|find me|find out|show me|tell me|tell me about|tell me more about"
+        "|tell me all about|what do you remember about|what do you know about|what did i say about"
+        "|what did i tell you about|what did i write about|what have i told you about|do you remember"
+        "|do you know|do you recall|recall|look in my notes for|check my notes for|give me|any notes on"
+        "|any notes about|what about|how about"
+    ),
+    ask_first=phrases(
+        "who|whom|whose|what|which|when|where|why|how|is|are|am i|was|were|do i|do we|do you|do they|does"
+        "|did|have i|have we|have you|have they|has|can|could|should|would|will i|will we|will you|will it"
+        "|will the|will my|any idea|i wonder|i'm wondering|i want to know|i need to know|i'd like to know"
+        "|i would like to know|i forgot where|i forgot what|i forgot when|i forgot who|i forgot which"
+        "|i forgot how|i don't remember|i can't remember|i do not remember|i cannot remember"
+        "|i don't know where|i don't know when|i don't know what|i'm looking for|i am looking for"
+        "|i can't find|i cannot find|remind me where|remind me when|remind me what|remind me who"
+        "|remind me which|remind me how|translate|summarize|summarise|explain|help me|write me|draw"
+        "|generate|calculate|compare|describe|define|delete|remove|forget|list all|list my|show"
+    ),
+    conjunctions=phrases(
+        "when|where|which|who|what|how|why|is|are|was|were|does|did|has|can|could|would|should"
+    ),
+    ask_last=phrases("where|when|who"),
+    idioms=phrases("what a|how nice|note 5|remember me to|forget-me-not|show starts|define the"),
+    subjects=phrases("i|i'm|i've|i'll|i'd|we|we're|we've|we'll|he|he's|she|she's|they"),
+    verbs=phrases(
+        "it's|that's|there's|they're|is|are|am|was|were|has|have|had|will|must|should|can|can't|cannot"
+        "|needs|need|likes|like|loves|love|hates|hate|wants|want|prefers|prefer|lives|live|works|work|moved"
+        "|moves|owns|plays|speaks|eats|drinks|goes|went|got|gets|takes|took|makes|made|gave|gives|said|says"
+        "|told|met|bought|sold|lost|found|left|leaves|leave|arrives|arrive|came|comes|turns|turned|born"
+        "|died|called|named|married|costs|cost|starts|begins|opens|closes|ends|broke|isn't|aren't|wasn't"
+        "|doesn't|don't|didn't|won't|hasn't|knows|know|uses|use|keeps|keep|lent|owes|paid|became"
+    ),
+    chat=phrases(
+        "hi|hello|hey|hey there|hi there|hello there|howdy|yo|good morning|good afternoon|good evening"
+        "|good night|morning|how are you|how are you doing|how's it going|what's up|sup|thanks|thank you"
+        "|thank you so much|thanks a lot|many thanks|thx|ty|cheers|a lot|very much|so much|ok|okay|k|yes"
+        "|yep|yeah|yup|no|nope|nah|sure|alright|all right|right|great|cool|nice|good|fine|perfect|awesome"
+        "|excellent|got it|i see|bye|goodbye|bye bye|see you|see you later|later|good bye|never mind"
+        "|nevermind|sorry|oops|wow|haha|lol|hm|hmm|please|help|test|testing|who are you|what are you"
+        "|what can you do|what do you do|how do you work|how does this work|stop|cancel|start"
+        "|have a nice day|have a good day|i'm fine|i am fine|i'm good|not much|welcome|you're welcome"
+        "|no problem|well done|good job|commonplace|what is this|for everything|again|that's all|that is all|that's it"
+    ),
+)

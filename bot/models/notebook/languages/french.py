@@ -1,0 +1,90 @@
+"""French."""
+
+from bot.models.notebook.language import Language, Sayings, phrases
+
+FRENCH = Language(
+    code="fr",
+    say=Sayings(
+        noted="Noté dans {places}.",
+        place="`{path}`, ligne {line}",
+        lines="`{path}`, lignes {lines}",
+        found="Dans vos notes :",
+        close="Je ne suis pas sûr que ce soit cela, mais cela s’en approche :",
+        nothing="Je n’ai rien trouvé à ce sujet dans vos notes. D’autres mots le trouveront peut-être ; pour que "
+        "je le note, commencez par « note que ».",
+        hello="Je garde vos notes et je les retrouve. Dites-moi quelque chose, par exemple « Note que le "
+        "double des clés est chez Tom », ou demandez : « Où est le double des clés ? »",
+        what="Que dois-je retenir ?",
+        cannot_note="Je ne peux rien noter ici : dans cette conversation, je n’ai pas accès à la mémoire.",
+        cannot_find="Je ne peux pas chercher ici : dans cette conversation, je n’ai pas accès à la mémoire.",
+        not_noted="Je n’ai pas pu le noter : {error}",
+        not_found="Je n’ai pas pu chercher dans vos notes : {error}",
+        notice="Aucun modèle de langage n’est configuré : je ne peux que garder des notes et les retrouver. "
+        "Pour en ajouter un : dans config.toml, nommez-le dans `chain` sous `[models]` et décrivez son "
+        "fournisseur dans une section `[providers.…]` ; le README montre comment.",
+    ),
+    abbreviations=phrases("dr|m|mm|mme|mlle|prof|av|bd|tél|st|ste|env|cf"),
+    hints=phrases(
+        "le|la|les|des|du|un|une|et|est|sont|dans|avec|pour|par|sur|mon|ma|mes|ton|ta|tes|son|sa|ses|notre"
+        "|nos|au|aux|ce|cette|je|j'ai|il|elle|nous|vous|on|ne|pas|plus|très|mais|chez|depuis|aujourd'hui"
+        "|demain|hier|c'est|de"
+    ),
+    letters="œû",
+    please=phrases("s'il te plaît|s'il vous plaît|s'il te plait|s'il vous plait|stp|svp|bien"),
+    before=phrases(
+        "hé|salut|bonjour|ok|bon|et|alors|commonplace|je veux que tu|il faut que tu|j'aimerais que tu"
+    ),
+    could_you=phrases(
+        "peux-tu|peux tu|tu peux|pourrais-tu|tu pourrais|pouvez-vous|pourriez-vous|vous pouvez"
+        "|est-ce que tu peux"
+    ),
+    remember=phrases(
+        "souviens-toi|souvenez-vous|rappelle-toi|rappelez-vous|te souvenir|te rappeler|retiens|retenez"
+        "|retenir|note|notez|noter|prends note|prenez note|n'oublie pas|n'oubliez pas|oublie pas"
+        "|garde en mémoire|gardez en mémoire|garde en tête|garde à l'esprit|mémorise|mémorisez"
+        "|enregistre que|enregistre:|enregistre ceci|écris que|pour info|pour information|au fait|à noter"
+        "|sache que|sachez que|pense à"
+    ),
+    recall=phrases(
+        "souviens-toi|souvenez-vous|rappelle-toi|rappelez-vous|au fait|pour info|pour information"
+    ),
+    this=phrases("ceci|cela|ça|ce qui suit"),
+    that=phrases("que|qu'|de|d'"),
+    for_ever=phrases("toujours|pour toujours|définitivement|à jamais|durablement"),
+    never_forget=phrases("n'oublie jamais|n'oubliez jamais"),
+    remember_end=phrases(
+        "note-le|notez-le|note ça|souviens-t'en|retiens-le|retiens ça|n'oublie pas|n'oubliez pas"
+        "|ne l'oublie pas|pour info|pour information|garde-le en tête|à retenir|à noter"
+    ),
+    search=phrases(
+        "cherche|cherchez|recherche|trouve|trouve-moi|trouvez|montre-moi|montrez-moi|dis-moi|dites-moi"
+        "|parle-moi de|parlez-moi de|parle-moi d'|que sais-tu de|que sais-tu sur|qu'est-ce que tu sais sur"
+        "|sais-tu|te souviens-tu de|tu te souviens de|donne-moi|cherche dans mes notes"
+    ),
+    ask_first=phrases(
+        "où|ou est|ou sont|quand|qui|que|qu'est-ce|qu'|quoi|comment|pourquoi|combien|quel|quelle|quels"
+        "|quelles|lequel|laquelle|est-ce que|est-ce qu'|as-tu|avez-vous|sais-tu|y a-t-il|à quelle heure"
+        "|à qui|chez qui|avec qui|de qui|dans quel|dans quelle|d'où|je me demande|je voudrais savoir"
+        "|je veux savoir|je ne sais plus|je ne trouve pas|je cherche|traduis|résume|explique|aide-moi"
+        "|supprime|efface|oublie|calcule"
+    ),
+    conjunctions=phrases("quand|comment|qui|que|où|quel|quelle"),
+    ask_last=phrases("où|quand|qui|combien"),
+    idioms=phrases("quel plaisir|quelle chance|quelle belle|quel beau"),
+    subjects=phrases(
+        "je|j'|j'ai|nous|il|elle|ils|elles|on|c'est|je suis|je m'appelle|j'habite|j'aime|moi, je|mon nom est"
+    ),
+    verbs=phrases(
+        "est|sont|suis|était|a|ai|ont|avons|habite|habitons|habitent|vit|vivons|travaille|aime|adore"
+        "|déteste|veut|veux|s'appelle|appelle|coûte|commence|finit|ouvre|ferme|arrive|part|va|vient|joue"
+        "|parle|mange|boit|préfère|doit|peut|acheté|déménagé|né|née|mort|morte|dit|reste|fait|sera"
+        "|se trouve"
+    ),
+    chat=phrases(
+        "bonjour|bonsoir|salut|coucou|allô|bonne nuit|ça va|comment ça va|comment vas-tu|comment allez-vous"
+        "|merci|merci beaucoup|merci bien|de rien|oui|non|ouais|d'accord|ok|okay|bien|très bien|super"
+        "|parfait|génial|au revoir|à bientôt|à demain|à plus|pardon|désolé|désolée|aide|qui es-tu"
+        "|qui êtes-vous|que peux-tu faire|que sais-tu faire|test|beaucoup|tant pis|bien sûr|s'il te plaît"
+        "|s'il vous plaît"
+    ),
+)

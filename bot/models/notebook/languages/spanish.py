@@ -1,0 +1,80 @@
+"""Spanish."""
+
+from bot.models.notebook.language import Language, Sayings, phrases
+
+SPANISH = Language(
+    code="es",
+    say=Sayings(
+        noted="Anotado en {places}.",
+        place="`{path}`, línea {line}",
+        lines="`{path}`, líneas {lines}",
+        found="En tus notas:",
+        close="No estoy seguro de que sea lo que buscas, pero se parece:",
+        nothing="No encuentro nada de eso en tus notas. Quizá con otras palabras; si querías que lo anote, "
+        "empieza con «recuerda».",
+        hello="Guardo tus notas y las vuelvo a encontrar. Cuéntame algo, por ejemplo «Recuerda que la llave de "
+        "repuesto está en casa de Tomás», o pregunta: «¿Dónde está la llave de repuesto?»",
+        what="¿Qué debo recordar?",
+        cannot_note="Aquí no puedo anotar nada: en este chat no tengo acceso a la memoria.",
+        cannot_find="Aquí no puedo buscarlo: en este chat no tengo acceso a la memoria.",
+        not_noted="No pude anotarlo: {error}",
+        not_found="No pude buscar en tus notas: {error}",
+        notice="No hay ningún modelo de lenguaje configurado, así que solo puedo guardar notas y encontrarlas. "
+        "Para añadir uno: en config.toml, nómbralo en `chain` bajo `[models]` y describe su proveedor en "
+        "una sección `[providers.…]`; el README explica cómo.",
+    ),
+    abbreviations=phrases("dr|dra|sr|sra|srta|ud|uds|av|avda|tel|pág|núm|prof|st"),
+    hints=phrases(
+        "a|el|la|los|las|un|una|unos|del|al|y|en|con|por|para|mi|mis|su|sus|tu|está|están|es|soy|muy|pero"
+        "|porque|hay|se|lo|más|ya|desde|sobre|nuestro|nuestra|esta|este|hoy|mañana|ayer|yo|cuando"
+    ),
+    letters="ñ¿¡",
+    please=phrases("por favor|porfa|porfavor"),
+    before=phrases("oye|hola|ok|bueno|y|pues|commonplace|quiero que|necesito que"),
+    could_you=phrases("puedes|podrías|podrias|puede|podría|me puedes|me podrías"),
+    remember=phrases(
+        "recuerda|recuerde|recordar|recuerdes|acuérdate|acuerdate|anota|anótame|anote|anotar|apúntate"
+        "|apunta que|apunta:|apúntame|toma nota|tome nota|ten en cuenta|ten presente|no olvides"
+        "|no te olvides|no olvide|que no se te olvide|guarda que|guarda esto|memoriza|para que sepas"
+        "|para tu información|por cierto|nota:"
+    ),
+    recall=phrases("recuerda|recuerde|acuérdate|acuerdate|por cierto|para que sepas|para tu información"),
+    this=phrases("esto|lo siguiente|eso"),
+    that=phrases("que|de que|de"),
+    for_ever=phrases("siempre|para siempre|permanentemente|de forma permanente"),
+    never_forget=phrases("nunca olvides|no olvides nunca|nunca te olvides de"),
+    remember_end=phrases(
+        "recuérdalo|recuerdalo|recuerda eso|recuerda esto|anótalo|anotalo|apúntalo|apuntalo|no lo olvides"
+        "|no olvides|tenlo en cuenta|toma nota|para que sepas|guárdalo"
+    ),
+    search=phrases(
+        "busca|buscar|búscame|buscame|busca en mis notas|encuentra|muéstrame|muestrame|enséñame|dime"
+        "|dime algo sobre|háblame de|hablame de|cuéntame de|cuéntame sobre|qué sabes de|qué sabes sobre"
+        "|qué recuerdas de|¿qué sabes de|¿qué sabes sobre|¿qué recuerdas de|sabes|recuerdas|¿sabes"
+        "|¿recuerdas|te acuerdas de"
+    ),
+    ask_first=phrases(
+        "dónde|donde|cuándo|cuando|quién|quien|quiénes|qué|que|cómo|como|cuál|cual|cuáles|cuánto|cuánta"
+        "|cuántos|cuántas|cuanto|cuantos|por qué|adónde|a qué hora|de quién|a quién|en qué|con quién|tienes"
+        "|me pregunto|quiero saber|necesito saber|no recuerdo|no encuentro|no sé dónde|traduce|resume"
+        "|explica|ayúdame|borra|elimina|olvida|calcula"
+    ),
+    conjunctions=phrases("cuando|cuándo|como|donde|que|quien|cual|no encuentro"),
+    ask_last=phrases("dónde|donde|cuándo"),
+    idioms=phrases("qué bonito|qué bien|que bien|qué bueno"),
+    subjects=phrases(
+        "yo|soy|tengo|estoy|vivo|nosotros|me llamo|somos|tenemos|vivimos|él|ella|me gusta|me gustan|odio"
+    ),
+    verbs=phrases(
+        "es|está|están|son|soy|era|fue|ha|he|tiene|tengo|tienen|vive|vivo|viven|trabaja|trabajo|gusta"
+        "|gustan|quiere|quiero|llama|llamo|llaman|odia|ama|cuesta|empieza|termina|abre|cierra|llega|viene"
+        "|va|sale|compré|compramos|nació|murió|mudamos|mudé|habla|come|bebe|juega|prefiere|necesita"
+        "|necesito|debe|puede|hay|dijo|cumple"
+    ),
+    chat=phrases(
+        "hola|buenas|buenos días|buenos dias|buenas tardes|buenas noches|qué tal|que tal|cómo estás"
+        "|como estas|gracias|muchas gracias|mil gracias|de nada|sí|si|no|vale|ok|okay|claro|bien|muy bien"
+        "|perfecto|genial|adiós|adios|chao|hasta luego|hasta mañana|nos vemos|perdón|lo siento|ayuda"
+        "|quién eres|quien eres|qué puedes hacer|que puedes hacer|prueba|jaja|jajaja|entendido|de acuerdo"
+    ),
+)

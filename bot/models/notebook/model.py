@@ -1,0 +1,163 @@
+"""The model that needs no model: notes what it is told, searches what it is asked, says what it found."""
+
+import json
+import os
+import re
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from bot.models.notebook.answers import Looked, Outcome, Wrote, compose
+from bot.models.notebook.language import NOTICE_MARK, Language
+from bot.models.notebook.languages import LANGUAGES
+from bot.models.notebook.languages.english import ENGLISH
+from bot.models.notebook.reading import Fact, Reading, read
+from bot.models.protocol import (
+    Answer,
+    AssistantMessage,
+    Message,
+    ModelRequest,
+    TextDelta,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+)
+
+WRITE = "memory_write"
+SEARCH = "memory_search"
+
+
+class Notebook:
+    """Answers from the request alone; nothing is kept between two of them."""
+
+    name = "builtin/notebook"
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[TextDelta | Answer, None]:
+        """Yield the answer, or the calls that it takes to find one; raises nothing."""
+        message = self._answer(request)
+        for piece in _pieces(message.text):
+            yield TextDelta(piece)
+        yield Answer(message)
+
+    def _answer(self, request: ModelRequest) -> AssistantMessage:
+        turn = _turn(request.messages)
+        wish = _wish(turn)
+        offered = {tool.name for tool in request.tools}
+        done = {result.name for result in turn.results}
+        calls = [
+            *(_write_calls(wish.facts) if WRITE in offered - done else ()),
+            *(_search_calls(wish.queries) if SEARCH in offered - done else ()),
+        ]
+        if calls:
+            return AssistantMessage("", tuple(calls), self.name)
+        outcome = Outcome(
+            wrote=[_wrote(result) for result in turn.results if result.name == WRITE],
+            looked=[_looked(result, turn) for result in turn.results if result.name == SEARCH],
+            may_not_note=bool(wish.facts) and WRITE not in done,
+            may_not_find=bool(wish.queries) and SEARCH not in done,
+            unfinished=wish.unfinished,
+        )
+        told = any(
+            NOTICE_MARK in message.text
+            for message in request.messages
+            if isinstance(message, AssistantMessage)
+        )
+        return AssistantMessage(compose(outcome, wish.language, with_notice=not told), (), self.name)
+
+
+class _Turn(NamedTuple):
+    before: str
+    """What was last answered."""
+    said: tuple[str, ...]
+    """What was said since: several messages where earlier ones got no answer."""
+    queries: Mapping[str, str]
+    """What was searched in this turn, by call."""
+    results: tuple[ToolResult, ...]
+
+
+def _turn(messages: Sequence[Message]) -> _Turn:
+    end = len(messages)
+    while end and not isinstance(messages[end - 1], UserMessage):
+        end -= 1
+    start = end
+    while start and isinstance(messages[start - 1], UserMessage):
+        start -= 1
+    said = tuple(message.text for message in messages[start:end] if isinstance(message, UserMessage))
+    queries: dict[str, str] = {}
+    results: list[ToolResult] = []
+    for message in messages[end:]:
+        if isinstance(message, AssistantMessage):
+            queries |= {call.id: str(_object(call.arguments).get("query", "")) for call in message.calls}
+        elif isinstance(message, ToolResult):
+            results.append(message)
+    last = messages[start - 1] if start else None
+    return _Turn(last.text if isinstance(last, AssistantMessage) else "", said, queries, tuple(results))
+
+
+def _wish(turn: _Turn) -> Reading:
+    """Put together what the messages of a turn want: everything told is noted, the last question is searched."""
+    language: Language = ENGLISH
+    facts: list[Fact] = []
+    queries: tuple[str, ...] = ()
+    unfinished = False
+    asked_what = any(each.say.what in turn.before for each in LANGUAGES)
+    for index, text in enumerate(turn.said):
+        reading = read(text, expecting_note=asked_what and index == 0)
+        language = reading.language
+        facts.extend(fact for fact in reading.facts if fact not in facts)
+        queries = reading.queries or queries
+        unfinished = reading.unfinished
+    return Reading(language, tuple(facts), queries, unfinished)
+
+
+def _write_calls(facts: Sequence[Fact]) -> Iterator[ToolCall]:
+    for target in dict.fromkeys(fact.target for fact in facts):
+        texts = [fact.text for fact in facts if fact.target == target]
+        content = texts[0] if len(texts) == 1 else "\n".join(f"- {text}" for text in texts)
+        yield _call(WRITE, content=content, target=target)
+
+
+def _search_calls(queries: Sequence[str]) -> Iterator[ToolCall]:
+    return (_call(SEARCH, query=query) for query in queries)
+
+
+def _call(tool: str, **arguments: str) -> ToolCall:
+    letters = "abcdefghijklmnopqrstuvwxyz0123456789"
+    return ToolCall(
+        "".join(letters[byte % 36] for byte in os.urandom(9)), tool, json.dumps(arguments, ensure_ascii=False)
+    )
+
+
+def _wrote(result: ToolResult) -> Wrote:
+    content = _object(result.content)
+    path, first = content.get("path"), content.get("line_start")
+    if result.failed or not isinstance(path, str) or not isinstance(first, int):
+        return Wrote(error=_error(result, content))
+    last = content.get("line_end")
+    return Wrote(path, first, last if isinstance(last, int) else first)
+
+
+def _looked(result: ToolResult, turn: _Turn) -> Looked:
+    content = _object(result.content)
+    hits = content.get("results")
+    query = turn.queries.get(result.call_id) or " ".join(turn.said[-1:])
+    if result.failed or not isinstance(hits, list):
+        return Looked(query, error=_error(result, content))
+    notice = content.get("notice", "")
+    return Looked(query, [hit for hit in hits if isinstance(hit, dict)], str(notice))
+
+
+def _error(result: ToolResult, content: Mapping[str, Any]) -> str:
+    return str(content.get("error") or result.content or "?")
+
+
+def _object(text: str) -> Mapping[str, Any]:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _pieces(text: str) -> list[str]:
+    """Cut into a few words at a time, as a model writes."""
+    return re.findall(r"\s*\S{1,24}(?:[ ]\S{1,8}){0,3}\s*", text) if text else []

@@ -1,0 +1,206 @@
+"""Pure: letters, words and phrases of any language, and which language a text is in."""
+
+import re
+import unicodedata
+from functools import cache
+from typing import NamedTuple
+
+from bot.models.notebook.language import Language
+from bot.models.notebook.languages import LANGUAGES
+from bot.models.notebook.languages.english import ENGLISH
+
+QUESTION_MARKS = "?？؟⁇⁈⸮՞"
+FULL_STOPS = ".。．｡।॥۔"
+ENDS = QUESTION_MARKS + FULL_STOPS + "!！…‥"
+OPENERS = "\"'“‘„«‹([{（「『【《〈"
+CLOSERS = "\"'”’»›)]}）」』】》〉"
+SEPARATORS = " \t\u3000,，、،:：;；"
+
+
+def fold(text: str) -> str:
+    """`text` in lower case with straight apostrophes, letter for letter: what stands where is not moved."""
+    low = text.lower()
+    if len(low) != len(text):
+        low = "".join(small if len(small := letter.lower()) == 1 else letter for letter in text)
+    return low.replace("’", "'")
+
+
+def has_words(text: str) -> bool:
+    """Tell whether there is any letter or digit."""
+    return any(map(str.isalnum, text))
+
+
+def clip(text: str, limit: int) -> str:
+    """`text`, or its beginning up to the last blank within `limit` characters."""
+    if len(text) <= limit:
+        return text
+    head = text[:limit]
+    return head[: head.rfind(" ")] if " " in head else head
+
+
+def is_mark(letter: str) -> bool:
+    return letter > "\u02ff" and unicodedata.category(letter)[0] == "M"
+
+
+def clings(text: str, at: int) -> bool:
+    """Tell whether the word before `at` goes on there."""
+    letter = text[at : at + 1]
+    if not letter:
+        return False
+    if letter.isalnum() or letter == "_" or is_mark(letter):
+        return True
+    return letter in "-'" and text[at + 1 : at + 2].isalnum()
+
+
+def plain_words(folded: str) -> list[str]:
+    return re.findall(r"[^\W\d_]+(?:'[^\W\d_]+)*", folded)
+
+
+@cache
+def own_words(language: Language) -> frozenset[str]:
+    single = (
+        language.hints,
+        language.ask_first,
+        language.verbs,
+        language.chat,
+        language.remember,
+        language.search,
+    )
+    words = {fold(phrase) for phrases in single for phrase in phrases if " " not in phrase}
+    return frozenset(words | {word for phrase in language.subjects for word in fold(phrase).split()})
+
+
+def language_of(text: str) -> Language:
+    """The language that `text` seems to be in; English where none is recognised."""
+    sample = text[:2000]
+    by_script = language_by_script(sample)
+    if by_script is not None:
+        return ENGLISH if any(letter in by_script.foreign for letter in sample) else by_script
+    folded = fold(sample)
+    words = plain_words(folded)
+    scores = {
+        language.code: sum(map(own_words(language).__contains__, words))
+        + 2 * any(letter in language.letters for letter in folded)
+        for language in LANGUAGES
+        if not language.script
+    }
+    best = max(scores, key=lambda code: scores[code])
+    return next(language for language in LANGUAGES if language.code == best)
+
+
+def language_by_script(text: str) -> Language | None:
+    if text.isascii():
+        return None
+    letters = {
+        language.code: len(re.findall(f"[{language.script}]", text))
+        for language in LANGUAGES
+        if language.script
+    }
+    if letters["ja"] and letters["ja"] * 6 >= letters["zh"]:
+        letters["ja"] += letters.pop("zh")
+    first = next((letter for letter in text if letter.isalpha()), "")
+    weights: dict[Language | None, float] = {None: float(len(re.findall("[A-Za-zÀ-ɏ]+", text)))}
+    for language in LANGUAGES:
+        if count := letters.get(language.code):
+            # A word of a script with spaces is about four letters.
+            weights[language] = (
+                count if language.spacing == "none" else count / (2 if language.spacing == "particles" else 4)
+            )
+            weights[language] += 2 if re.match(f"[{language.script}]", first) else 0
+    return max(weights, key=lambda language: weights[language])
+
+
+class Match(NamedTuple):
+    start: int
+    end: int
+    phrase: str
+    language: Language
+
+
+@cache
+def _phrases(kind: str, edge: int) -> dict[str, list[tuple[str, Language]]]:
+    """The phrases of a kind in all languages by their first (0) or last (-1) letter, the longest first."""
+    found: dict[str, list[tuple[str, Language]]] = {}
+    for language in LANGUAGES:
+        listed: tuple[str, ...] = getattr(language, kind)
+        if kind == "remember":
+            listed += language.never_forget
+        for phrase in dict.fromkeys(fold(unicodedata.normalize("NFC", phrase)) for phrase in listed):
+            found.setdefault(phrase[edge], []).append((phrase, language))
+    for phrases in found.values():
+        phrases.sort(key=lambda item: -len(item[0]))
+    return found
+
+
+def phrase_at(folded: str, at: int, kind: str, *, prefer: Language, only: bool = False) -> Match | None:
+    """The longest phrase of a kind that begins at `at`; of equal ones that of the language preferred."""
+    best: Match | None = None
+    for phrase, language in _phrases(kind, 0).get(folded[at : at + 1], ()):
+        if best is not None and len(phrase) < len(best.phrase):
+            break
+        if (best is not None or only) and language is not prefer:
+            continue
+        if folded.startswith(phrase, at) and not _goes_on(folded, at + len(phrase), kind, phrase, language):
+            best = Match(at, at + len(phrase), phrase, language)
+    return best
+
+
+def _goes_on(folded: str, end: int, kind: str, phrase: str, language: Language) -> bool:
+    if not (phrase[-1].isalnum() or is_mark(phrase[-1])):
+        return False
+    if language.spacing != "words":
+        return is_mark(folded[end : end + 1] or " ")
+    if folded[end : end + 1] == "'" and kind == "ask_first":
+        return False
+    return clings(folded, end)
+
+
+def phrase_up_to(folded: str, end: int, kind: str, *, prefer: Language, only: bool = False) -> Match | None:
+    """The longest phrase of a kind that ends before `end`."""
+    if not end:
+        return None
+    best: Match | None = None
+    for phrase, language in _phrases(kind, -1).get(folded[end - 1], ()):
+        if best is not None and len(phrase) < len(best.phrase):
+            break
+        if (best is not None or only) and language is not prefer:
+            continue
+        start = end - len(phrase)
+        if start < 0 or not folded.endswith(phrase, 0, end):
+            continue
+        before = folded[start - 1 : start] if start else ""
+        if language.spacing == "words" and (before.isalnum() or (before and is_mark(before))):
+            continue
+        best = Match(start, end, phrase, language)
+    return best
+
+
+def skip(folded: str, at: int, skipped: str) -> int:
+    while at < len(folded) and folded[at] in skipped:
+        at += 1
+    return at
+
+
+def body_end(text: str) -> int:
+    """Where a sentence ends without its closing marks, emoji and blanks."""
+    end = len(text)
+    while end and not (
+        text[end - 1].isalnum() or (is_mark(text[end - 1]) and text[end - 1] not in "\ufe0f\u20e3")
+    ):
+        end -= 1
+    return end
+
+
+def is_question(text: str) -> bool:
+    """Tell whether it ends in a question mark, but not in one of a quotation or of an address."""
+    tail = text
+    while tail and (tail[-1].isspace() or unicodedata.category(tail[-1]) in ("So", "Sk", "Cf", "Mn")):
+        tail = tail[:-1]
+    quoted = tail.rstrip(CLOSERS)
+    if quoted != tail and not (quoted and tail[0] in OPENERS):
+        return False
+    marks = quoted[len(quoted.rstrip(ENDS)) :]
+    if not any(mark in QUESTION_MARKS for mark in marks):
+        return quoted.endswith((";", "\u037e")) and bool(re.search("[Ͱ-Ͽἀ-῿]", quoted))
+    last = quoted.rsplit(maxsplit=1)[-1]
+    return "://" not in last

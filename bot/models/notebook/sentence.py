@@ -1,0 +1,389 @@
+"""Pure: what one sentence is: a command to note or to search, a question, a statement, small talk."""
+
+import re
+from typing import NamedTuple
+
+from bot.models.notebook.language import Language
+from bot.models.notebook.languages.chinese import CHINESE
+from bot.models.notebook.languages.english import ENGLISH
+from bot.models.notebook.languages.japanese import JAPANESE
+from bot.models.notebook.phrases import (
+    CLOSERS,
+    ENDS,
+    FULL_STOPS,
+    OPENERS,
+    SEPARATORS,
+    Match,
+    body_end,
+    clings,
+    fold,
+    has_words,
+    is_mark,
+    is_question,
+    phrase_at,
+    phrase_up_to,
+    plain_words,
+    skip,
+)
+
+_ADDRESS = r"https?://|www\."
+
+
+class Command(NamedTuple):
+    """Words that ask to note something are recognised and taken away."""
+
+    rest: str
+    language: Language
+    core: bool = False
+    asks: bool = False
+    """It was "remember when we …": what follows is a question after all."""
+
+
+def read_command(text: str, spoken: Language) -> Command | None:
+    """Read "Could you please remember for ever that …"; None where it is not a command to note something."""
+    head = fold(text[:400])
+    at, asked, core = skip(head, 0, SEPARATORS + "¿¡*" + OPENERS), False, False
+    while (verb := phrase_at(head, at, "remember", prefer=spoken)) is None:
+        opening = max(
+            (
+                m
+                for kind in ("could_you", "please", "before", "for_ever")
+                if (m := phrase_at(head, at, kind, prefer=spoken))
+            ),
+            key=lambda m: m.end,
+            default=None,
+        )
+        if opening is None:
+            return None
+        asked = asked or opening.phrase in map(fold, opening.language.could_you)
+        core = core or opening.phrase in opening.language.for_ever
+        at = skip(head, opening.end, SEPARATORS + "-–—")
+    language = verb.language
+    core = core or verb.phrase in language.never_forget
+    at = verb.end
+
+    def step(kind: str) -> bool:
+        nonlocal at
+        begin = skip(head, at, " \t,，、،")
+        match = phrase_at(head, begin, kind, prefer=language, only=True)
+        if match is None:
+            return False
+        ends_here = match.end == len(head) or not (head[match.end].isalnum() or is_mark(head[match.end]))
+        if kind != "that" and language.spacing != "words" and not ends_here:
+            linked = phrase_at(head, match.end, "that", prefer=language, only=True)
+            if linked is None and phrase_at(head, match.end, kind, prefer=language, only=True) is None:
+                return False
+        if kind == "this" and head[skip(head, match.end, " ") :][:1] not in ("", *":：,，.。-–—、!！?？"):
+            return False
+        at = match.end
+        return True
+
+    def adverbs() -> None:
+        nonlocal core
+        please = "please" if language.spacing == "words" else "please_end"
+        while True:
+            if step("for_ever"):
+                core = True
+            elif not step(please):
+                return
+
+    adverbs()
+    step("this")
+    adverbs()
+    linked = step("that")
+    begin = skip(head, at, SEPARATORS)
+    colon = any(mark in head[at:begin] for mark in ":：") or verb.phrase[-1] in ":："
+    if head.startswith(("- ", "– ", "— "), begin):
+        begin = skip(head, begin + 1, SEPARATORS)
+    rest = text[begin:]
+    if language.verb_last and language.spacing != "words" and begin == at and has_words(rest):
+        return None
+    if not has_words(rest) or _stands_for_nothing(rest, language):
+        return Command("", language, core)
+    question = is_question(text)
+    if verb.phrase in language.recall and not colon:
+        doubtful = (
+            question and not asked if linked else _recalls(rest, language, question=question, asked=asked)
+        )
+        if doubtful:
+            return Command(text, language, asks=True)
+    if asked and question:
+        rest = _without_question(rest, language)
+    please = phrase_up_to(fold(rest), body_end(rest), "please", prefer=language, only=True)
+    if please and rest[: please.start].rstrip().endswith((",", "，", "،")):
+        rest = rest[: please.start].rstrip(SEPARATORS)
+    if linked and language.verb_second:
+        rest = _with_verb_second(rest, language)
+    return Command(rest, language, core)
+
+
+def _with_verb_second(rest: str, language: Language) -> str:
+    """Make "ich wohne in Köln" of "ich in Köln wohne"; only after a pronoun, where nothing can go wrong."""
+    end = body_end(rest)
+    words = rest[:end].split()
+    if len(words) < 3 or fold(words[0]) not in language.verb_second or fold(words[-1]) not in language.verbs:
+        return rest
+    return " ".join([words[0], words[-1], *words[1:-1]]) + rest[end:]
+
+
+def _stands_for_nothing(rest: str, language: Language) -> bool:
+    bare = fold(rest[: body_end(rest)]).strip()
+    return len(bare) < 20 and (
+        bare in language.this or bare in language.please_end or bare in language.please
+    )
+
+
+def _recalls(rest: str, language: Language, *, question: bool, asked: bool) -> bool:
+    """Tell whether "remember …" is a question here."""
+    if ":" in rest or "：" in rest:
+        return False
+    if language.spacing != "words":
+        return asks(rest, language)
+    if phrase_at(fold(rest[:80]), 0, "ask_first", prefer=language, only=True):
+        return True
+    return question and not (asked and not set(language.verbs).isdisjoint(plain_words(fold(rest[:400]))))
+
+
+def _without_question(rest: str, language: Language) -> str:
+    end = body_end(rest)
+    folded = fold(rest)
+    for kind in ("please_end", "ask_last"):
+        if language.spacing == "none" and (
+            match := phrase_up_to(folded, end, kind, prefer=language, only=True)
+        ):
+            end = match.start
+    return rest[:end].rstrip(SEPARATORS)
+
+
+def read_command_at_end(text: str, spoken: Language) -> Command | None:
+    """Read "…, please remember that" and what stands at the end in any case: 「…と覚えておいて」."""
+    end = body_end(text)
+    cut = max(0, end - 80)
+    tail = fold(text[cut:end])
+    at, polite = len(tail), False
+    while (verb := phrase_up_to(tail, at, "remember_end", prefer=spoken)) is None:
+        ending = phrase_up_to(tail, at, "please_end", prefer=spoken, only=True) or phrase_up_to(
+            tail, at, "please", prefer=spoken, only=True
+        )
+        if ending is None:
+            return None
+        polite = True
+        at = len(tail[: ending.start].rstrip(SEPARATORS))
+    if is_question(text) and not polite:
+        return None
+    language, core = verb.language, False
+    at = verb.start
+    while match := phrase_up_to(
+        tail, len(tail[:at].rstrip()), "for_ever", prefer=language, only=True
+    ) or phrase_up_to(tail, len(tail[:at].rstrip()), "please", prefer=language, only=True):
+        core = core or match.phrase in language.for_ever
+        at = match.start
+    if not language.verb_last:
+        apart = tail[:at].rstrip()[-1:] in ",，、،;；-–—" or (
+            language.spacing == "none" and tail[at - 1 : at] == " "
+        )
+        if at + cut and not apart:
+            return None
+    elif language.spacing == "words" and at and not tail[at - 1].isspace():
+        return None
+    if link := phrase_up_to(tail, len(tail[:at].rstrip()), "that_end", prefer=language, only=True):
+        at = link.start
+    while match := phrase_up_to(tail, len(tail[:at].rstrip()), "for_ever", prefer=language, only=True):
+        core, at = True, match.start
+    rest = text[: cut + at].rstrip(SEPARATORS + "-–—")
+    if not has_words(rest) or _stands_for_nothing(rest, language):
+        return Command("", language, core)
+    return Command(rest, language, core)
+
+
+def read_search(text: str, spoken: Language) -> str | None:
+    """What "search for …" and the like want to find; None where it is no such command."""
+    head = fold(text[:200])
+    if _is_idiom(head, spoken):
+        return None
+    at = skip(head, 0, SEPARATORS + "¡" + OPENERS)
+    for language in dict.fromkeys((spoken, ENGLISH)):
+        if language is ENGLISH and spoken.spacing == "words" and not spoken.script and spoken is not ENGLISH:
+            break
+        begin = at
+        while True:
+            if match := phrase_at(head, begin, "search", prefer=language, only=True):
+                if match.language.spacing != "none" or len(text) < 40:
+                    return text[match.end :].lstrip(SEPARATORS + "-–—")
+                break
+            opening = next(
+                filter(
+                    None,
+                    (
+                        phrase_at(head, begin, kind, prefer=language, only=True)
+                        for kind in ("could_you", "please", "before")
+                    ),
+                ),
+                None,
+            )
+            if opening is None:
+                break
+            begin = skip(head, opening.end, SEPARATORS)
+    end = body_end(text)
+    cut = max(0, end - 60)
+    tail = fold(text[cut:end])
+    at = len(tail)
+    while not (match := phrase_up_to(tail, at, "search_end", prefer=spoken, only=True)):
+        ending = phrase_up_to(tail, at, "please_end", prefer=spoken, only=True)
+        if ending is None:
+            return None
+        at = len(tail[: ending.start].rstrip(SEPARATORS))
+    return text[: cut + match.start].rstrip(SEPARATORS)
+
+
+def _is_idiom(folded: str, language: Language) -> bool:
+    return bool(phrase_at(folded, skip(folded, 0, SEPARATORS), "idioms", prefer=language, only=True))
+
+
+def begins_with_question(text: str, language: Language) -> Match | None:
+    head = fold(text[:200])
+    at = skip(head, 0, SEPARATORS + "¿¡" + OPENERS)
+    if _is_idiom(head[at:], language):
+        return None
+    for _ in range(3):
+        asking = phrase_at(head, at, "ask_first", prefer=language, only=True) or phrase_at(
+            head, at, "search", prefer=language, only=True
+        )
+        if asking:
+            return asking
+        opening = phrase_at(head, at, "before", prefer=language, only=True) or phrase_at(
+            head, at, "please", prefer=language, only=True
+        )
+        if opening is None:
+            return None
+        at = skip(head, opening.end, SEPARATORS)
+    return None
+
+
+def asks(text: str, language: Language) -> bool:
+    if is_question(text) or text.lstrip(OPENERS + " ").startswith("¿"):
+        return True
+    folded = fold(text)
+    end = body_end(text)
+    first = begins_with_question(text, language)
+    if first and not (first.phrase in language.conjunctions and _is_subordinate(text, first, language)):
+        return True
+    masked = folded
+    for idiom in language.idioms:
+        if idiom in masked:
+            masked = masked.replace(idiom, " " * len(idiom))
+    if any(_holds(masked, phrase, language) for phrase in language.ask_anywhere):
+        return True
+    if any(masked.rstrip().endswith(phrase) for phrase in language.ask_last if phrase[-1] in FULL_STOPS):
+        return True
+    while ending := phrase_up_to(folded, end, "please_end", prefer=language, only=True):
+        if phrase_up_to(masked, end, "ask_last", prefer=language, only=True):
+            return True
+        end = len(folded[: ending.start].rstrip(SEPARATORS))
+    last = phrase_up_to(masked, end, "ask_last", prefer=language, only=True)
+    return last is not None and last.start > 0
+
+
+def _is_subordinate(text: str, first: Match, language: Language) -> bool:
+    """Tell "When I was little, we lived in Bergen." from a question without its mark."""
+    ending = text.rstrip(CLOSERS + " ")[-1:]
+    if ending in "!！":
+        return True
+    comma, stop = "," in text, ending in FULL_STOPS
+    if comma and stop:
+        return True
+    after = fold(text[: first.end + 80])[first.end :]
+    following = plain_words(after)[:1]
+    verbal = after.startswith("'") or (following and following[0] in {*language.verbs, *language.ask_first})
+    return (comma or stop) and not verbal
+
+
+def _holds(folded: str, phrase: str, language: Language) -> bool:
+    at = folded.find(phrase)
+    while at >= 0:
+        end = at + len(phrase)
+        begins = language.spacing == "none" or not (
+            at and (folded[at - 1].isalnum() or is_mark(folded[at - 1]))
+        )
+        if begins and not (
+            clings(folded, end) if language.spacing == "words" else is_mark(folded[end : end + 1] or " ")
+        ):
+            return True
+        at = folded.find(phrase, at + 1)
+    return False
+
+
+_LABELLED = r"[^:：]*[^\W_][^:：]*(?::\s+|：\s*)\S"
+
+
+def states(text: str, language: Language) -> bool:
+    """Tell whether a sentence that asks nothing states something, rather than just naming it."""
+    if re.search(_ADDRESS, text) or re.match(_LABELLED, text[:400]):
+        return True
+    folded = fold(text[:1000])
+    if language.spacing == "none":
+        return _states_unspaced(text, folded, language)
+    words = [word for word in text[:1000].split() if has_words(word)]
+    stopped = text.rstrip(CLOSERS + " ")[-1:] in FULL_STOPS + "!！"
+    spoken = [word.strip(OPENERS + CLOSERS + ENDS + SEPARATORS) for word in folded.split()]
+    verbal = not set(language.verbs).isdisjoint(spoken)
+    if language.spacing == "particles":
+        verbal = verbal or any(word.endswith(language.verbs) for word in spoken if word)
+        verbal = verbal or any(word[-1] in language.topics for word in spoken[:-1] if len(word) > 1)
+    subject = phrase_at(folded, skip(folded, 0, OPENERS), "subjects", prefer=language, only=True)
+    if subject and len(words) >= 2 and (subject.end < body_end(folded)):
+        return True
+    if len(words) >= 5 or (len(words) >= 3 and (verbal or stopped)):
+        return True
+    if len(words) == 4:
+        return text[0].isupper() or not text[0].isalpha()
+    return len(words) == 2 and verbal and language.spacing == "particles"
+
+
+def _states_unspaced(text: str, folded: str, language: Language) -> bool:
+    end = body_end(folded)
+    idiom = _is_idiom(folded, language)
+    subject = phrase_at(folded, 0, "subjects", prefer=language, only=True)
+    if end < 3:
+        return False
+    if (
+        subject
+        and not idiom
+        and subject.end < end
+        and folded[subject.end] not in "的の"
+        and "ของ" not in folded[:16]
+    ):
+        return True
+    verbal = any(verb in folded for verb in language.verbs) or any(
+        mark in language.topics and 0 < at < end - 1 and not re.match("[ぁ-ゖ]", folded[at - 1])
+        for at, mark in enumerate(folded[:60])
+    )
+    if end >= 4 and (verbal or text.rstrip(CLOSERS + " ")[-1:] in FULL_STOPS):
+        return True
+    return end >= (12 if language is CHINESE else 20 if language is JAPANESE else 30)
+
+
+def without_greeting(text: str, spoken: Language) -> tuple[str, Language | None]:
+    """The sentence without the small talk that it begins with, and that small talk's language."""
+    if not has_words(text):
+        return "", None
+    folded = fold(text)
+    at, greeted = 0, None
+    while True:
+        begin = at
+        while begin < len(folded) and not (folded[begin].isalnum() or is_mark(folded[begin])):
+            begin += 1
+        if begin == len(folded):
+            return "", greeted
+        match = phrase_at(folded, begin, "chat", prefer=spoken)
+        if match is None:
+            break
+        greeted = greeted or match.language
+        at = match.end
+    kept = 0
+    for stop in range(at, 0, -1):
+        if folded[stop : stop + 1] in (",", "，", "!", "！", "、", "،", ".", "。", "–", "—"):
+            kept = stop + 1
+            break
+    rest = text[kept:].lstrip(SEPARATORS + "-–—") if kept else text
+    return (rest, greeted if kept else None)

@@ -1,0 +1,306 @@
+"""The model that needs no model: requests in, calls and answers out."""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from bot.models.notebook.language import NOTICE_MARK
+from bot.models.notebook.languages import LANGUAGES
+from bot.models.notebook.languages.english import ENGLISH
+from bot.models.notebook.languages.german import GERMAN
+from bot.models.notebook.model import Notebook
+from bot.models.protocol import (
+    Answer,
+    AssistantMessage,
+    LanguageModel,
+    Message,
+    ModelRequest,
+    TextDelta,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+    UserMessage,
+)
+
+WRITE = ToolSpec("memory_write", "", {"type": "object", "properties": {}})
+SEARCH = ToolSpec("memory_search", "", {"type": "object", "properties": {}})
+OTHER = ToolSpec("remind", "", {"type": "object", "properties": {}})
+TOLD = AssistantMessage(ENGLISH.say.notice)
+
+
+async def step(
+    *messages: Message | str, tools: Sequence[ToolSpec] = (SEARCH, WRITE, OTHER)
+) -> AssistantMessage:
+    model: LanguageModel = Notebook()
+    said = tuple(UserMessage(each) if isinstance(each, str) else each for each in messages)
+    events = [event async for event in model.stream(ModelRequest("", said, tuple(tools)))]
+    *deltas, answer = events
+    assert isinstance(answer, Answer)
+    assert all(isinstance(delta, TextDelta) and delta.text for delta in deltas)
+    assert "".join(delta.text for delta in deltas if isinstance(delta, TextDelta)) == answer.message.text
+    assert bool(answer.message.text.strip()) != bool(answer.message.calls)
+    assert answer.message.model == model.name == "builtin/notebook"
+    return answer.message
+
+
+def wishes(message: AssistantMessage) -> list[tuple[str, dict[str, Any]]]:
+    assert all(re.fullmatch("[a-z0-9]{9}", call.id) for call in message.calls)
+    assert len({call.id for call in message.calls}) == len(message.calls)
+    return [(call.name, json.loads(call.arguments)) for call in message.calls]
+
+
+def hit(
+    snippet: str, path: str = "2026-11-21.md", line: int = 3, end: int = 0, **more: object
+) -> dict[str, Any]:
+    place = {"path": path, "line_start": line, "line_end": end or line}
+    return {**place, "snippet": snippet, "score": 0.5, "source": "fts", **more}
+
+
+@dataclass
+class Talk:
+    """One conversation in which the tools give what the test says."""
+
+    messages: list[Message] = field(default_factory=list)
+    tools: Sequence[ToolSpec] = (SEARCH, WRITE)
+
+    async def say(self, text: str, **results: object) -> str:
+        self.messages.append(UserMessage(text))
+        while True:
+            message = await step(*self.messages, tools=self.tools)
+            self.messages.append(message)
+            if not message.calls:
+                return message.text
+            for call in message.calls:
+                result = results[call.name]
+                failed = isinstance(result, dict) and "error" in result
+                self.messages.append(ToolResult(call.id, call.name, json.dumps(result), failed))
+
+
+def written(path: str = "2026-11-21.md", line: int = 3, end: int = 0) -> dict[str, Any]:
+    return {"path": path, "line_start": line, "line_end": end or line}
+
+
+async def test_a_fact_becomes_a_call_to_write_as_a_person_would() -> None:
+    message = await step("Remember that Anna's passport is in the blue folder on the second shelf")
+    content = "Anna's passport is in the blue folder on the second shelf."
+    assert wishes(message) == [("memory_write", {"content": content, "target": "daily"})]
+
+
+async def test_arguments_keep_every_script_readable() -> None:
+    message = await step("记住安娜的护照在蓝色文件夹里")
+    assert "安娜的护照在蓝色文件夹里。" in message.calls[0].arguments
+
+
+async def test_several_facts_are_one_list_in_their_order() -> None:
+    message = await step("I live in Oslo. My sister's name is Eva.")
+    content = "- I live in Oslo.\n- My sister's name is Eva."
+    assert wishes(message) == [("memory_write", {"content": content, "target": "daily"})]
+
+
+async def test_what_is_for_ever_goes_to_the_core() -> None:
+    message = await step("We moved to Oslo. Remember for ever: I am allergic to nuts.")
+    assert wishes(message) == [
+        ("memory_write", {"content": "We moved to Oslo.", "target": "daily"}),
+        ("memory_write", {"content": "I am allergic to nuts.", "target": "core"}),
+    ]
+
+
+async def test_a_question_becomes_a_search_and_a_mixed_message_both() -> None:
+    assert wishes(await step("Where is it?")) == [("memory_search", {"query": "Where is it?"})]
+    assert [name for name, _ in wishes(await step("I moved to Oslo. Where is Anna's passport?"))] == [
+        "memory_write",
+        "memory_search",
+    ]
+
+
+async def test_ids_are_fresh_each_time() -> None:
+    calls = [(await step("Where is it?")).calls[0].id for _ in range(50)]
+    assert len(set(calls)) == 50
+
+
+async def test_it_says_where_it_noted_something() -> None:
+    talk = Talk([TOLD])
+    assert await talk.say("I live in Oslo", memory_write=written()) == "Noted in `2026-11-21.md`, line 3."
+    answer = await talk.say("Tom is 7 now. Eva is 9 now.", memory_write=written(line=4, end=5))
+    assert answer == "Noted in `2026-11-21.md`, lines 4-5."
+    answer = await talk.say("Merk dir, dass Tom in Köln wohnt", memory_write=written(line=6))
+    assert answer == "Notiert in `2026-11-21.md`, Zeile 6."
+
+
+@pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: str(language.code))
+async def test_it_answers_in_the_language_it_is_spoken_to(language: object) -> None:
+    entry = next(each for each in LANGUAGES if each is language)
+    greeting = next(phrase for phrase in entry.chat if len(phrase) > 3 or not phrase.isascii())
+    assert (await step(TOLD, greeting)).text == entry.say.hello
+
+
+async def test_it_answers_with_the_passage_and_its_place() -> None:
+    talk = Talk([TOLD])
+    results = [
+        hit("- Anna's passport is in the blue folder."),
+        hit("- Tom's passport is new.", line=4, score=0.4),
+    ]
+    answer = await talk.say("Where is Anna's passport?", memory_search={"results": results})
+    assert answer == "From your notes:\n\n- Anna's passport is in the blue folder. `2026-11-21.md:3`"
+
+
+async def test_passages_of_several_lines_keep_them() -> None:
+    talk = Talk([TOLD])
+    snippet = "## Hotel\n\n- Nordic, 3 nights\n  * breakfast included"
+    answer = await talk.say("hotel", memory_search={"results": [hit(snippet, "trips/oslo.md", 12, 15)]})
+    assert answer.endswith("- Hotel  \n  Nordic, 3 nights  \n  breakfast included  \n  `trips/oslo.md:12-15`")
+
+
+async def test_at_most_five_passages_are_shown_best_first() -> None:
+    talk = Talk([TOLD])
+    results = [hit(f"- Anna number {line}", line=line, score=0.9 - line / 100) for line in range(1, 9)]
+    answer = await talk.say("Anna?", memory_search={"results": results})
+    assert re.findall(r"number (\d)", answer) == ["1", "2", "3", "4", "5"]
+
+
+async def test_what_merely_stands_beside_a_hit_is_not_shown() -> None:
+    talk = Talk([TOLD])
+    results = [hit("- Eva is allergic to nuts.", score=0.45), hit("- We moved to Bergen.", line=4, score=0.4)]
+    answer = await talk.say("Who is allergic?", memory_search={"results": results})
+    assert "nuts" in answer
+    assert "Bergen" not in answer
+
+
+async def test_weak_hits_are_not_called_an_answer() -> None:
+    talk = Talk([TOLD])
+    answer = await talk.say(
+        "Where is Tom's telescope?", memory_search={"results": [hit("- Tom lives in Oslo.")]}
+    )
+    assert answer.startswith(ENGLISH.say.close)
+    found = await talk.say(
+        "Where is Tom's telescope?", memory_search={"results": [hit("- In the attic.", source="vector")]}
+    )
+    assert found.startswith(ENGLISH.say.found)
+
+
+async def test_it_says_plainly_that_it_found_nothing_or_that_the_search_was_not_whole() -> None:
+    talk = Talk([TOLD])
+    assert await talk.say("Where is the cat?", memory_search={"results": []}) == ENGLISH.say.nothing
+    answer = await talk.say(
+        "Where is the cat?", memory_search={"results": [], "notice": "Searched the files."}
+    )
+    assert answer == f"{ENGLISH.say.nothing}\n\nSearched the files."
+
+
+async def test_two_questions_are_two_searches_whose_passages_are_shown_once() -> None:
+    message = await step("Where is Anna's passport? When is Tom's birthday?")
+    assert [arguments["query"] for _, arguments in wishes(message)] == [
+        "Where is Anna's passport?",
+        "When is Tom's birthday?",
+    ]
+    talk = Talk([TOLD])
+    results = [hit("- Anna's passport and Tom's birthday cake are here.")]
+    answer = await talk.say(
+        "Where is Anna's passport? When is Tom's birthday?", memory_search={"results": results}
+    )
+    assert answer.count("2026-11-21.md:3") == 1
+
+
+async def test_without_the_tools_it_says_so() -> None:
+    assert (await step(TOLD, "I live in Oslo", tools=())).text == ENGLISH.say.cannot_note
+    assert (await step(TOLD, "Wo ist Annas Pass?", tools=[WRITE])).text == GERMAN.say.cannot_find
+    talk = Talk([TOLD], tools=[SEARCH])
+    answer = await talk.say("I live in Oslo. Where is the cat?", memory_search={"results": []})
+    assert answer == f"{ENGLISH.say.cannot_note}\n\n{ENGLISH.say.nothing}"
+
+
+async def test_a_failed_tool_is_told_in_one_line() -> None:
+    talk = Talk([TOLD])
+    answer = await talk.say(
+        "I live in Oslo", memory_write={"error": "The disk is full:\nno space in `memory`."}
+    )
+    assert answer == "I could not note that: The disk is full: no space in `memory`."
+    answer = await talk.say("Where is it?", memory_search={"error": "The index is broken."})
+    assert answer == "I could not search your notes: The index is broken."
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "no json", "[]", "{}", '{"path": 3}', '{"results": 3}', '{"results": [3, {}]}', "[" * 100_000],
+)
+@pytest.mark.parametrize("tool", ["memory_write", "memory_search", "remind"])
+@pytest.mark.parametrize("failed", [True, False])
+async def test_a_strange_result_is_no_reason_to_break(content: str, tool: str, failed: bool) -> None:
+    call = ToolCall("abc123def", tool, content)
+    history = (
+        TOLD,
+        UserMessage("I live in Oslo"),
+        AssistantMessage("", (call,)),
+        ToolResult(call.id, tool, content, failed),
+    )
+    message = await step(*history)
+    assert message.text or message.calls
+
+
+async def test_small_talk_is_neither_noted_nor_searched() -> None:
+    for text in ("hi", "Thanks!", "👍", "", "?"):
+        assert (await step(TOLD, text)).text == ENGLISH.say.hello
+
+
+async def test_remember_alone_is_asked_back_and_the_next_message_is_the_fact() -> None:
+    talk = Talk([TOLD])
+    assert await talk.say("remember") == ENGLISH.say.what
+    message = await step(*talk.messages, "blue folder")
+    assert wishes(message) == [("memory_write", {"content": "Blue folder.", "target": "daily"})]
+
+
+# -- the notice ------------------------------------------------------------------------------------------
+
+
+async def test_that_no_model_is_configured_is_told_once_in_a_conversation() -> None:
+    talk = Talk()
+    answers = [
+        await talk.say("hi"),
+        await talk.say("Hallo!"),
+        await talk.say("I live here now", memory_write=written()),
+    ]
+    assert [NOTICE_MARK in answer for answer in answers] == [True, False, False]
+    assert answers[0].endswith(ENGLISH.say.notice)
+    assert NOTICE_MARK in await Talk().say("hi")
+
+
+async def test_the_notice_comes_with_the_answer_not_with_the_calls() -> None:
+    answer = await Talk().say("Wo ist Annas Pass?", memory_search={"results": []})
+    assert answer == f"{GERMAN.say.nothing}\n\n{GERMAN.say.notice}"
+
+
+# -- histories -------------------------------------------------------------------------------------------
+
+
+async def test_what_was_told_before_a_failed_turn_is_noted_with_the_next_message() -> None:
+    message = await step("Remember that I live in Oslo", "Remember that I live in Oslo", "hello?")
+    assert wishes(message) == [("memory_write", {"content": "I live in Oslo.", "target": "daily"})]
+
+
+async def test_of_several_unanswered_questions_the_last_is_searched() -> None:
+    assert wishes(await step("Where is Eva?", "Where is Tom?")) == [
+        ("memory_search", {"query": "Where is Tom?"})
+    ]
+    assert wishes(await step("Where is Eva?", "hello")) == [("memory_search", {"query": "Where is Eva?"})]
+
+
+async def test_it_goes_on_where_another_model_stopped() -> None:
+    call = ToolCall("abc123def", "memory_search", '{"query": "Eva"}')
+    begun = (UserMessage("Remember that Eva is 9"), AssistantMessage("Let me see.", (call,), "openai/gpt"))
+    result = ToolResult(call.id, call.name, json.dumps({"results": [hit("- Eva is 8")]}))
+    assert [name for name, _ in wishes(await step(*begun, result))] == ["memory_write"]
+
+
+async def test_results_of_earlier_turns_are_not_told_again() -> None:
+    talk = Talk([TOLD])
+    await talk.say("Where is Eva?", memory_search={"results": [hit("- Eva is in Oslo.")]})
+    assert await talk.say("thanks") == ENGLISH.say.hello
+
+
+@pytest.mark.parametrize("messages", [(), (TOLD,), (ToolResult("abc123def", "memory_search", "{}"),)])
+async def test_a_history_without_a_question_is_greeted(messages: tuple[Message, ...]) -> None:
+    assert (await step(*messages)).text
