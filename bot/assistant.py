@@ -1,0 +1,198 @@
+"""The front door: who may come in, command or turn, one thing at a time per chat, and how to stop."""
+
+import asyncio
+import logging
+from collections import OrderedDict, deque
+from collections.abc import AsyncGenerator, Coroutine, Sequence
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any
+
+from bot import phrases
+from bot.access import Standing, standing_of
+from bot.commands import Command, CommandContext, run_command, split_command
+from bot.conversation import Conversation
+from bot.messages import Adapter, ChatId, IncomingMessage, ReplyPart
+from bot.models.errors import ModelError, NoModelAnswered
+from bot.plain_text import one_line
+from bot.state import State, StateFault
+from bot.turn import Turn
+from memory.errors import MemoryFault
+
+if TYPE_CHECKING:
+    from bot.agent import Agent
+    from bot.config import AccessSettings
+    from bot.models.protocol import LanguageModel
+    from memory.memory import Memory
+
+log = logging.getLogger(__name__)
+
+TURNS_AT_ONCE = 128
+"""Chats that are answered at the same time; the others wait for their turn."""
+CONVERSATIONS_KEPT = 64
+"""Conversations kept in memory; the others are read again from disk when they go on."""
+RENDERING_GRACE = 1.0
+"""Seconds that a stopped turn gets at the end to be shown as stopped."""
+
+
+class Assistant:
+    """Takes messages from every channel and has the replies rendered where they belong."""
+
+    def __init__(
+        self,
+        *,
+        agent: "Agent",
+        guest_agent: "Agent",
+        access: "AccessSettings",
+        commands: Sequence[Command],
+        memory: "Memory",
+        state: State,
+        model: "LanguageModel",
+        turns_at_once: int = TURNS_AT_ONCE,
+    ) -> None:
+        """`guest_agent` answers those who may not use the memory."""
+        self._agent = agent
+        self._guest_agent = guest_agent
+        self._access = access
+        self._state = state
+        self._context = CommandContext(
+            commands=commands, memory=memory, state=state, model=model, stop=self.stop
+        )
+        self._at_once = {command.name for command in commands if command.at_once}
+        self._adapters: dict[str, Adapter] = {}
+        self._conversations: OrderedDict[ChatId, Conversation] = OrderedDict()
+        self._lanes: dict[ChatId, deque[IncomingMessage]] = {}
+        self._turns: dict[ChatId, Turn] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._room = asyncio.Semaphore(turns_at_once)
+
+    def attach(self, adapter: Adapter) -> None:
+        """Make a channel's adapter the one that renders the replies to its messages."""
+        self._adapters[adapter.name] = adapter
+
+    async def accept(self, message: IncomingMessage) -> None:
+        """Take a message in; it is answered after those that its chat is still waiting for.
+
+        `/stop` and its like do not wait. From here on the message is the assistant's to answer.
+        """
+        command = split_command(message.text)
+        if command and command[0] in self._at_once:
+            self._start(self._deliver(message, self._turn(message)))
+        elif message.chat in self._lanes:
+            self._lanes[message.chat].append(message)
+        else:
+            self._lanes[message.chat] = deque([message])
+            self._start(self._work_off(message.chat))
+
+    async def answer(self, message: IncomingMessage) -> AsyncGenerator[ReplyPart, None]:
+        """Yield the reply to a message as it grows.
+
+        Raises ModelError, MemoryFault, StateFault where there is none.
+        """
+        standing = standing_of(message.sender, self._access)
+        if standing is Standing.STRANGER:
+            yield ReplyPart(phrases.STRANGER, final=True)
+        elif command := split_command(message.text):
+            name, rest = command
+            text = await run_command(name, rest, message=message, standing=standing, context=self._context)
+            yield ReplyPart(text, final=True)
+        elif not message.text.strip():
+            yield ReplyPart(phrases.NOTHING_SAID, final=True)
+        else:
+            agent = self._agent if standing >= Standing.ALLOWED else self._guest_agent
+            async with aclosing(agent.run_turn(self._conversation(message.chat), message.text)) as parts:
+                async for part in parts:
+                    yield part
+
+    async def stop(self, chat: ChatId) -> bool:
+        """End the turn that runs in a chat, at once; return whether there was one."""
+        turn = self._turns.get(chat)
+        return turn is not None and turn.stop()
+
+    async def idle(self) -> None:
+        """Wait until every message that was accepted is answered."""
+        while self._tasks:
+            await self._wait(None)
+
+    async def close(self, patience: float) -> None:
+        """Let what runs come to its end for `patience` seconds, then stop it; what was said is on disk."""
+        await self._wait(patience)
+        for lane in self._lanes.values():
+            lane.clear()
+        for turn in self._turns.values():
+            turn.stop()
+        await self._wait(RENDERING_GRACE)
+        for task in self._tasks:
+            task.cancel()
+        await self._wait(None)
+
+    # -- lanes ----------------------------------------------------------------------------------------------
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _wait(self, seconds: float | None) -> None:
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=seconds)
+
+    async def _work_off(self, chat: ChatId) -> None:
+        """Answer what waits in a chat's lane, in order; the lane goes when it is empty."""
+        lane = self._lanes[chat]
+        try:
+            while lane:
+                async with self._room:
+                    message = lane.popleft()
+                    self._turns[chat] = turn = self._turn(message)
+                    await self._deliver(message, turn)
+        finally:
+            self._turns.pop(chat, None)
+            del self._lanes[chat]
+
+    def _turn(self, message: IncomingMessage) -> Turn:
+        return Turn(self.answer(message), in_words=lambda error: self._in_words(error, message))
+
+    async def _deliver(self, message: IncomingMessage, turn: Turn) -> None:
+        """Have one reply rendered; whatever goes wrong ends here, so that the lane goes on.
+
+        A turn whose reply cannot be shown still comes to its end: what was to be noted is noted.
+        """
+        try:
+            try:
+                await self._adapters[message.chat.channel].render(message, turn.parts())
+            except Exception:
+                log.exception(
+                    "the reply to message %s of %s was not delivered", one_line(message.id), message.chat
+                )
+            await turn.ended()
+        finally:
+            await turn.end()
+
+    def _in_words(self, error: BaseException, message: IncomingMessage) -> str:
+        """Say what a person is told of an error; the details go to the log."""
+        match error:
+            case ModelError():
+                log.warning("no model answered in %s: %s", message.chat, one_line(str(error)))
+                return no_answer(error)
+            case MemoryFault():
+                return str(error)
+            case StateFault():
+                log.error("%s", error)
+                owner = standing_of(message.sender, self._access) is Standing.OWNER
+                return str(error) if owner else phrases.CANNOT_KEEP
+            case _:
+                log.error("a turn in %s failed", message.chat, exc_info=error)
+                return phrases.OUR_FAULT
+
+    def _conversation(self, chat: ChatId) -> Conversation:
+        conversation = self._conversations.pop(chat, None) or Conversation(self._state, chat)
+        self._conversations[chat] = conversation
+        while len(self._conversations) > CONVERSATIONS_KEPT:
+            self._conversations.popitem(last=False)
+        return conversation
+
+
+def no_answer(error: ModelError) -> str:
+    """One plain sentence for a model's failure, with nothing of what the provider said."""
+    kind = error.tries[-1].kind if isinstance(error, NoModelAnswered) and error.tries else error.kind
+    return phrases.NO_ANSWER.format(reason=phrases.MODEL_TROUBLE.get(kind, phrases.MODEL_TROUBLE[""]))

@@ -1,0 +1,145 @@
+"""The slash commands that there are: the table, and what each does. None of them calls a model."""
+
+from typing import TYPE_CHECKING
+
+from bot import phrases
+from bot.commands import Command, CommandCall, CommandContext, Option, usable_by
+from bot.places import read_place, written_place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from memory.listing import Problem
+    from memory.search import SearchResults
+
+LINES_SHOWN = 60
+"""How much of a note `/memory get` shows at once."""
+
+
+async def show_help(call: CommandCall, context: CommandContext) -> str:
+    """List what this person may use."""
+    usable = usable_by(call.standing, context.commands)
+    return phrases.HELP.format(
+        commands="\n".join(f"- `{command.usage}` {command.help}" for command in usable)
+    )
+
+
+async def begin_anew(call: CommandCall, context: CommandContext) -> str:
+    """End the conversation; the next message begins another."""
+    await context.state.end_conversation(str(call.message.chat))
+    return phrases.NEW
+
+
+async def stop_turn(call: CommandCall, context: CommandContext) -> str:
+    """End the running turn of the chat."""
+    return phrases.STOPPED if await context.stop(call.message.chat) else phrases.NOTHING_RUNS
+
+
+async def show_status(call: CommandCall, context: CommandContext) -> str:
+    """Name the model, the chat, and what the memory holds."""
+    status = await context.memory.status()
+    numbers = phrases.MEMORY_NUMBERS.format(files=status.files, chunks=status.total_chunks)
+    return phrases.STATUS.format(model=context.model.name, chat=call.message.chat, memory=numbers)
+
+
+async def remember(call: CommandCall, context: CommandContext) -> str:
+    """Write a line into today's log."""
+    written = await context.memory.write(call.options["text"])
+    return phrases.REMEMBERED.format(place=written_place(written.path, written.line_start, written.line_end))
+
+
+async def recall(call: CommandCall, context: CommandContext) -> str:
+    """Show the passages that fit."""
+    return passages(await context.memory.search(call.options["query"]))
+
+
+async def look_after_memory(call: CommandCall, context: CommandContext) -> str:
+    """Status, search, a note, or a new index."""
+    wanted = call.options.get("what", "")
+    match call.options.get("action", "status"):
+        case "search":
+            return passages(await context.memory.search(wanted)) if wanted else phrases.SEARCH_WHAT
+        case "get":
+            return await _note(wanted, context) if wanted else phrases.GET_WHAT
+        case "rebuild":
+            report = await context.memory.sync(rebuild=True)
+            return phrases.REBUILT.format(notes=report.added, seconds=report.seconds) + _problems(
+                report.problems
+            )
+        case _:
+            status = await context.memory.status()
+            return phrases.MEMORY_STATUS.format(
+                files=status.files,
+                chunks=status.total_chunks,
+                fts=status.fts,
+                indexed=status.last_indexed_at or phrases.NEVER,
+            ) + _problems(status.problems)
+
+
+async def _note(wanted: str, context: CommandContext) -> str:
+    place = read_place(wanted)
+    first = place.line or 1
+    lines = min(LINES_SHOWN, (place.last_line or first + LINES_SHOWN) - first + 1)
+    note = await context.memory.get(place.path, line=first, limit=lines)
+    if note.line_end < note.total_lines and place.last_line is None:
+        cut = phrases.NOTE_CUT.format(first=note.line_start, last=note.line_end, total=note.total_lines)
+        return f"{note.text.rstrip()}\n\n{cut}"
+    return note.text.rstrip() or phrases.EMPTY_NOTE
+
+
+def passages(results: "SearchResults") -> str:
+    """Format hits as Markdown: place, headings, and the passage as a quotation."""
+    shown = []
+    for hit in results.hits:
+        heading = f" {hit.heading}" if hit.heading else ""
+        quotation = "\n".join(f"> {line}".rstrip() for line in hit.snippet.strip().splitlines())
+        shown.append(f"**{written_place(hit.path, hit.line_start, hit.line_end)}**{heading}\n\n{quotation}")
+    if results.notice:
+        shown.append(results.notice)
+    return "\n\n".join(shown or [phrases.NOTHING_FOUND])
+
+
+def _problems(problems: "Iterable[Problem]") -> str:
+    return "".join(f"\n- {problem.path}: {problem.reason}" for problem in problems)
+
+
+COMMANDS: tuple[Command, ...] = (
+    Command("help", "lists the commands", show_help),
+    Command("new", "begins a new conversation; the memory stays", begin_anew),
+    Command("stop", "stops the reply that is being made", stop_turn, at_once=True),
+    Command("status", "tells which model answers and what the memory holds", show_status),
+    Command(
+        "remember",
+        "notes something in today's log",
+        remember,
+        (Option("text", "What to note, in your words."),),
+        uses_memory=True,
+    ),
+    Command(
+        "recall",
+        "shows the notes that fit",
+        recall,
+        (Option("query", "What to look for."),),
+        uses_memory=True,
+    ),
+    Command(
+        "memory",
+        "shows the state of the memory, searches it, shows a note, or builds the index anew",
+        look_after_memory,
+        (
+            Option(
+                "action",
+                "What to do; without it, status.",
+                required=False,
+                type="word",
+                choices=("status", "search", "get", "rebuild"),
+            ),
+            Option(
+                "what", "What to search for, or the note to show, such as 2026-11-21.md:3-9.", required=False
+            ),
+        ),
+        owner_only=True,
+        uses_memory=True,
+    ),
+)
+"""In the order in which they are listed."""

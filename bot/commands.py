@@ -1,0 +1,146 @@
+"""Slash commands: what one is, how a line is read as one, who may use it, what to say when it does not fit."""
+
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from bot import phrases
+from bot.access import Standing
+from bot.messages import ChatId, IncomingMessage
+
+if TYPE_CHECKING:
+    from bot.models.protocol import LanguageModel
+    from bot.state import State
+    from memory.memory import Memory
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One thing that may follow a command's name."""
+
+    name: str
+    help: str
+    required: bool = True
+    type: Literal["word", "text"] = "text"
+    """`word` ends at white space; `text` is all the rest and can only come last."""
+    choices: tuple[str, ...] = ()
+
+    @property
+    def usage(self) -> str:
+        """As in a usage line: `QUERY`, `[status|search]`."""
+        shown = "|".join(self.choices) or self.name.upper()
+        return shown if self.required else f"[{shown}]"
+
+
+@dataclass(frozen=True, slots=True)
+class CommandContext:
+    """What a command may reach for."""
+
+    commands: Sequence["Command"]
+    memory: "Memory"
+    state: "State"
+    model: "LanguageModel"
+    stop: Callable[[ChatId], Awaitable[bool]]
+    """End the turn that runs in a chat; false where none does."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandCall:
+    """One use of a command by somebody who may."""
+
+    message: IncomingMessage
+    standing: Standing
+    options: Mapping[str, str]
+    """By name; those that were not given are absent."""
+
+
+Handler = Callable[[CommandCall, CommandContext], Awaitable[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One row of the table that `/help`, the channels' menus and docs/commands.md are printed from."""
+
+    name: str
+    help: str
+    handler: Handler
+    options: tuple[Option, ...] = ()
+    owner_only: bool = False
+    uses_memory: bool = False
+    at_once: bool = False
+    """Runs beside the turn that its chat is busy with instead of after it."""
+
+    @property
+    def usage(self) -> str:
+        """`/recall QUERY`."""
+        return " ".join([f"/{self.name}", *(option.usage for option in self.options)])
+
+    @property
+    def needs(self) -> Standing:
+        """The least standing that may use it."""
+        if self.owner_only:
+            return Standing.OWNER
+        return Standing.ALLOWED if self.uses_memory else Standing.GUEST
+
+
+_LINE = re.compile(r"\s*/([A-Za-z][A-Za-z0-9_]*)(?:@\w+)?(?:\s+(.*))?", re.DOTALL)
+
+
+def split_command(text: str) -> tuple[str, str] | None:
+    """Name and rest of `/name@bot rest`; None where the text is no command (`/etc/hosts` is none)."""
+    match = _LINE.fullmatch(text)
+    return (match[1].lower(), (match[2] or "").strip()) if match else None
+
+
+def usable_by(standing: Standing, commands: Iterable[Command]) -> list[Command]:
+    """The commands that somebody of this standing may see and use."""
+    return [command for command in commands if standing >= command.needs]
+
+
+class WrongUse(Exception):
+    """The options do not fit; the text tells how they would."""
+
+
+def read_options(command: Command, rest: str) -> dict[str, str]:
+    """Lay the words after a command's name onto its options; raise WrongUse where they do not fit."""
+    found: dict[str, str] = {}
+    for option in command.options:
+        if option.type == "word":
+            value, rest = [*rest.split(maxsplit=1), "", ""][:2]
+        else:
+            value, rest = rest, ""
+        if option.choices:
+            value = value.lower()
+        if (not value and option.required) or (value and option.choices and value not in option.choices):
+            raise WrongUse(phrases.USAGE.format(usage=command.usage, help=command.help))
+        if value:
+            found[option.name] = value
+    if rest:
+        raise WrongUse(phrases.USAGE.format(usage=command.usage, help=command.help))
+    return found
+
+
+async def run_command(
+    name: str, rest: str, *, message: IncomingMessage, standing: Standing, context: CommandContext
+) -> str:
+    """Answer `/name rest`. A command that the person may not use is told of no more than one that does not exist."""
+    usable = {command.name: command for command in usable_by(standing, context.commands)}
+    command = usable.get(name)
+    if command is None:
+        return unknown_command(name, usable)
+    try:
+        options = read_options(command, rest)
+    except WrongUse as error:
+        return str(error)
+    return await command.handler(CommandCall(message, standing, options), context)
+
+
+def unknown_command(name: str, usable: Iterable[str]) -> str:
+    """What to answer to a command that is not there (or not for this person), with the nearest one that is."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, list(usable), n=1, cutoff=0.6)
+    if near:
+        return phrases.UNKNOWN_COMMAND_NEAR.format(name=name, near=near[0])
+    return phrases.UNKNOWN_COMMAND.format(name=name)

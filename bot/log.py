@@ -1,0 +1,58 @@
+"""Where log lines go: to standard error for people to read, with no secret in them."""
+
+import logging
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from bot.plain_text import without_controls
+
+HIDDEN = "***"
+CHAT_LOG_BYTES = 500_000
+
+
+class _Lines(logging.Formatter):
+    """`2026-11-21 10:15:02 info bot.app: …`; secrets blanked out, nothing that drives a terminal."""
+
+    def __init__(self, secrets: Sequence[str]) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s", "%Y-%m-%d %H:%M:%S")
+        # The longest first: one secret may be the beginning of another.
+        self._secrets = sorted({secret for secret in secrets if secret}, key=len, reverse=True)
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = super().format(record)
+        for secret in self._secrets:
+            line = line.replace(secret, HIDDEN)
+        return without_controls(line)
+
+
+class _ToStderr(logging.Handler):
+    """Looks standard error up at each line: while somebody is typing, another stream stands in for it."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            sys.stderr.write(self.format(record) + "\n")
+            sys.stderr.flush()
+        except (OSError, ValueError):  # closed, or the disk is full
+            self.handleError(record)
+
+
+def log_to_stderr(level: str, *, secrets: Iterable[str] = ()) -> None:
+    """Log for a service: every line from `level` on (a lower-case name) goes to standard error."""
+    _replace_handlers(_ToStderr(), level, secrets)
+
+
+def log_to_file(path: Path, *, secrets: Iterable[str] = ()) -> None:
+    """Log for a talk in the terminal: warnings and worse go to a small file, made when there is one to write."""
+    from logging.handlers import RotatingFileHandler
+
+    handler = RotatingFileHandler(path, maxBytes=CHAT_LOG_BYTES, backupCount=1, encoding="utf-8", delay=True)
+    _replace_handlers(handler, "warning", secrets)
+
+
+def _replace_handlers(handler: logging.Handler, level: str, secrets: Iterable[str]) -> None:
+    handler.setFormatter(_Lines(tuple(secrets)))
+    root = logging.getLogger()
+    root.handlers = [handler]
+    root.setLevel(level.upper())
+    logging.raiseExceptions = False  # a log that cannot be written must not take the program with it

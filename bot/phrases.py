@@ -1,0 +1,52 @@
+"""Every sentence that the assistant itself says to people, in one place."""
+
+STRANGER = "I do not know you yet, so I cannot talk with you here."
+NOTHING_SAID = "I see no text in that."
+STOPPED_HERE = "*(stopped)*"
+STOPPED = "Stopped."
+NOTHING_RUNS = "Nothing is running here."
+CANNOT_KEEP = (
+    "I cannot keep our conversation at the moment, so I would rather not go on. Please try again later."
+)
+OUR_FAULT = "Sorry, something went wrong on my side. It is in the log; please try again."
+
+NO_ANSWER = (
+    "I got no answer from the language model: {reason}. What you said is kept; please try again in a while."
+)
+MODEL_TROUBLE = {
+    "": "it failed",
+    "rate_limit": "it has had too many requests",
+    "overloaded": "it is overloaded",
+    "server": "its server has a fault",
+    "timeout": "it took too long",
+    "network": "it could not be reached",
+    "auth": "it did not accept our key",
+    "billing": "the account has no credit left",
+    "context_length": "the conversation has become too long for it (/new begins another one)",
+    "not_found": "there is no model of that name",
+    "bad_request": "it did not understand our request",
+    "refused": "it will not answer this",
+    "empty": "its answer was empty",
+    "broken_tool_call": "it asked for tools in a way that made no sense",
+}
+
+USAGE = "That does not fit: `{usage}` - {help}"
+UNKNOWN_COMMAND = "There is no /{name} here; /help shows what there is."
+UNKNOWN_COMMAND_NEAR = "There is no /{name} here; did you mean /{near}? /help shows what there is."
+
+HELP = "Talk to me as you like, or use one of these:\n\n{commands}"
+NEW = "A new conversation. What I have noted stays in the memory."
+REMEMBERED = "Noted in {place}."
+NOTHING_FOUND = "I found nothing about that in the memory."
+STATUS = "Model: {model}\nChat: {chat}\nMemory: {memory}"
+MEMORY_NUMBERS = "{files} notes, {chunks} chunks"
+REBUILT = "The index is built anew: {notes} notes in {seconds:.1f} s."
+MEMORY_STATUS = "Notes: {files}\nChunks: {chunks}\nSearch: {fts}\nLast indexed: {indexed}"
+NEVER = "never"
+SEARCH_WHAT = "Tell me what to look for: `/memory search QUERY`"
+GET_WHAT = "Tell me which note: `/memory get PATH`"
+EMPTY_NOTE = "That note is empty."
+NOTE_CUT = "(lines {first} to {last} of {total}; there is more)"
+
+GREETING = "{name}: just say something. /help lists the commands, Ctrl-D leaves."
+"""When a person sits down at the terminal."""

@@ -1,0 +1,58 @@
+"""One reply in the making: a task that can be stopped while what it has said so far is still being shown."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing
+
+from bot import phrases
+from bot.messages import ReplyPart
+
+
+class Turn:
+    """Runs as soon as it is made; `parts` may be read once, by whoever shows them."""
+
+    def __init__(
+        self, reply: AsyncGenerator[ReplyPart, None], *, in_words: Callable[[BaseException], str]
+    ) -> None:
+        """`in_words` makes of an error what the person is told of it."""
+        self._in_words = in_words
+        self._text = ""
+        self._news = asyncio.Event()
+        self._task = asyncio.create_task(self._make(reply))
+        self._task.add_done_callback(lambda _: self._news.set())
+
+    async def _make(self, reply: AsyncGenerator[ReplyPart, None]) -> None:
+        async with aclosing(reply):
+            async for part in reply:
+                self._text = part.text
+                if not part.final:
+                    self._news.set()
+
+    async def parts(self) -> AsyncIterator[ReplyPart]:
+        """Yield what there is whenever there is more (a slow reader misses what was in between), then the whole."""
+        while True:
+            await self._news.wait()
+            self._news.clear()
+            if self._task.done():
+                break
+            yield ReplyPart(self._text)
+        yield ReplyPart("\n\n".join(filter(None, (self._text.rstrip(), self._ending()))), final=True)
+
+    def _ending(self) -> str:
+        if self._task.cancelled():
+            return phrases.STOPPED_HERE
+        error = self._task.exception()
+        return self._in_words(error) if error else ""
+
+    def stop(self) -> bool:
+        """End it now; return false where it has ended already."""
+        return self._task.cancel()
+
+    async def ended(self) -> None:
+        """Wait for its end, however it comes."""
+        await asyncio.wait([self._task])
+
+    async def end(self) -> None:
+        """Stop it where it still runs, and wait until it has put down what it must."""
+        self._task.cancel()
+        await self.ended()

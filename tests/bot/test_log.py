@@ -1,0 +1,51 @@
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bot.log import log_to_file, log_to_stderr
+
+
+@pytest.fixture(autouse=True)
+def root_as_it_was() -> Iterator[None]:
+    root = logging.getLogger()
+    handlers, level, raising = root.handlers[:], root.level, logging.raiseExceptions
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    logging.raiseExceptions = raising
+
+
+def test_a_secret_never_reaches_the_log(capsys: pytest.CaptureFixture[str]) -> None:
+    log_to_stderr("info", secrets=["hunter2", "hunter2-longer", ""])
+    try:
+        raise ValueError("the key is hunter2-longer")
+    except ValueError:
+        logging.getLogger("x").exception("asked with %s", "hunter2")
+    shown = capsys.readouterr().err
+    assert "asked with ***" in shown
+    assert "the key is ***\n" in shown
+    assert "hunter2" not in shown
+
+
+def test_a_line_cannot_drive_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    log_to_stderr("info")
+    logging.getLogger("x").warning("name: %s", "\x1b]0;owned\x07Bob")
+    assert capsys.readouterr().err.endswith(" WARNING x: name: Bob\n")
+
+
+def test_the_level_is_kept(capsys: pytest.CaptureFixture[str]) -> None:
+    log_to_stderr("warning")
+    logging.getLogger("x").info("small talk")
+    assert capsys.readouterr().err == ""
+
+
+def test_a_talk_writes_its_log_only_when_something_is_wrong(tmp_path: Path) -> None:
+    file = tmp_path / "chat.log"
+    log_to_file(file)
+    logging.getLogger("x").info("all is well")
+    assert not file.exists()
+    logging.getLogger("x").error("it is not")
+    assert "ERROR x: it is not" in file.read_text("utf-8")
+    logging.getLogger().handlers[0].close()
