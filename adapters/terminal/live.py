@@ -1,0 +1,199 @@
+"""The terminal as a person uses it: a line with history and completion, replies that grow."""
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from datetime import datetime
+from pathlib import Path
+from secrets import token_hex
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.application import create_app_session, run_in_terminal
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
+from prompt_toolkit.history import FileHistory, History, InMemoryHistory
+from prompt_toolkit.input.typeahead import store_typeahead
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.key_binding.key_processor import KeyPress
+from prompt_toolkit.keys import Keys
+from prompt_toolkit.output import Output
+from prompt_toolkit.output.vt100 import Vt100_Output
+from prompt_toolkit.patch_stdout import patch_stdout
+from prompt_toolkit.utils import is_dumb_terminal
+from rich.console import Console
+
+from adapters.terminal.screen import show, show_growing
+from bot.messages import Accept, ChatId, IncomingMessage, PersonId, ReplyPart
+from bot.plain_text import without_controls
+
+PROMPT = "› "
+HOW_TO_LEAVE = "Ctrl-D leaves."
+
+
+class LiveTerminal:
+    """A person at a real terminal. Ctrl-C stops the turn that runs, Ctrl-D leaves."""
+
+    def __init__(
+        self,
+        *,
+        chat: ChatId,
+        sender: PersonId,
+        now: Callable[[], datetime],
+        stop: Callable[[ChatId], Awaitable[bool]],
+        commands: Mapping[str, str],
+        history: Path,
+        greeting: str,
+    ) -> None:
+        """`commands` is what Tab offers after a slash: names and what they do."""
+        self.name = chat.channel
+        self._chat = chat
+        self._sender = sender
+        self._now = now
+        self._stop = stop
+        self._commands = commands
+        self._history = history
+        self._greeting = greeting
+        self._console = Console(highlight=False, soft_wrap=False)
+        self._answered: dict[str, asyncio.Event] = {}
+        self._session: PromptSession[str] | None = None
+
+    async def run(self, accept: Accept) -> None:
+        """Prompt, hand over, wait for the reply, until Ctrl-D."""
+        with create_app_session(output=_output()):
+            await self._talk(accept)
+
+    async def _talk(self, accept: Accept) -> None:
+        session: PromptSession[str] = PromptSession(
+            PROMPT,
+            history=_history(self._history),
+            completer=_CommandCompleter(self._commands),
+            key_bindings=_keys(),
+            complete_while_typing=True,
+            enable_suspend=True,
+        )
+        self._session = session
+        self._console.print(self._greeting, style="dim", markup=False)
+        # Raw from beginning to end: a key that is pressed between two prompts would else be lost, or be a signal.
+        with session.app.input.raw_mode():
+            while (text := await self._next_line(session)) is not None:
+                if text:
+                    await self._say(text, accept, session)
+
+    async def _next_line(self, session: PromptSession[str]) -> str | None:
+        """Give what was typed, which may be nothing; None at the end."""
+        try:
+            with _lines_from_elsewhere_above():
+                return without_controls(await session.prompt_async()).strip()
+        except KeyboardInterrupt:
+            self._console.print(HOW_TO_LEAVE, style="dim")
+            return ""
+        except EOFError:
+            return None
+
+    async def _say(self, text: str, accept: Accept, session: PromptSession[str]) -> None:
+        message = IncomingMessage(
+            id=token_hex(8), chat=self._chat, sender=self._sender, text=text, sent_at=self._now()
+        )
+        answered = self._answered[message.id] = asyncio.Event()
+        with self._keys_meanwhile(session):
+            await accept(message)
+            await answered.wait()
+
+    async def render(self, message: IncomingMessage, parts: AsyncIterator[ReplyPart]) -> None:
+        """Show the reply as it grows."""
+        try:
+            await show_growing(self._console, parts)
+        finally:
+            if answered := self._answered.pop(message.id, None):
+                answered.set()
+
+    async def send(self, chat: ChatId, text: str) -> None:
+        """Show a message above the line that is being typed."""
+        del chat
+        if self._session is not None and self._session.app.is_running:
+            await run_in_terminal(lambda: show(self._console, text))
+        else:
+            show(self._console, text)
+
+    @contextmanager
+    def _keys_meanwhile(self, session: PromptSession[str]) -> Iterator[None]:
+        """While a turn runs: Ctrl-C stops it, what is typed ahead is kept for the next line and not echoed."""
+        source, kept, stopping = session.app.input, list[KeyPress](), set[asyncio.Task[bool]]()
+
+        def read() -> None:
+            for press in source.read_keys():
+                if press.key == Keys.ControlC:
+                    kept.clear()
+                    stopping.add(task := asyncio.ensure_future(self._stopped()))
+                    task.add_done_callback(stopping.discard)
+                else:
+                    kept.append(press)
+
+        with source.attach(read):
+            yield
+        store_typeahead(source, [*kept, *source.flush_keys()])
+
+    async def _stopped(self) -> bool:
+        return await self._stop(self._chat)
+
+
+def _lines_from_elsewhere_above() -> AbstractContextManager[None]:
+    """Have log lines appear above the line that is being typed instead of in the middle of it."""
+    return patch_stdout(raw=True) if sys.stderr.isatty() and not is_dumb_terminal() else nullcontext()
+
+
+class _DumbOutput(Vt100_Output):
+    """For a terminal that knows no escape sequences; prompt-toolkit sends it one all the same."""
+
+    def show_cursor(self) -> None:
+        pass
+
+
+def _output() -> Output | None:
+    return _DumbOutput.from_pty(sys.stdout, term="dumb") if is_dumb_terminal() else None
+
+
+class _CommandCompleter(Completer):
+    def __init__(self, commands: Mapping[str, str]) -> None:
+        self._commands = commands
+
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
+        del complete_event
+        typed = document.text
+        if not typed.startswith("/"):
+            return
+        for name, help_text in self._commands.items():
+            if f"/{name}".startswith(typed.lower()):
+                yield Completion(f"/{name} ", start_position=-len(typed), display_meta=help_text)
+
+
+def _keys() -> KeyBindings:
+    keys = KeyBindings()
+
+    @keys.add("c-c")
+    def _(event: KeyPressEvent) -> None:
+        if event.current_buffer.text:
+            event.current_buffer.reset()
+        else:
+            event.app.exit(exception=KeyboardInterrupt(), style="class:aborting")
+
+    return keys
+
+
+class _PrivateHistory(FileHistory):
+    """Lines typed before; a disk that takes no more costs the history, not the talk."""
+
+    def store_string(self, string: str) -> None:
+        with suppress(OSError):
+            super().store_string(without_controls(string))
+
+
+def _history(path: Path) -> History:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    except OSError:
+        return InMemoryHistory()
+    return _PrivateHistory(str(path))

@@ -1,0 +1,73 @@
+"""Markdown as a terminal shows it: rich's renderer, told to lose no word and no line break."""
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from rich.console import Console, ConsoleOptions, JustifyMethod, RenderResult
+from rich.markdown import Heading, Markdown, MarkdownElement, TableElement
+
+from bot.plain_text import without_controls
+
+
+class _WholeTable(TableElement):
+    """A table whose cells wrap where rich would cut them with an ellipsis."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        rows = [] if self.body is None else self.body.rows
+        if self.header is not None and self.header.row is not None:
+            rows = [self.header.row, *rows]
+        for row in rows:
+            for cell in row.cells:
+                cell.content.overflow = "fold"
+        yield from super().__rich_console__(console, options)
+
+
+class _LeftHeading(Heading):
+    LEVEL_ALIGN: ClassVar[dict[str, JustifyMethod]] = dict.fromkeys(Heading.LEVEL_ALIGN, "left")
+
+
+class ChatMarkdown(Markdown):
+    """Markdown of a chat: what looks like HTML is text, a line break stays one, links show where they lead."""
+
+    elements: ClassVar[dict[str, type[MarkdownElement]]] = {
+        **Markdown.elements,
+        "table_open": _WholeTable,
+        "heading_open": _LeftHeading,
+    }
+
+    def __init__(self, text: str) -> None:
+        super().__init__("", hyperlinks=False, code_theme="ansi_dark")
+        self.markup = without_controls(text)
+        # A definition such as `[1]: …` would vanish from the page: nobody writes those in a chat, but notes may.
+        parser = (
+            MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"]).disable("reference")
+        )
+        self.parsed = [_kept_whole(token) for token in parser.parse(self.markup)]
+
+
+def _kept_whole(token: Token) -> Token:
+    if token.children:
+        token.children = list(_plain_links(token.children))
+    return token
+
+
+def _plain_links(tokens: list[Token]) -> Iterator[Token]:
+    """Line breaks kept; `<https://…>` shown once and not as `text (target)`; an image as its words and target."""
+    bare = False
+    for token in tokens:
+        if token.type == "softbreak":
+            token.type = "hardbreak"
+        elif token.type == "link_open" and token.info == "auto":
+            bare = True
+            continue
+        elif token.type == "link_close" and bare:
+            bare = False
+            continue
+        elif token.type == "image":
+            target = str(token.attrs.get("src", ""))
+            token = Token("text", "", 0, content=f"{token.content} ({target})".lstrip())
+        elif token.type == "text":
+            token.content = without_controls(token.content)  # `&#13;` became one only now
+        yield token

@@ -1,0 +1,124 @@
+"""Plain lines in, plain replies out: the terminal channel where no person sits at it."""
+
+import asyncio
+import codecs
+import contextlib
+import os
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from datetime import datetime
+from secrets import token_hex
+from typing import TextIO
+
+from bot.messages import Accept, ChatId, IncomingMessage, PersonId, ReplyPart
+from bot.plain_text import without_controls
+
+UNANSWERED_AT_ONCE = 16
+"""Lines that are read ahead of their answers, so that `/stop` can overtake a turn; more wait in the pipe."""
+LINES_READ_AHEAD = 64
+LONGEST_LINE = 1_000_000
+"""Characters; a longer line is taken as several."""
+
+
+class PlainTerminal:
+    """Each line is a message, each final reply is printed as it is, without control characters."""
+
+    def __init__(
+        self, *, chat: ChatId, sender: PersonId, now: Callable[[], datetime], stdin: int, stdout: TextIO
+    ) -> None:
+        """`stdin` is a file descriptor: anything that can be read, also a plain file."""
+        self.name = chat.channel
+        self._chat = chat
+        self._sender = sender
+        self._now = now
+        self._stdin = stdin
+        self._stdout = stdout
+        self._room = asyncio.Semaphore(UNANSWERED_AT_ONCE)
+        self._waiting: set[str] = set()
+        self._all_answered = asyncio.Event()
+        self._unheard: asyncio.Future[OSError] = asyncio.get_running_loop().create_future()
+
+    async def run(self, accept: Accept) -> None:
+        """Take lines until the input ends and every one is answered, or until answers cannot be printed (OSError)."""
+        talking = asyncio.create_task(self._take_lines(accept))
+        self._unheard.add_done_callback(lambda _: talking.cancel())
+        try:
+            await talking
+        except asyncio.CancelledError:
+            talking.cancel()
+            if self._unheard.done():
+                raise self._unheard.result() from None
+            raise
+
+    async def _take_lines(self, accept: Accept) -> None:
+        async for line in _lines(self._stdin):
+            text = line.strip()
+            if not text:
+                continue
+            await self._room.acquire()
+            message = IncomingMessage(
+                id=token_hex(8), chat=self._chat, sender=self._sender, text=text, sent_at=self._now()
+            )
+            self._waiting.add(message.id)
+            await accept(message)
+        while self._waiting:
+            self._all_answered.clear()
+            await self._all_answered.wait()
+
+    async def render(self, message: IncomingMessage, parts: AsyncIterator[ReplyPart]) -> None:
+        """Print the finished reply."""
+        text = ""
+        try:
+            async for part in parts:
+                text = part.text
+            await self.send(message.chat, text)
+        finally:
+            if message.id in self._waiting:
+                self._waiting.remove(message.id)
+                self._room.release()
+                self._all_answered.set()
+
+    async def send(self, chat: ChatId, text: str) -> None:
+        """Print `text` and a line break."""
+        del chat
+        try:
+            self._stdout.write(without_controls(text).rstrip("\n") + "\n")
+            self._stdout.flush()
+        except OSError as error:  # a closed pipe, a full disk: what that means, the command line knows
+            if not self._unheard.done():
+                self._unheard.set_result(error)
+
+
+async def _lines(stdin: int) -> AsyncIterator[str]:
+    """Lines of UTF-8, the last one also without its line break; what is no UTF-8 is replaced."""
+    loop = asyncio.get_running_loop()
+    arrived: asyncio.Queue[str | None] = asyncio.Queue()
+    ahead = threading.Semaphore(LINES_READ_AHEAD)
+
+    def read() -> None:
+        with contextlib.suppress(RuntimeError):  # the loop has ended while this thread slept
+            for line in _read_lines(stdin):
+                ahead.acquire()
+                loop.call_soon_threadsafe(arrived.put_nowait, line)
+            loop.call_soon_threadsafe(arrived.put_nowait, None)
+
+    threading.Thread(target=read, name="stdin", daemon=True).start()
+    while (line := await arrived.get()) is not None:
+        ahead.release()
+        yield line
+
+
+def _read_lines(stdin: int) -> Iterator[str]:
+    # os.read and not sys.stdin: a thread blocked inside Python's own buffer breaks the interpreter's exit.
+    decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
+    rest, data = "", b"to begin with"
+    while data:
+        try:
+            data = os.read(stdin, 65_536)
+        except OSError:  # a terminal that hung up
+            data = b""
+        *lines, rest = (rest + decoder.decode(data, final=not data)).split("\n")
+        yield from lines
+        if len(rest) > LONGEST_LINE or not data:
+            yield rest
+            rest = ""

@@ -1,0 +1,421 @@
+import asyncio
+import contextlib
+import io
+import os
+import re
+import sys
+import textwrap
+from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.console import Console
+
+from adapters.terminal.plain import PlainTerminal
+from adapters.terminal.screen import show
+from bot.messages import ChatId, IncomingMessage, PersonId, ReplyPart
+from tests.fakes.terminal_window import TerminalWindow
+
+ROOT = Path(__file__).parent.parent.parent
+CHAT = ChatId("terminal", "main")
+OWNER = PersonId("terminal", "owner")
+
+
+# -- Markdown on the screen ---------------------------------------------------------------------------------
+
+
+def rendered(text: str, *, width: int = 60, colours: bool = False) -> str:
+    out = io.StringIO()
+    show(
+        Console(
+            file=out,
+            width=width,
+            force_terminal=colours,
+            color_system="256" if colours else None,
+            highlight=False,
+        ),
+        text,
+    )
+    return out.getvalue()
+
+
+def test_markdown_is_shown_as_markdown() -> None:
+    shown = rendered("# Title\n\nSome **bold** words.\n\n- one\n- two", colours=True)
+    assert "**" not in shown
+    assert "#" not in shown
+    assert "\x1b[1m" in shown
+    assert " • " in shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a vector<int> for <your name>",
+        "<div>a block</div>",
+        "<!-- a comment -->",
+        "[1]: https://example.org definition",
+        "![an image](picture.png)",
+        "| a | b |\n|---|---|\n| a | averyveryverylongwordthatfitsintonocolumnofasmallscreen |",
+        "```\nprint('hi')  # so\n```",
+        "```\nnever closed",
+        "1986. A great year",
+        "- [ ] task\n- [x] done",
+        "**「重要」**です",
+        "> quoted\n> twice",
+        "a & b &amp; c",
+        "https://example.org/a_b_c?d=e",
+    ],
+)
+def test_no_word_is_lost(text: str) -> None:
+    shown = re.sub(r"\s", "", rendered(text, width=30))
+    for word in re.findall(r"\w+", text.replace("&amp;", "&")):
+        assert word in shown
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["word", "**b**", "`c`", "- x", "# h", "> q", "<t>", "[l](u)", "\n", "\n\n", "|", "1."]
+        )
+    )
+)
+@settings(max_examples=60, deadline=None)
+def test_no_word_is_lost_in_any_mixture(pieces: list[str]) -> None:
+    text = " ".join(pieces)
+    shown = rendered(text)
+    for word in re.findall(r"[a-z]+", text):
+        assert shown.count(word) >= text.count(word) or word in "bchltuqx"
+
+
+def test_line_breaks_of_a_chat_are_kept() -> None:
+    assert [line.rstrip() for line in rendered("one\ntwo\nthree").split("\n")[:3]] == ["one", "two", "three"]
+
+
+def test_lines_do_not_end_in_blanks() -> None:
+    assert all(line == line.rstrip() for line in rendered("# Title\n\nsome words\n\n- one").split("\n"))
+
+
+def test_a_link_shows_where_it_leads_and_a_bare_one_only_once() -> None:
+    assert "bank (https://evil.example)" in rendered("[bank](https://evil.example)")
+    assert rendered("<https://example.org>").count("example.org") == 1
+
+
+@pytest.mark.parametrize("width", [1, 2, 5, 10])
+@pytest.mark.parametrize("text", ["  " * 30 + "- x\n", ">" * 60 + " deep", "- a\n  - b\n    - c\n      - d"])
+def test_the_smallest_screen_shows_it_somehow(width: int, text: str) -> None:
+    assert rendered(text, width=width)
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        "\x1b[2J",
+        "\x1b]0;title\x07",
+        "\x1b]52;c;cm0gLXJmIH4=\x07",
+        "\x9b31m",
+        "over\rwritten",
+        "\x08\x08\x08",
+        "&#27;[2J",
+        "&#x1b;]0;title&#7;",
+        "&#155;2J",
+        "&#13;over",
+        "`\x1b[2J`",
+        "```\n\x1b[2J\n```",
+        "[link](\x1b]8;;evil\x07)",
+        "[link](&#27;[2J)",
+        "[\x1b[2J](u)",
+        "| \x1b[2J |\n|---|\n| &#27;[2J |",
+        "# \x1b[2J",
+        "![\x1b[2J](&#27;c)",
+        "```\x1b[2J\ncode\n```",
+    ],
+)
+def test_a_note_cannot_drive_the_terminal(attack: str) -> None:
+    shown = rendered(f"before {attack} after\n\n{attack}", colours=True)
+    only_colours = re.sub(r"\x1b\[[0-9;]*m", "", shown)
+    assert [letter for letter in only_colours if not letter.isprintable() and letter != "\n"] == []
+
+
+# -- pipes --------------------------------------------------------------------------------------------------
+
+
+async def talk(given: bytes, answer: Callable[[str], str], *, at_once: bool = True) -> tuple[str, list[str]]:
+    """Run a plain terminal over a pipe; return what it printed and what it took in."""
+    source, sink = os.pipe()
+    out = io.StringIO()
+    terminal = PlainTerminal(chat=CHAT, sender=OWNER, now=lambda: datetime.now(UTC), stdin=source, stdout=out)
+    heard: list[str] = []
+    tasks: set[asyncio.Task[None]] = set()
+
+    async def parts(text: str) -> AsyncIterator[ReplyPart]:
+        await asyncio.sleep(0)
+        yield ReplyPart("so far")
+        yield ReplyPart(answer(text), final=True)
+
+    async def accept(message: IncomingMessage) -> None:
+        heard.append(message.text)
+        tasks.add(asyncio.create_task(terminal.render(message, parts(message.text))))
+
+    async def write() -> None:
+        await asyncio.to_thread(os.write, sink, given)
+        os.close(sink)
+
+    async with asyncio.timeout(10):
+        await asyncio.gather(terminal.run(accept), write())
+    os.close(source)
+    assert all(task.done() for task in tasks)
+    return out.getvalue(), heard
+
+
+async def test_each_line_is_a_message_and_each_reply_is_printed_as_it_is() -> None:
+    printed, heard = await talk(b"one\n\n  two  \r\nlast without break", lambda text: f"**{text}**")
+    assert heard == ["one", "two", "last without break"]
+    assert printed == "**one**\n**two**\n**last without break**\n"
+
+
+async def test_no_escape_sequence_gets_through_a_pipe_either() -> None:
+    printed, _ = await talk(b"x\n", lambda _: "\x1b[31mred\x1b[0m\n\n")
+    assert printed == "red\n"
+
+
+async def test_what_is_no_utf8_is_still_a_message() -> None:
+    _, heard = await talk("\ufeffgrüße\n".encode() + b"\xff\xfe broken\n", str)
+    assert heard == ["grüße", "\ufffd\ufffd broken"]
+
+
+async def test_an_empty_input_ends_at_once() -> None:
+    assert await talk(b"", str) == ("", [])
+
+
+async def test_many_lines_all_get_their_answers_in_order() -> None:
+    lines = [f"line {number}" for number in range(500)]
+    printed, heard = await talk("\n".join(lines).encode(), str)
+    assert heard == lines
+    assert printed.splitlines() == lines
+
+
+async def test_when_nobody_reads_the_answers_the_talk_is_over() -> None:
+    source, sink = os.pipe()
+    nobody, out = os.pipe()
+    os.close(nobody)
+    with os.fdopen(out, "w") as stdout:
+        terminal = PlainTerminal(
+            chat=CHAT, sender=OWNER, now=lambda: datetime.now(UTC), stdin=source, stdout=stdout
+        )
+
+        async def accept(message: IncomingMessage) -> None:
+            async def parts() -> AsyncIterator[ReplyPart]:
+                yield ReplyPart("unheard", final=True)
+
+            await terminal.render(message, parts())
+
+        os.write(sink, b"hello\n")
+        with pytest.raises(BrokenPipeError):
+            await asyncio.wait_for(terminal.run(accept), 5)
+        os.close(sink)
+        with contextlib.suppress(BrokenPipeError):
+            stdout.close()
+
+
+async def test_a_line_without_end_is_taken_in_pieces() -> None:
+    _, heard = await talk(b"x" * 2_500_000, lambda _: "ok")
+    assert "".join(heard) == "x" * 2_500_000
+    assert len(heard) >= 2
+
+
+# -- a person at a terminal ---------------------------------------------------------------------------------
+
+PROGRAM = """
+import asyncio, sys
+from datetime import datetime, UTC
+from pathlib import Path
+from adapters.terminal.live import LiveTerminal
+from bot.messages import ChatId, PersonId, ReplyPart
+from bot.turn import Turn
+
+LONG = "\\n\\n".join(f"Paragraph {number} " + "lorem ipsum " * 10 for number in range(15))
+
+async def reply(message):
+    match message.text:
+        case "long":
+            text = ""
+            for word in LONG.split(" "):
+                text += word + " "
+                yield ReplyPart(text)
+                await asyncio.sleep(0.0005)
+            yield ReplyPart(text, final=True)
+        case "hang":
+            yield ReplyPart("It began")
+            await asyncio.sleep(1000)
+        case text:
+            yield ReplyPart(f"heard **{text!r}**", final=True)
+
+async def main():
+    turns, tasks = [], set()
+    async def stop(chat):
+        return turns[-1].stop()
+    async def accept(message):
+        turns.append(Turn(reply(message), in_words=str))
+        tasks.add(asyncio.create_task(terminal.render(message, turns[-1].parts())))
+    terminal = LiveTerminal(
+        chat=ChatId("terminal", "main"), sender=PersonId("terminal", "owner"), now=lambda: datetime.now(UTC),
+        stop=stop, commands={"help": "lists the commands", "hello": "greets"},
+        history=Path(sys.argv[1]), greeting="Welcome",
+    )
+    async def remind():
+        await asyncio.sleep(float(sys.argv[2]))
+        await terminal.send(terminal._chat, "a **reminder**")
+    if len(sys.argv) > 2:
+        tasks.add(asyncio.create_task(remind()))
+    await terminal.run(accept)
+
+asyncio.run(main())
+"""
+
+
+@pytest.fixture
+def window(tmp_path: Path) -> Callable[..., TerminalWindow]:
+    program = tmp_path / "program.py"
+    program.write_text(textwrap.dedent(PROGRAM), "utf-8")
+
+    def opened(*arguments: str, rows: int = 15, columns: int = 60, **environment: str) -> TerminalWindow:
+        return TerminalWindow(
+            [sys.executable, str(program), str(tmp_path / "history"), *arguments],
+            cwd=tmp_path,
+            environment={"PYTHONPATH": str(ROOT), "HOME": str(tmp_path), **environment},
+            rows=rows,
+            columns=columns,
+        )
+
+    return opened
+
+
+def test_a_talk_in_a_terminal(window: Callable[..., TerminalWindow], tmp_path: Path) -> None:
+    with window() as terminal:
+        terminal.until("›")
+        terminal.type("hello\r")
+        assert "\nheard 'hello'\n" in terminal.until("›", times=2)
+        terminal.type("\x1b[A\r")  # the arrow brings back the last line
+        terminal.until("heard 'hello'", times=2)
+        terminal.until("›", times=3)
+        terminal.type("\x1b[200~two\nlines\x1b[201~\r")  # pasted
+        terminal.until(r"heard 'two\nlines'")
+        terminal.until("›", times=4)
+        terminal.type("\x04")
+        assert terminal.leave() == 0
+    assert "+hello" in (tmp_path / "history").read_text("utf-8")
+    assert (tmp_path / "history").stat().st_mode & 0o077 == 0
+
+
+def test_a_long_reply_is_whole_in_the_scrollback_and_there_just_once(
+    window: Callable[..., TerminalWindow],
+) -> None:
+    with window() as terminal:
+        terminal.until("›")
+        terminal.type("long\r")
+        shown = terminal.until("›", times=2, seconds=60)
+        assert terminal.screen.text() == shown
+        numbers = re.findall(r"Paragraph (\d+)", shown)
+        assert numbers == [str(number) for number in range(15)]
+        assert shown.count("lorem") == 15 * 10
+        assert shown.count("…") == 0
+
+
+def test_ctrl_c_stops_the_reply_and_the_talk_goes_on(window: Callable[..., TerminalWindow]) -> None:
+    with window() as terminal:
+        terminal.until("›")
+        terminal.type("hang\r")
+        terminal.until("It began")
+        terminal.type("\x03")
+        terminal.until("(stopped)")
+        terminal.until("›", times=2)
+        terminal.type("still there?\r")
+        terminal.until("heard 'still there?'")
+
+
+def test_ctrl_c_at_the_prompt_clears_the_line_and_then_tells_how_to_leave(
+    window: Callable[..., TerminalWindow],
+) -> None:
+    with window() as terminal:
+        terminal.until("›")
+        terminal.type("a line that is not sent")
+        terminal.until("not sent")
+        terminal.type("\x03")
+        terminal.type("sent\r")
+        assert "heard 'sent'" in terminal.until("heard")
+        terminal.until("›", times=2)
+        terminal.type("\x03")
+        terminal.until("Ctrl-D leaves.")
+
+
+def test_what_is_typed_during_a_reply_is_the_next_line_and_is_not_mixed_into_the_reply(
+    window: Callable[..., TerminalWindow],
+) -> None:
+    with window() as terminal:
+        terminal.until("›")
+        terminal.type("long\r")
+        terminal.until("Paragraph 1 ")
+        terminal.type("typed ahead\r")
+        shown = terminal.until("heard 'typed ahead'", seconds=60)
+        assert shown.count("lorem") == 15 * 10
+        assert "› typed ahead" in shown
+
+
+def test_commands_are_completed(window: Callable[..., TerminalWindow]) -> None:
+    with window() as terminal:
+        terminal.until("›")
+        terminal.type("/hel")
+        terminal.until("lists the commands")
+        terminal.type("\t\t\r")
+        terminal.until("heard '/hello'")
+
+
+def test_a_message_nobody_asked_for_appears_above_the_line_being_typed(
+    window: Callable[..., TerminalWindow],
+) -> None:
+    with window("0.6") as terminal:
+        terminal.until("›")
+        terminal.type("half a li")
+        shown = terminal.until("a reminder")
+        terminal.type("ne\r")
+        shown = terminal.until("heard 'half a line'")
+        assert shown.index("a reminder") < shown.index("heard")
+
+
+@pytest.mark.parametrize("environment", [{"TERM": "dumb"}, {"NO_COLOR": "1"}])
+def test_a_plain_terminal_is_served_plainly(
+    window: Callable[..., TerminalWindow], environment: dict[str, str]
+) -> None:
+    with window(**environment) as terminal:
+        terminal.until("›")
+        terminal.type("hello\r")
+        terminal.until("heard 'hello'")
+        terminal.type("\x04")
+        assert terminal.leave() == 0
+        if environment == {"TERM": "dumb"}:
+            assert terminal.screen.escapes == []
+        assert not [each for each in terminal.screen.escapes if re.match(rb"\x1b\[(3[0-8]|4[0-8])", each)], (
+            "colours"
+        )
+
+
+def test_a_history_that_cannot_be_written_costs_nothing_else(
+    window: Callable[..., TerminalWindow], tmp_path: Path
+) -> None:
+    (tmp_path / "history").mkdir()
+    with window() as terminal:
+        terminal.until("›")
+        terminal.type("hello\r")
+        terminal.until("heard 'hello'")
+
+
+def test_a_terminal_that_is_closed_ends_the_program(window: Callable[..., TerminalWindow]) -> None:
+    terminal = window()
+    terminal.until("›")
+    os.close(terminal._master)
+    terminal._master = os.open(os.devnull, os.O_RDWR)
+    with terminal:
+        terminal.process.wait(10)
