@@ -17,7 +17,7 @@ from memory.index.sqlite import SqliteIndex
 from memory.listing import Problem
 from memory.notes import Notes, NoteText, Written, as_entry
 from memory.scan import scan_notes
-from memory.search import SearchResults, rank
+from memory.search import SearchResults, Source, rank
 from memory.settings import ChunkSettings, MemorySettings
 from memory.sync import SyncReport, rebuild_index, sync_index
 from memory.words import query_terms
@@ -97,6 +97,7 @@ class Memory:
         self._searching = ThreadPoolExecutor(1, "memory-search")
         self._indexing = ThreadPoolExecutor(1, "memory-index")
         self._writes = 0
+        self._rebuilding = 0
         self._synced = _Synced(at=float("-inf"), writes=0, index="")
         self._problems: tuple[Problem, ...] = ()
 
@@ -139,26 +140,34 @@ class Memory:
         if not terms:
             return SearchResults(query, ())
         notice = ""
+        source: Source = "fts"
+        if self._rebuilding:
+            notice = "The index is being rebuilt: what was written since that began is found when it is done."
         try:
             candidates = await self._ask_index(
                 lambda: self._search_index.candidates(terms, most=max(CANDIDATE_CHUNKS, most))
             )
         except (IndexBroken, IndexUnavailable) as error:
-            notice = f"Searched the files one by one: {error}."
+            notice, source = f"Searched the files one by one: {error}.", "scan"
             candidates = await self._run(self._searching, lambda: scan_notes(self._notes, terms))
         hits = rank(
             terms,
             candidates,
             limit=most,
             snippet_max_chars=self._settings.search.snippet_max_chars,
-            source="scan" if notice else "fts",
+            source=source,
         )
         return SearchResults(query, tuple(hits), notice)
 
     async def sync(self, *, rebuild: bool = False) -> SyncReport:
         """Bring the index up to date now; with `rebuild`, from nothing."""
-        work = rebuild_index if rebuild else sync_index
-        return await self._run(self._indexing, lambda: self._sync(work))
+        if not rebuild:
+            return await self._run(self._indexing, lambda: self._sync(sync_index))
+        self._rebuilding += 1
+        try:
+            return await self._run(self._indexing, lambda: self._sync(rebuild_index))
+        finally:
+            self._rebuilding -= 1
 
     async def status(self) -> MemoryStatus:
         """What is there; looks at the folder first."""
@@ -186,7 +195,8 @@ class Memory:
     async def _ask_index(self, question: Callable[[], _Result]) -> _Result:
         """Have the index answer for the notes as they are now; a damaged one is built again, once."""
         try:
-            await self._run(self._indexing, self._look)
+            if not self._rebuilding:
+                await self._run(self._indexing, self._look)
             return await self._run(self._searching, question)
         except IndexBroken as error:
             log.warning("%s; building it again from the notes", error)

@@ -136,7 +136,7 @@ async def test_the_same_request_can_be_asked_twice_at_once(model: LanguageModel)
 
 async def test_a_stream_may_be_closed_early_and_the_model_asked_again(model: LanguageModel) -> None:
     stream = model.stream(asked("Where is Anna's passport?"))
-    async with aclosing(stream) as events:  # type: ignore[type-var]
+    async with aclosing(stream) as events:
         async for _ in events:
             break
     await ask(model, asked("Where is Anna's passport?"))
@@ -144,4 +144,4 @@ async def test_a_stream_may_be_closed_early_and_the_model_asked_again(model: Lan
 
 async def test_a_stream_that_nobody_reads_costs_nothing(model: LanguageModel) -> None:
     stream = model.stream(asked("Where is Anna's passport?"))
-    await stream.aclose()  # type: ignore[attr-defined]
+    await stream.aclose()

@@ -293,3 +293,21 @@ async def test_processes_write_and_search_beside_each_other(memory: Memory, tmp_
     assert sorted(text.split("\n")[2:-1]) == expected
     await asyncio.sleep(0.5)
     assert len((await memory.search("fact", limit=200)).hits) >= 120
+
+
+async def test_a_search_does_not_wait_for_a_rebuild(memory: Memory, tmp_path: Path) -> None:
+    for n in range(600):
+        put(tmp_path, f"{n}.md", f"- passport number {n}\n" * 30)
+    await memory.sync()
+    rebuild = asyncio.create_task(memory.sync(rebuild=True))
+    await asyncio.sleep(0)
+    found = await memory.search("passport", limit=40)
+    assert not rebuild.done()
+    assert len(found.hits) == 40
+    assert "being rebuilt" in found.notice
+    assert (await memory.status()).files == 600
+    assert not rebuild.done()
+    await memory.write("Written meanwhile.")
+    await rebuild
+    found = await memory.search("meanwhile")
+    assert (found.hits[0].snippet, found.notice) == ("- Written meanwhile.", "")

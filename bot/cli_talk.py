@@ -1,0 +1,33 @@
+"""`commonplace run` and `commonplace chat`: from the command line to the composition root."""
+
+import argparse
+
+from bot import app
+from bot.cli import DONE, CommandFailed, WrongUsage
+from bot.config import Settings
+from bot.models.errors import ModelError
+from bot.state import StateFault
+
+
+async def run_talk(options: argparse.Namespace, settings: Settings) -> int:
+    """Do it to its end; raise CommandFailed or WrongUsage where that is not possible."""
+    try:
+        if options.command == "run":
+            await app.serve(settings)
+        elif options.message is None:
+            await app.talk(settings, session=_session(options.session))
+        elif options.message.strip():
+            await app.say(settings, options.message, session=_session(options.session))
+        else:
+            raise WrongUsage("chat -m needs something to say")
+    except ModelError as error:
+        raise CommandFailed(f"no model answered: {error}") from error
+    except (StateFault, app.CannotStart) as error:
+        raise CommandFailed(str(error)) from error
+    return DONE
+
+
+def _session(name: str) -> str:
+    if not name.strip() or not name.isprintable():
+        raise WrongUsage(f"chat --session needs a name, which {name!r} is not")
+    return name.strip()

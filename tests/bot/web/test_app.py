@@ -1,0 +1,125 @@
+import asyncio
+import threading
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
+
+from bot.web.app import ChannelState, build_web_app, web_runner
+from memory.memory import Memory
+from memory.settings import MemorySettings
+
+Client = TestClient[web.Request, web.Application]
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:aiohttp.*")
+
+
+@pytest.fixture
+def states() -> dict[str, ChannelState]:
+    return {"terminal": "up"}
+
+
+@pytest.fixture
+async def memory(tmp_path: Path) -> AsyncIterator[Memory]:
+    async with Memory(MemorySettings(), workspace=tmp_path, now=lambda: datetime.now(UTC)) as memory:
+        yield memory
+
+
+@pytest.fixture
+async def client(states: dict[str, ChannelState], memory: Memory) -> AsyncIterator[Client]:
+    async with TestClient(TestServer(build_web_app(channels=lambda: states, memory=memory))) as client:
+        yield client
+
+
+async def test_healthz_is_ok_once_every_channel_is_up(client: Client, memory: Memory) -> None:
+    await memory.write("One note")
+    answer = await client.get("/healthz")
+    assert answer.status == 200
+    assert await answer.json() == {
+        "status": "ok",
+        "channels": {"terminal": "up"},
+        "memory": {"status": "ok", "files": 1, "total_chunks": 1},
+    }
+
+
+async def test_healthz_without_any_channel_is_ok(client: Client, states: dict[str, ChannelState]) -> None:
+    states.clear()
+    assert (await client.get("/healthz")).status == 200
+
+
+@pytest.mark.parametrize("state", ["starting", "down"])
+async def test_healthz_names_what_is_missing(
+    client: Client, states: dict[str, ChannelState], state: ChannelState
+) -> None:
+    states["telegram"] = state
+    answer = await client.get("/healthz")
+    assert answer.status == 503
+    document = await answer.json()
+    assert document["status"] == "unavailable"
+    assert document["channels"] == {"terminal": "up", "telegram": state}
+    assert document["missing"] == ["channel telegram"]
+    assert set(document) > {"memory"}
+
+
+async def test_healthz_answers_while_the_memory_is_busy(memory: Memory) -> None:
+    app = build_web_app(channels=dict, memory=memory, patience=0.02)
+    done = threading.Event()
+    async with TestClient(TestServer(app)) as client:
+        busy = asyncio.get_running_loop().run_in_executor(memory._indexing, done.wait, 5)
+        answer = await client.get("/healthz")
+        assert answer.status == 200
+        assert (await answer.json())["memory"] == {"status": "busy"}
+        done.set()
+        await busy
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/", 404),
+        ("GET", "/healthz/../etc/passwd", 404),
+        ("POST", "/healthz", 405),
+        ("HEAD", "/healthz", 200),
+    ],
+)
+async def test_there_is_nothing_else(client: Client, method: str, path: str, status: int) -> None:
+    assert (await client.request(method, path)).status == status
+
+
+async def test_no_answer_tells_what_it_was_made_with(states: dict[str, ChannelState], memory: Memory) -> None:
+    runner = web_runner(build_web_app(channels=lambda: states, memory=memory))
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    host, port = runner.addresses[0]
+    for request in (
+        b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GARBAGE\r\n\r\n",
+    ):
+        reader, writer = await asyncio.open_connection(host, port)
+        writer.write(request)
+        answer = await reader.readuntil(b"\r\n\r\n")
+        assert b"Server: commonplace\r\n" in answer
+        assert b"aiohttp" not in answer
+        assert b"Python" not in answer
+        assert b"nosniff" in answer or b" 400 " in answer
+        writer.close()
+        await writer.wait_closed()
+    await runner.cleanup()
+
+
+async def test_a_broken_request_is_not_our_bug(
+    states: dict[str, ChannelState], memory: Memory, caplog: pytest.LogCaptureFixture
+) -> None:
+    runner = web_runner(build_web_app(channels=lambda: states, memory=memory))
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    reader, writer = await asyncio.open_connection(*runner.addresses[0])
+    writer.write(b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"a" * 20_000 + b"\r\n\r\n")
+    assert b" 400 " in await reader.readline()
+    writer.close()
+    await runner.cleanup()
+    assert caplog.records == []

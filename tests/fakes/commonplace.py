@@ -1,0 +1,125 @@
+"""The `commonplace` command as people run it: a process of its own, in a folder of its own."""
+
+import io
+import logging
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from bot.cli import main
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+class Commonplace:
+    """The command, run in `folder`, which is also its HOME."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.memory = folder / "workspace" / "memory"
+        self.command = [sys.executable, "-W", "error", "-m", "bot"]
+        self.environment = {"HOME": str(folder), "PYTHONPATH": str(ROOT), "LC_ALL": "C.UTF-8"}
+
+    def __call__(
+        self,
+        *arguments: str | bytes,
+        stdin: str | bytes | None = None,
+        environment: Mapping[str, str] | None = None,
+        seconds: float = 30,
+    ) -> subprocess.CompletedProcess[str]:
+        """Run it to its end; without `stdin` there is none."""
+        given = stdin.encode() if isinstance(stdin, str) else stdin
+        done = subprocess.run(
+            [*self.command, *arguments],
+            cwd=self.folder,
+            env={**self.environment, **(environment or {})},
+            input=given,
+            stdin=subprocess.DEVNULL if given is None else None,
+            capture_output=True,
+            timeout=seconds,
+            check=False,
+        )
+        return subprocess.CompletedProcess(
+            done.args, done.returncode, done.stdout.decode(), done.stderr.decode()
+        )
+
+    def says(self, *arguments: str | bytes, stdin: str | bytes | None = None) -> str:
+        """Run it, see that all went well and nothing was complained of; return what it printed."""
+        done = self(*arguments, stdin=stdin)
+        assert (done.returncode, done.stderr) == (0, ""), done
+        return done.stdout
+
+    def fails(self, *arguments: str | bytes, code: int = 1, stdin: str | bytes | None = None) -> str:
+        """Run it, see that it fails as agreed (one line on standard error, nothing else); return the line."""
+        done = self(*arguments, stdin=stdin)
+        assert (done.returncode, done.stdout) == (code, ""), done
+        line = done.stderr.removesuffix("\n")
+        assert line.startswith("commonplace: "), done
+        assert line.count("\n") == 0, done
+        assert "Traceback" not in line, done
+        return line
+
+    def start(self, *arguments: str, stdin: int = subprocess.DEVNULL) -> subprocess.Popen[str]:
+        """Start it and let it run; end it with `with`."""
+        return subprocess.Popen(
+            [*self.command, *arguments],
+            cwd=self.folder,
+            env={**self.environment, "PYTHONUNBUFFERED": "1"},
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+        )
+
+
+class CommonplaceHere(Commonplace):
+    """The same command within the test's own process: for what depends on no process, ten times as fast."""
+
+    def __call__(
+        self,
+        *arguments: str | bytes,
+        stdin: str | bytes | None = None,
+        environment: Mapping[str, str] | None = None,
+        seconds: float = 30,
+    ) -> subprocess.CompletedProcess[str]:
+        del seconds
+        given = stdin.encode() if isinstance(stdin, str) else stdin or b""
+        streams = [io.TextIOWrapper(io.BytesIO(data)) for data in (given, b"", b"")]
+        typed = [os.fsdecode(argument) for argument in arguments]
+        with _as_it_was(), pytest.MonkeyPatch.context() as patch:
+            for name, stream in zip(("stdin", "stdout", "stderr"), streams, strict=True):
+                patch.setattr(sys, name, stream)
+            for name in [name for name in os.environ if name.startswith("COMMONPLACE_")]:
+                patch.delenv(name)
+            for name, value in {**self.environment, **(environment or {})}.items():
+                patch.setenv(name, value)
+            patch.chdir(self.folder)
+            code = main(typed)
+            for stream in streams[1:]:
+                stream.flush()
+        out, err = (stream.buffer.getvalue().decode() for stream in streams[1:])
+        return subprocess.CompletedProcess(typed, code, out, err)
+
+
+@contextmanager
+def _as_it_was() -> Iterator[None]:
+    """Undo what a command does to its process."""
+    signals = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    handlers = logging.getLogger().handlers[:]
+    try:
+        yield
+    finally:
+        logging.getLogger().handlers[:] = handlers
+        for number, handler in signals.items():
+            signal.signal(number, handler)
+
+
+def is_root() -> bool:
+    """Whether permissions keep us from nothing."""
+    return os.geteuid() == 0

@@ -1,0 +1,309 @@
+import json
+import re
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.error import HTTPError, URLError
+from urllib.request import urlopen
+
+import pytest
+
+from tests.fakes.commonplace import Commonplace, is_root
+from tests.fakes.terminal_window import TerminalWindow
+
+
+@pytest.fixture
+def commonplace(tmp_path: Path) -> Commonplace:
+    return Commonplace(tmp_path)
+
+
+def today() -> str:
+    return time.strftime("%Y-%m-%d", time.gmtime())
+
+
+# -- it remembers -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("told", "asked", "answer"),
+    [
+        (
+            "Remember that Anna's passport is in the blue folder on the second shelf",
+            "Where is Anna's passport?",
+            "in the blue folder on the second shelf",
+        ),
+        ("记住安娜的护照在第二层架子上的蓝色文件夹里", "安娜的护照在哪里？", "第二层架子上的蓝色文件夹"),
+        (
+            "アンナのパスポートは二段目の棚の青いフォルダにあることを覚えておいて",
+            "アンナのパスポートはどこですか？",
+            "二段目の棚の青いフォルダ",
+        ),
+        (
+            "Merke dir, dass Jörgs Schlüssel in der grünen Dose über dem Kühlschrank liegt",
+            "Wo ist Jörgs Schlüssel?",
+            "in der grünen Dose über dem Kühlschrank",
+        ),
+        (
+            "จำไว้ว่าหนังสือเดินทางของแอนนาอยู่ในแฟ้มสีฟ้าบนชั้นที่สอง",
+            "หนังสือเดินทางของแอนนาอยู่ที่ไหน?",
+            "แฟ้มสีฟ้าบนชั้นที่สอง",
+        ),
+    ],
+    ids=["English", "Chinese", "Japanese", "German", "Thai"],
+)
+def test_what_was_told_in_one_conversation_is_found_in_the_next(
+    commonplace: Commonplace, told: str, asked: str, answer: str
+) -> None:
+    assert commonplace.says("chat", "-m", told).strip()
+    day = today()
+    reply = commonplace.says("chat", "--session", "another", "-m", asked)
+    assert answer in reply
+    assert f"{day}.md:3" in reply or re.search(rf"{day}\.md\D+3\b", reply)
+    (note,) = commonplace.memory.glob("*.md")
+    title, blank, line = note.read_text("utf-8").splitlines()
+    assert (title, blank) == (f"# {day}", "")
+    assert line.startswith("- ")
+    assert answer in line
+
+
+def test_a_conversation_goes_on_after_a_restart_and_ends_with_new(commonplace: Commonplace) -> None:
+    commonplace.says("chat", "-m", "Hello")
+    commonplace.says("chat", "-m", "Hello again")
+    assert "new conversation" in commonplace.says("chat", "-m", "/new")
+    assert "builtin/notebook" in commonplace.says("chat", "-m", "/status")
+
+
+def test_a_talk_through_a_pipe(commonplace: Commonplace) -> None:
+    lines = ["/remember The boiler was serviced in May", "", "/recall boiler", "/help"]
+    printed = commonplace.says("chat", stdin="\n".join(lines))
+    assert printed.startswith(f"Noted in {today()}.md:3.\n**{today()}.md:3**")
+    assert "/recall QUERY" in printed
+    assert "\x1b" not in printed
+    (commonplace.folder / "lines.txt").write_text("\n".join(lines))
+    with (commonplace.folder / "lines.txt").open() as file:
+        done = subprocess.run(
+            [*commonplace.command, "chat"],
+            cwd=commonplace.folder,
+            env=commonplace.environment,
+            stdin=file,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "boiler" in done.stdout
+
+
+def test_a_talk_in_a_terminal(commonplace: Commonplace) -> None:
+    with TerminalWindow(
+        [*commonplace.command, "chat"], cwd=commonplace.folder, environment=commonplace.environment
+    ) as window:
+        window.until("›")
+        window.type("/rem")
+        window.until("/remember")
+        window.type("\tthe spare key is at **Anna's**\r")
+        window.until(f"Noted in {today()}.md:3.")
+        window.until("›", times=2)
+        window.type("/recall spare key\r")
+        shown = window.until("Anna's", times=2)
+        assert "**" not in shown.split("/recall", 1)[1]
+        window.until("›", times=3)
+        window.type("\x04")
+        assert window.leave() == 0
+    assert "\n- the spare key is at **Anna's**\n" in (commonplace.memory / f"{today()}.md").read_text("utf-8")
+
+
+# -- two at once --------------------------------------------------------------------------------------------
+
+
+def test_two_processes_write_every_line_just_once(commonplace: Commonplace) -> None:
+    count = 6
+    talk = commonplace.start("chat", stdin=subprocess.PIPE)
+    assert talk.stdin
+    assert talk.stdout
+    assert talk.stderr
+
+    def say() -> None:
+        assert talk.stdin
+        for number in range(count):
+            talk.stdin.write(f"/remember told in the talk, number {number}\n")
+            talk.stdin.flush()
+            time.sleep(0.05)
+        talk.stdin.close()
+
+    saying = threading.Thread(target=say)
+    saying.start()
+    for number in range(count):
+        commonplace.says("memory", "write", f"written beside it, number {number}")
+    saying.join()
+    with talk:
+        assert talk.stdout.read().count("Noted in") == count
+        assert (talk.wait(20), talk.stderr.read()) == (0, "")
+    lines = Counter("".join(note.read_text("utf-8") for note in commonplace.memory.glob("*.md")).splitlines())
+    for number in range(count):
+        assert lines[f"- told in the talk, number {number}"] == 1
+        assert lines[f"- written beside it, number {number}"] == 1
+
+
+# -- the service --------------------------------------------------------------------------------------------
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def service(
+    commonplace: Commonplace, port: int, *, stdin: int = subprocess.DEVNULL
+) -> Iterator[subprocess.Popen[str]]:
+    commonplace.environment["COMMONPLACE_SERVER__PORT"] = str(port)
+    process = commonplace.start("run", stdin=stdin)
+    try:
+        with process:
+            yield process
+            if process.poll() is None:
+                process.kill()
+    finally:
+        process.kill()
+
+
+def healthz(port: int, *, seconds: float = 20) -> tuple[int, dict[str, object]]:
+    ends = time.monotonic() + seconds
+    while True:
+        try:
+            with urlopen(f"http://127.0.0.1:{port}/healthz", timeout=5) as answer:
+                return answer.status, json.load(answer)
+        except HTTPError as error:
+            with error:
+                return error.code, json.load(error)
+        except (URLError, ConnectionError):
+            assert time.monotonic() < ends, "nobody listens"
+            time.sleep(0.05)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_the_service_answers_and_leaves_when_it_is_told_to(
+    commonplace: Commonplace, number: signal.Signals
+) -> None:
+    port = free_port()
+    with service(commonplace, port) as process:
+        status, document = healthz(port)
+        assert (status, document["status"], document["channels"]) == (200, "ok", {})
+        commonplace.says("memory", "write", "beside the running service")
+        process.send_signal(number)
+        began = time.monotonic()
+        assert process.wait(10) == 0
+        assert time.monotonic() - began < 5
+        assert process.stdout
+        assert process.stderr
+        assert process.stdout.read() == ""
+        log = process.stderr.read()
+    assert f"listening on http://127.0.0.1:{port}" in log
+    assert all(re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [A-Z]+ \S+: ", line) for line in log.splitlines())
+
+
+def test_the_service_takes_lines_from_a_pipe_and_leaves_at_its_end(commonplace: Commonplace) -> None:
+    port = free_port()
+    with service(commonplace, port, stdin=subprocess.PIPE) as process:
+        assert process.stdin
+        assert process.stdout
+        process.stdin.write("/remember the boiler was serviced in May\n")
+        process.stdin.flush()
+        assert "Noted in" in process.stdout.readline()
+        assert healthz(port)[1]["channels"] == {"terminal": "up"}
+        process.stdin.write("/recall boiler")
+        process.stdin.close()
+        assert process.wait(10) == 0
+        assert "serviced in May" in process.stdout.read()
+
+
+def test_the_service_in_a_terminal(commonplace: Commonplace) -> None:
+    commonplace.environment["COMMONPLACE_SERVER__PORT"] = "0"
+    with TerminalWindow(
+        [*commonplace.command, "run"], cwd=commonplace.folder, environment=commonplace.environment
+    ) as window:
+        window.until("listening on")
+        window.until("›")
+        window.type("/status\r")
+        window.until("builtin/notebook")
+        window.until("›", times=2)
+        window.process.send_signal(signal.SIGTERM)
+        assert window.leave() == 0
+        assert "Traceback" not in window.screen.text()
+
+
+def test_without_a_port_and_without_a_channel_there_is_nothing_to_serve(commonplace: Commonplace) -> None:
+    commonplace.environment["COMMONPLACE_SERVER__ENABLED"] = "false"
+    assert "server.enabled" in commonplace.fails("run")
+    assert "Noted in" in commonplace("run", stdin="/remember it works without a port").stdout
+
+
+def test_a_file_as_standard_input_is_no_channel(commonplace: Commonplace) -> None:
+    (commonplace.folder / "lines.txt").write_text("/remember nobody says this\n")
+    port = free_port()
+    with (commonplace.folder / "lines.txt").open() as file, service(commonplace, port, stdin=file.fileno()):
+        assert healthz(port)[1]["channels"] == {}
+    assert not list(commonplace.memory.glob("20*.md"))
+
+
+# -- what keeps it from starting ----------------------------------------------------------------------------
+
+
+def test_a_port_in_use_is_one_line(commonplace: Commonplace) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        commonplace.environment["COMMONPLACE_SERVER__PORT"] = str(port)
+        line = commonplace.fails("run")
+    assert str(port) in line
+    assert "server.port" in line
+
+
+def test_a_host_that_is_none_is_one_line(commonplace: Commonplace) -> None:
+    commonplace.environment["COMMONPLACE_SERVER__HOST"] = "no.such.host.invalid"
+    commonplace.environment["COMMONPLACE_SERVER__TOKEN"] = "a-token-that-is-secret"
+    assert "no.such.host.invalid" in commonplace.fails("run")
+
+
+@pytest.mark.parametrize("command", [("run",), ("chat", "-m", "/status"), ("memory", "write", "x")])
+def test_a_workspace_that_cannot_be_is_one_line(commonplace: Commonplace, command: tuple[str, ...]) -> None:
+    (commonplace.folder / "file").write_text("not a folder")
+    commonplace.fails(*command, "--workspace", "file")
+    commonplace.fails(*command, "--workspace", "file/below")
+    assert (commonplace.folder / "file").read_text() == "not a folder"
+
+
+@pytest.mark.skipif(is_root(), reason="root may write anywhere")
+@pytest.mark.parametrize("command", [("run",), ("chat", "-m", "/status"), ("memory", "write", "x")])
+def test_a_folder_without_permission_is_one_line(commonplace: Commonplace, command: tuple[str, ...]) -> None:
+    (commonplace.folder / "workspace").mkdir(mode=0o500)
+    commonplace.fails(*command)
+
+
+@pytest.mark.parametrize("damage", [b"", b"no database at all" * 100, b"SQLite format 3\0" + b"\xff" * 8000])
+def test_a_damaged_index_is_mended_without_a_word(commonplace: Commonplace, damage: bytes) -> None:
+    commonplace.memory.mkdir(parents=True)
+    (commonplace.memory / "house.md").write_text("The boiler was serviced in May\n")
+    commonplace.says("memory", "search", "boiler")
+    index = commonplace.folder / "workspace" / ".commonplace" / "index.db"
+    index.write_bytes(damage)
+    assert "serviced in May" in commonplace.says("memory", "search", "boiler")
+
+
+def test_damaged_conversations_are_one_line_and_stay_as_they_are(commonplace: Commonplace) -> None:
+    private = commonplace.folder / "workspace" / ".commonplace"
+    private.mkdir(parents=True)
+    (private / "state.db").write_bytes(b"no database at all" * 1000)
+    assert "state.db" in commonplace.fails("chat", "-m", "hello")
+    assert "state.db" in commonplace.fails("run")
+    assert (private / "state.db").read_bytes() == b"no database at all" * 1000
+    commonplace.says("memory", "write", "the memory works all the same")

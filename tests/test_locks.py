@@ -1,0 +1,57 @@
+"""Two installs are equal: each requirement is locked with its hashes, and uv is held to the locks."""
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+LOCKS = sorted((ROOT / "requirements").glob("*.txt"))
+
+
+def locked(name: str) -> dict[str, str]:
+    """Name → version of a lock."""
+    text = (ROOT / "requirements" / f"{name}.txt").read_text("utf-8")
+    return dict(re.findall(r"^([\w.-]+)==([\w.+-]+)", text, flags=re.MULTILINE))
+
+
+@pytest.fixture(scope="module")
+def pyproject() -> dict[str, Any]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+
+
+def names(requirements: list[str]) -> set[str]:
+    return {re.split(r"[^\w.-]", requirement)[0].lower() for requirement in requirements}
+
+
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.stem)
+def test_every_locked_package_has_hashes_and_no_address(lock: Path) -> None:
+    text = lock.read_text("utf-8")
+    assert re.search(r"://|--(extra-)?index|--find-links", text) is None
+    packages = re.split(r"^(?=\w)", text, flags=re.MULTILINE)[1:]
+    assert packages
+    assert [package for package in packages if "--hash=sha256:" not in package] == []
+
+
+def test_every_requirement_is_locked(pyproject: dict[str, Any]) -> None:
+    runtime, dev = pyproject["project"]["dependencies"], pyproject["project"]["optional-dependencies"]["dev"]
+    assert names(runtime) <= locked("runtime").keys()
+    assert names(dev) <= locked("dev").keys()
+    assert names(pyproject["build-system"]["requires"]) <= locked("build").keys()
+
+
+def test_tests_run_with_the_versions_that_people_run() -> None:
+    assert locked("runtime").items() <= locked("dev").items()
+
+
+@pytest.mark.parametrize(
+    ("table", "lock"), [("constraint-dependencies", "dev"), ("build-constraint-dependencies", "build")]
+)
+def test_uv_is_held_to_the_lock(pyproject: dict[str, Any], table: str, lock: str) -> None:
+    held = [
+        requirement.partition(";")[0].strip().partition("==")
+        for requirement in pyproject["tool"]["uv"][table]
+    ]
+    assert {name: version for name, _, version in held} == locked(lock)
