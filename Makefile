@@ -1,0 +1,69 @@
+# Commonplace. Needs make and Python >= 3.11; everything else goes into .venv, from the locks in requirements/.
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help run test check format docs lock clean
+
+PYTHON ?=
+ARGS ?=
+PY := .venv/bin/python
+# PIP_USER: a person's pip may be set to install into the home folder, which no environment allows.
+PIP := PIP_USER=0 PIP_DISABLE_PIP_VERSION_CHECK=1 $(PY) -m pip install --quiet --no-deps
+
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' Makefile
+
+run: .venv/project  ## start it; options in ARGS="--workspace DIR"
+	@exec .venv/bin/commonplace run $(ARGS)
+
+test: .venv/dev  ## all tests; ARGS="tests/memory -x" for some
+	@$(PY) -m pytest $(ARGS)
+
+check: .venv/dev  ## everything: format, lint, types, documents, tests
+	@echo "check: format, lint, types, documents"
+	@.venv/bin/ruff format --check --quiet .
+	@.venv/bin/ruff check --quiet .
+	@.venv/bin/mypy --no-error-summary
+	@$(PY) scripts/print_docs.py --check
+	@echo "check: tests"
+	@$(PY) -m pytest
+
+format: .venv/dev  ## lay the code out and mend what the linter can
+	@.venv/bin/ruff format .
+	@.venv/bin/ruff check --fix .
+
+docs: .venv/dev  ## print the documents that come from the code, and README's transcript
+	@$(PY) scripts/print_docs.py
+	@$(PY) scripts/print_transcript.py
+
+lock: .venv/dev  ## renew the locks; ARGS="--upgrade" takes newer versions
+	@$(PY) scripts/lock.py $(ARGS)
+
+clean:  ## remove what was installed and cached; notes and settings stay
+	rm -rf .venv .mypy_cache .ruff_cache .hypothesis build dist
+	find adapters bot memory tests scripts benchmarks -name __pycache__ -prune -exec rm -rf {} +
+
+# --- The environment. An empty file in .venv says that a step is done. ---
+
+# Another Python behind the link, or the folder moved: then it is made anew. (A patch release is the same Python.)
+ifneq ($(shell cat .venv/made-for 2>/dev/null),$(shell $(PY) -V 2>/dev/null | cut -d. -f1,2; pwd -P))
+.PHONY: .venv/made-for
+endif
+
+.venv/made-for: requirements/runtime.txt requirements/dev.txt requirements/build.txt
+	@PYTHON="$(PYTHON)" sh scripts/make_venv.sh </dev/null
+
+.venv/runtime: .venv/made-for
+	@echo "set-up: installing what it needs to run" >&2
+	@$(PIP) --require-hashes -r requirements/runtime.txt </dev/null
+	@touch $@
+
+.venv/project: .venv/runtime pyproject.toml
+	@$(PIP) --require-hashes --upgrade --target .venv/build -r requirements/build.txt </dev/null
+	@PYTHONPATH=.venv/build $(PIP) --no-build-isolation -e . </dev/null
+	@$(PY) -m compileall -q adapters bot memory  # also where PYTHONDONTWRITEBYTECODE forbids it later
+	@touch $@
+
+.venv/dev: .venv/project
+	@echo "set-up: installing the tools for tests and checks" >&2
+	@$(PIP) --require-hashes -r requirements/dev.txt </dev/null
+	@touch $@

@@ -1,0 +1,81 @@
+"""Renew the locks in requirements/ and the versions that uv is held to in pyproject.toml.
+
+Versions that are locked stay unless `--upgrade` is given. One lock serves every platform and Python that the
+project runs on. No lock names a registry: where packages come from is the business of who installs them.
+"""
+
+import argparse
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+
+UV = "uv==0.13.6"
+ROOT = Path(__file__).resolve().parent.parent
+LOCKS = ROOT / "requirements"
+PYPROJECT = ROOT / "pyproject.toml"
+HEADER = "# Printed by `make lock`; not to be edited by hand.\n"
+
+
+def uv_command(folder: Path) -> str:
+    """Where uv is; put into `folder` where the machine has none."""
+    if found := shutil.which("uv"):
+        return found
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(folder), UV]
+    subprocess.run(pip, check=True)  # noqa: S603
+    return str(folder / "bin" / "uv")
+
+
+def compile_lock(uv: str, source: Path, lock: Path, *options: str) -> None:
+    """Resolve `source` into `lock`, keeping the versions that `lock` already has."""
+    command = [uv, "pip", "compile", str(source), "--output-file", str(lock), "--no-config", "--quiet"]
+    command += ["--universal", "--python-version", "3.11", "--generate-hashes"]
+    command += ["--no-header", "--no-annotate", "--no-emit-index-url", "--no-emit-find-links"]
+    subprocess.run([*command, *options], check=True, cwd=ROOT)  # noqa: S603
+    lock.write_text(HEADER + lock.read_text("utf-8").removeprefix(HEADER), "utf-8")
+
+
+def locked(lock: Path) -> list[str]:
+    """The requirements of a lock without their hashes: `name==version`, with its marker if any."""
+    return [
+        line.removesuffix("\\").strip()
+        for line in lock.read_text("utf-8").splitlines()
+        if re.match(r"\w", line)
+    ]
+
+
+def constraints(table: str, requirements: list[str]) -> str:
+    """One array of `[tool.uv]` as it stands in pyproject.toml."""
+    return "\n".join([f"{table} = [", *(f'    "{requirement}",' for requirement in requirements), "]\n"])
+
+
+def hold_uv_to(dev: list[str], build: list[str]) -> None:
+    """Write the locked versions into `[tool.uv]`, which ends pyproject.toml."""
+    before, table, _ = PYPROJECT.read_text("utf-8").partition("[tool.uv]\n")
+    comment = "# The locked versions, for those who use uv; printed by `make lock`.\n"
+    text = constraints("constraint-dependencies", dev) + constraints("build-constraint-dependencies", build)
+    PYPROJECT.write_text(before + table + comment + text, "utf-8")
+
+
+def main() -> None:
+    """Renew all three locks."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--upgrade", action="store_true", help="take the newest versions that fit")
+    upgrade = ["--upgrade"] if parser.parse_args().upgrade else []
+    runtime, dev, build = LOCKS / "runtime.txt", LOCKS / "dev.txt", LOCKS / "build.txt"
+    build_system = tomllib.loads(PYPROJECT.read_text("utf-8"))["build-system"]
+    with tempfile.TemporaryDirectory() as folder:
+        uv = uv_command(Path(folder))
+        compile_lock(uv, PYPROJECT, runtime, *upgrade)
+        compile_lock(uv, PYPROJECT, dev, "--extra", "dev", "--constraint", str(runtime), *upgrade)
+        wanted = Path(folder, "build.in")
+        wanted.write_text("\n".join([*build_system["requires"], "editables"]), "utf-8")
+        compile_lock(uv, wanted, build, *upgrade)
+    hold_uv_to(locked(dev), locked(build))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,131 @@
+"""Print the documents that come from the code: config.example.toml, docs/settings.md, docs/commands.md.
+
+With `--check`, print nothing, but name each file that is stale and exit with 1.
+"""
+
+import argparse
+import inspect
+import sys
+from pathlib import Path
+
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from bot.builtin_commands import COMMANDS
+from bot.config_errors import dotted
+from bot.config_fields import in_words, without_none
+from bot.example_config import as_toml, example_config, explanations, plain_fields, sections
+
+ROOT = Path(__file__).resolve().parent.parent
+
+SETTINGS_OPENING = """\
+# Settings
+
+*Printed from the code by `make docs`; not to be edited by hand.*
+
+Nothing has to be set: without a file, the defaults below count. `commonplace init` writes a file to start
+from, the same as [config.example.toml](../config.example.toml).
+
+**Which file.** `--config FILE`, else the file that `$COMMONPLACE_CONFIG` names, else `config.toml` in the
+folder where you are, if it exists, else none. A file that was named must be there.
+
+**Environment.** Each key is a variable too: `COMMONPLACE_`, then sections and name in capitals, joined by two
+underscores. `COMMONPLACE_MEMORY__SEARCH__FINAL_TOP_K=8` is `memory.search.final_top_k`, and
+`COMMONPLACE_PROVIDERS__OPENAI__API_KEY` is `providers.openai.api_key`; a provider that the file calls
+`My-Server` is `MY_SERVER`. Lists and whole sections are JSON: `COMMONPLACE_ACCESS__OWNERS='["telegram:1"]'`. The
+environment wins over the file. An empty variable counts as not set.
+
+**Workspace.** `--workspace DIR` wins over both and is relative to the folder where you are. A relative
+`workspace` of the file or the environment is relative to the file's folder; without a file, to the folder
+where you are. `~` is your home.
+
+**Mistakes.** An unknown key or variable, a wrong type (a number in quotes is text) and an impossible value
+stop the start with exit code 2 and one line that names the key and what is allowed. So does asking for
+something that this version does not have. Secrets are never shown.
+"""
+
+COMMANDS_OPENING = """\
+# Slash commands
+
+*Printed from the code by `make docs`; not to be edited by hand.*
+
+The same everywhere. `WORD` must be given, `[WORD]` may be left out.
+
+| command | does | who may use it |
+|---|---|---|
+"""
+
+
+def settings_page() -> str:
+    """docs/settings.md: a table of keys for each section."""
+    parts = [SETTINGS_OPENING]
+    for keys, model, _ in sections():
+        text = explanations(model)
+        rows = [_setting(name, field, text[name]) for name, field in plain_fields(model)]
+        heading = (
+            f"## `[{dotted(keys)}]`\n\n{inspect.cleandoc(model.__doc__ or '')}" if keys else "## At the top"
+        )
+        table = "\n".join(["| key | default | takes | meaning |", "|---|---|---|---|", *rows])
+        parts.append(f"{heading}\n\n{table}\n")
+    return "\n".join(parts)
+
+
+def commands_page() -> str:
+    """docs/commands.md: the command table."""
+    rows = []
+    for command in COMMANDS:
+        who = (
+            "owners"
+            if command.owner_only
+            else "all but guests"
+            if command.uses_memory
+            else "everyone allowed"
+        )
+        rows.append(f"| `{_cell(command.usage)}` | {_cell(command.help)} | {who} |")
+    return COMMANDS_OPENING + "\n".join(rows) + "\n"
+
+
+def pages() -> dict[Path, str]:
+    """What each printed file must hold."""
+    docs = ROOT / "docs"
+    return {
+        ROOT / "config.example.toml": example_config(),
+        docs / "settings.md": settings_page(),
+        docs / "commands.md": commands_page(),
+    }
+
+
+def main() -> int:
+    """Write the files, or with `--check` compare them."""
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    options.add_argument(
+        "--check", action="store_true", help="change nothing; exit with 1 where a file is stale"
+    )
+    check = options.parse_args().check
+    stale = [
+        (file, text)
+        for file, text in pages().items()
+        if not file.is_file() or file.read_text("utf-8") != text
+    ]
+    for file, text in stale:
+        if check:
+            print(f"{file.relative_to(ROOT)} is stale: run `make docs`", file=sys.stderr)
+        else:
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(text, "utf-8")
+    return 1 if check and stale else 0
+
+
+def _setting(name: str, field: FieldInfo, meaning: str) -> str:
+    required = field.default is PydanticUndefined
+    default = "must be set" if required else "" if field.default is None else f"`{as_toml(field.default)}`"
+    takes = in_words(without_none(field.annotation), field)
+    return f"| `{name}` | {_cell(default)} | {_cell(takes)} | {_cell(' '.join(meaning.split()))} |"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
