@@ -1,0 +1,71 @@
+"""What one search costs when nothing has changed: `python benchmarks/cold_search.py FOLDER…`.
+
+Each FOLDER of notes becomes a memory. The processor time (user + system) of `commonplace memory search` is
+compared with that of `python -c "import pydantic_settings, apsw"`; the two run by turns, so that the ratio
+holds on a busy machine too.
+"""
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from workspaces import COMMAND, ENVIRONMENT, make_workspace
+
+FLOOR = [sys.executable, "-c", "import pydantic_settings, apsw"]
+HEAVY = {"aiohttp", "discord", "httpx", "numpy", "prompt_toolkit", "rich", "telegram"}
+MOST_TIMES, MOST_MEGABYTES = 1.5, 60
+
+
+def cost(command: list[str], folder: Path) -> tuple[float, float]:
+    """Seconds of processor time and megabytes of memory that one run of `command` takes."""
+    with subprocess.Popen(command, cwd=folder, env=ENVIRONMENT, stdout=subprocess.DEVNULL) as process:
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        sys.exit(f"{' '.join(command)} ended with {process.returncode}")
+    unit = 1 if sys.platform == "darwin" else 1024
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss * unit / 1e6
+
+
+def heavy_imports(command: list[str], folder: Path) -> set[str]:
+    """Which heavy packages a run of `command` imports."""
+    environment = ENVIRONMENT | {"PYTHONPROFILEIMPORTTIME": "1"}
+    run = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True)
+    return {line.rpartition("|")[2].strip().split(".")[0] for line in run.stderr.splitlines()} & HEAVY
+
+
+def main() -> None:
+    """Print a line for each folder; exit 1 where one costs too much."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("folders", type=Path, nargs="+", metavar="FOLDER")
+    parser.add_argument("--query", default="When did we go to the support group?")
+    parser.add_argument("--runs", type=int, default=15)
+    arguments = parser.parse_args()
+    failed = False
+    print(f"{'':24}{'search':>10}{'floor':>10}{'times':>8}{'memory':>10}")
+    for notes in arguments.folders:
+        with tempfile.TemporaryDirectory() as folder:
+            workspace = make_workspace(Path(folder, "w"), notes)
+            search = [*COMMAND, "memory", "search", arguments.query, "--workspace", str(workspace)]
+            for warm_up in (search, search, FLOOR):
+                cost(warm_up, workspace)
+            pairs = [(cost(search, workspace), cost(FLOOR, workspace)) for _ in range(arguments.runs)]
+            heavy = heavy_imports(search, workspace)
+        seconds, floor = (statistics.median(pair[side][0] for pair in pairs) for side in (0, 1))
+        times, megabytes = seconds / floor, max(pair[0][1] for pair in pairs)
+        name = "/".join(notes.resolve().parts[-2:])
+        costs = f"{seconds * 1000:7.0f} ms{floor * 1000:7.0f} ms{times:8.2f}{megabytes:7.0f} MB"
+        print(f"{name:24}{costs}", *sorted(heavy))
+        failed = failed or times > MOST_TIMES or megabytes > MOST_MEGABYTES or bool(heavy)
+    if failed:
+        sys.exit(
+            f"wanted: at most {MOST_TIMES} times, {MOST_MEGABYTES} MB, none of {', '.join(sorted(HEAVY))}"
+        )
+
+
+if __name__ == "__main__":
+    main()
