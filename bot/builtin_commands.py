@@ -38,8 +38,9 @@ async def stop_turn(call: CommandCall, context: CommandContext) -> str:
 async def show_status(call: CommandCall, context: CommandContext) -> str:
     """Name the model, the chat, and what the memory holds."""
     status = await context.memory.status()
-    numbers = phrases.MEMORY_NUMBERS.format(files=status.files, chunks=status.total_chunks)
-    return phrases.STATUS.format(model=context.model.name, chat=call.message.chat, memory=numbers)
+    return phrases.STATUS.format(
+        model=context.model.name, chat=call.message.chat, files=status.files, chunks=status.total_chunks
+    )
 
 
 async def remember(call: CommandCall, context: CommandContext) -> str:
