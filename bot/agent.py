@@ -19,7 +19,6 @@ from bot.models.protocol import (
     ModelRequest,
     ToolCall,
     ToolResult,
-    UserMessage,
 )
 from bot.state import to_the_end
 from bot.tools import Toolbox
@@ -51,15 +50,14 @@ class Agent:
     async def run_turn(self, conversation: Conversation, text: str) -> AsyncGenerator[ReplyPart, None]:
         """Answer what a person said: yield the reply as it grows; the last part is `final` and never blank.
 
-        However the turn ends (ModelError, StateFault, cancelled, closed), what was shown is on disk by then,
-        and so is a result for each call.
+        However the turn ends (ModelError, StateFault, cancelled, closed), what was said and shown is on disk by
+        then, and so is a result for each call.
         """
         said: list[str] = []  # text of the steps that ended
         shown = ""  # text of the step that is being answered
         unanswered: tuple[ToolCall, ...] = ()  # calls on disk whose results are not
         try:
-            await conversation.load()
-            await conversation.append(UserMessage(text))
+            await to_the_end(conversation.hear(text))
             system = self._prompt()
             for step in range(1, self._steps_per_turn + 1):
                 last = step == self._steps_per_turn

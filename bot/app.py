@@ -260,17 +260,14 @@ def open_sockets(server: ServerSettings) -> list[socket.socket]:
             f"server.host is {server.host}, which is no address: {error.strerror or error}"
         ) from error
     opened: list[socket.socket] = []
+    absent: OSError | None = None
     for family, _, _, _, address in dict.fromkeys(addresses):
-        listener = socket.socket(family, socket.SOCK_STREAM)
-        opened.append(listener)
         try:
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            if family == socket.AF_INET6:
-                listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-            listener.bind(address)
-            listener.listen(128)
-            listener.setblocking(False)
+            opened.append(_listener(family, address))
         except OSError as error:
+            if error.errno in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
+                absent = error  # such as the ::1 of "localhost" where IPv6 is switched off
+                continue
             for each in opened:
                 each.close()
             taken = error.errno == errno.EADDRINUSE
@@ -279,28 +276,53 @@ def open_sockets(server: ServerSettings) -> list[socket.socket]:
                 f"port {server.port} of {server.host} {reason}: set server.port to another one, "
                 "or server.enabled to false"
             ) from error
+    if not opened:
+        raise CannotStart(
+            f"server.host is {server.host}, which is no address of this machine; set it to one, such as 127.0.0.1"
+        ) from absent
     return opened
+
+
+def _listener(family: int, address: Any) -> socket.socket:
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        listener.bind(address)
+        listener.listen(128)
+        listener.setblocking(False)
+    except OSError:
+        listener.close()
+        raise
+    return listener
 
 
 # -- leaving ------------------------------------------------------------------------------------------------
 
 
 def leave_on_signals() -> asyncio.Event:
-    """Give an event that SIGTERM and SIGINT set; a second signal, or too much time, ends the program where it is."""
+    """Give an event that SIGTERM and SIGINT set; a second signal, or too much time, ends the program where it is.
+
+    Not the event loop's own handlers: those wait for it where it is held up by a log that nobody reads.
+    """
     leaving = asyncio.Event()
     loop = asyncio.get_running_loop()
+    told = False
 
-    def leave() -> None:
-        if leaving.is_set():
+    def leave(*_: object) -> None:
+        nonlocal told
+        if told or loop.is_closed():
             os._exit(0)
-        leaving.set()
+        told = True
         # A thread in the middle of long work would hold the program up; what is on disk can stand its end.
         watchdog = threading.Timer(LONGEST_LEAVE, os._exit, (0,))
         watchdog.daemon = True
         watchdog.start()
+        loop.call_soon_threadsafe(leaving.set)
 
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, leave)
+        signal.signal(number, leave)
     return leaving
 
 

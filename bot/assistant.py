@@ -116,6 +116,8 @@ class Assistant:
     async def close(self, patience: float) -> None:
         """Let what runs come to its end for `patience` seconds, then stop it; what was said is on disk."""
         await self._wait(patience)
+        if waiting := sum(map(len, self._lanes.values())):
+            log.warning("messages that waited for their turn and are not answered: %d", waiting)
         for lane in self._lanes.values():
             lane.clear()
         for turn in self._turns.values():
@@ -142,6 +144,8 @@ class Assistant:
         try:
             while lane:
                 async with self._room:
+                    if not lane:  # cleared while it waited for room
+                        break
                     message = lane.popleft()
                     self._turns[chat] = turn = self._turn(message)
                     await self._deliver(message, turn)
@@ -159,8 +163,11 @@ class Assistant:
         """
         try:
             try:
-                await self._adapters[message.chat.channel].render(message, turn.parts())
-            except Exception:
+                async with aclosing(turn.parts()) as parts:
+                    await self._adapters[message.chat.channel].render(message, parts)
+            except (Exception, asyncio.CancelledError) as error:
+                if isinstance(error, asyncio.CancelledError) and _being_cancelled():
+                    raise
                 log.exception(
                     "the reply to message %s of %s was not delivered", one_line(message.id), message.chat
                 )
@@ -190,6 +197,12 @@ class Assistant:
         while len(self._conversations) > CONVERSATIONS_KEPT:
             self._conversations.popitem(last=False)
         return conversation
+
+
+def _being_cancelled() -> bool:
+    """Tell a cancellation of this task from one that comes out of what it awaits, such as a lost connection's."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def no_answer(error: ModelError) -> str:

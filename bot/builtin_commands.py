@@ -1,5 +1,6 @@
 """The slash commands that there are: the table, and what each does. None of them calls a model."""
 
+import sys
 from typing import TYPE_CHECKING
 
 from bot import phrases
@@ -80,9 +81,9 @@ async def look_after_memory(call: CommandCall, context: CommandContext) -> str:
 async def _note(wanted: str, context: CommandContext) -> str:
     place = read_place(wanted)
     first = place.line or 1
-    lines = min(LINES_SHOWN, (place.last_line or first + LINES_SHOWN) - first + 1)
-    note = await context.memory.get(place.path, line=first, limit=lines)
-    if note.line_end < note.total_lines and place.last_line is None:
+    last = place.last_line or sys.maxsize
+    note = await context.memory.get(place.path, line=first, limit=min(LINES_SHOWN, last - first + 1))
+    if note.line_end < min(last, note.total_lines):
         cut = phrases.NOTE_CUT.format(first=note.line_start, last=note.line_end, total=note.total_lines)
         return f"{note.text.rstrip()}\n\n{cut}"
     return note.text.rstrip() or phrases.EMPTY_NOTE

@@ -195,12 +195,13 @@ def _count(argument: str) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from bot.config_errors import ConfigError
-    from memory.errors import MemoryFault
-
     if options.command == "run":  # whoever ends it while it is still starting has ended it
         signal.signal(signal.SIGINT, _leave_quietly)
         signal.signal(signal.SIGTERM, _leave_quietly)
+
+    from bot.config_errors import ConfigError
+    from memory.errors import MemoryFault
+
     config: Path | None = getattr(options, "config", None)
     workspace: Path | None = getattr(options, "workspace", None)
     try:

@@ -18,8 +18,8 @@ def init(folder: Path, *, config: Path | None, workspace: Path | None) -> int:
         text = text.replace(
             'workspace = "workspace"', f"workspace = {json.dumps(str(workspace.absolute()))}", 1
         )
+    file.parent.mkdir(parents=True, exist_ok=True)
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
         # Only its owner may read it: this is where tokens and keys go. O_EXCL: never over one that is there.
         with os.fdopen(
             os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8"

@@ -39,6 +39,11 @@ class Conversation:
         if number is not None:
             self._take(await self._state.entries(number, after=self._last_seq))
 
+    async def hear(self, text: str) -> None:
+        """Take in what a person said, after what is on disk; return once it is there too."""
+        await self.load()
+        await self.append(UserMessage(text))
+
     def messages(self) -> tuple[Message, ...]:
         """Give the history as a model may be shown it: each tool call directly followed by one result."""
         return mended(self._messages)
@@ -60,10 +65,6 @@ class Conversation:
                 await self.append(*results, *partial)
             except StateFault as fault:
                 log.error("a turn that was cut short could not be recorded: %s", fault)
-
-    async def new(self) -> None:
-        """End the conversation; the chat's next message begins another. A running turn ends in the old one."""
-        await self._state.end_conversation(str(self.chat))
 
     def _take(self, rows: Sequence[Row]) -> None:
         for row in rows:

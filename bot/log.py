@@ -1,8 +1,10 @@
 """Where log lines go: to standard error for people to read, with no secret in them."""
 
 import logging
+import os
 import sys
 from collections.abc import Iterable, Sequence
+from io import TextIOWrapper
 from pathlib import Path
 
 from bot.plain_text import without_controls
@@ -16,14 +18,10 @@ class _Lines(logging.Formatter):
 
     def __init__(self, secrets: Sequence[str]) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s", "%Y-%m-%d %H:%M:%S")
-        # The longest first: one secret may be the beginning of another.
-        self._secrets = sorted({secret for secret in secrets if secret}, key=len, reverse=True)
+        self._secrets = secrets
 
     def format(self, record: logging.LogRecord) -> str:
-        line = super().format(record)
-        for secret in self._secrets:
-            line = line.replace(secret, HIDDEN)
-        return without_controls(line)
+        return without_controls(without_secrets(super().format(record), self._secrets))
 
 
 class _ToStderr(logging.Handler):
@@ -37,6 +35,14 @@ class _ToStderr(logging.Handler):
             self.handleError(record)
 
 
+def without_secrets(text: str, secrets: Iterable[str]) -> str:
+    """`text` with every secret blanked out."""
+    # The longest first: one secret may be the beginning of another.
+    for secret in sorted(filter(None, secrets), key=len, reverse=True):
+        text = text.replace(secret, HIDDEN)
+    return text
+
+
 def log_to_stderr(level: str, *, secrets: Iterable[str] = ()) -> None:
     """Log for a service: every line from `level` on (a lower-case name) goes to standard error."""
     _replace_handlers(_ToStderr(), level, secrets)
@@ -46,7 +52,13 @@ def log_to_file(path: Path, *, secrets: Iterable[str] = ()) -> None:
     """Log for a talk in the terminal: warnings and worse go to a small file, made when there is one to write."""
     from logging.handlers import RotatingFileHandler
 
-    handler = RotatingFileHandler(path, maxBytes=CHAT_LOG_BYTES, backupCount=1, encoding="utf-8", delay=True)
+    class PrivateFile(RotatingFileHandler):
+        def _open(self) -> TextIOWrapper:
+            # For its owner alone, as the conversations are: a traceback may quote them.
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
+            return super()._open()
+
+    handler = PrivateFile(path, maxBytes=CHAT_LOG_BYTES, backupCount=1, encoding="utf-8", delay=True)
     _replace_handlers(handler, "warning", secrets)
 
 

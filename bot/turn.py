@@ -1,7 +1,7 @@
 """One reply in the making: a task that can be stopped while what it has said so far is still being shown."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 
 from bot import phrases
@@ -17,9 +17,11 @@ class Turn:
         """`in_words` makes of an error what the person is told of it."""
         self._in_words = in_words
         self._text = ""
+        self._ending: str | None = None
+        """What stands below the text at the end; None as long as there may be more."""
         self._news = asyncio.Event()
         self._task = asyncio.create_task(self._make(reply))
-        self._task.add_done_callback(lambda _: self._news.set())
+        self._task.add_done_callback(self._come_to_its_end)
 
     async def _make(self, reply: AsyncGenerator[ReplyPart, None]) -> None:
         async with aclosing(reply):
@@ -28,21 +30,22 @@ class Turn:
                 if not part.final:
                     self._news.set()
 
-    async def parts(self) -> AsyncIterator[ReplyPart]:
+    async def parts(self) -> AsyncGenerator[ReplyPart, None]:
         """Yield what there is whenever there is more (a slow reader misses what was in between), then the whole."""
         while True:
             await self._news.wait()
             self._news.clear()
-            if self._task.done():
+            if self._ending is not None:
                 break
             yield ReplyPart(self._text)
-        yield ReplyPart("\n\n".join(filter(None, (self._text.rstrip(), self._ending()))), final=True)
+        yield ReplyPart("\n\n".join(filter(None, (self._text.rstrip(), self._ending))), final=True)
 
-    def _ending(self) -> str:
-        if self._task.cancelled():
-            return phrases.STOPPED_HERE
-        error = self._task.exception()
-        return self._in_words(error) if error else ""
+    def _come_to_its_end(self, task: "asyncio.Task[None]") -> None:
+        """Put an error in words here and not in `parts`: it must come to light also where nobody shows the reply."""
+        self._ending = phrases.STOPPED_HERE if task.cancelled() else ""
+        self._news.set()
+        if not task.cancelled() and (error := task.exception()):
+            self._ending = self._in_words(error)
 
     def stop(self) -> bool:
         """End it now; return false where it has ended already."""

@@ -1,4 +1,6 @@
+import contextlib
 import json
+import os
 import re
 import signal
 import socket
@@ -20,7 +22,9 @@ from tests.fakes.terminal_window import TerminalWindow
 
 @pytest.fixture
 def commonplace(tmp_path: Path) -> Commonplace:
-    return Commonplace(tmp_path)
+    commonplace = Commonplace(tmp_path)
+    commonplace.environment["COMMONPLACE_SERVER__PORT"] = "0"  # the usual one may be in use here
+    return commonplace
 
 
 def today() -> str:
@@ -160,6 +164,18 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+def wait_for_port(port: int, *, seconds: float = 20) -> None:
+    ends = time.monotonic() + seconds
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            assert time.monotonic() < ends, "nobody listens"
+            time.sleep(0.02)
+        else:
+            return
+
+
 @contextmanager
 def service(
     commonplace: Commonplace, port: int, *, stdin: int = subprocess.DEVNULL
@@ -225,8 +241,37 @@ def test_the_service_takes_lines_from_a_pipe_and_leaves_at_its_end(commonplace: 
         assert "serviced in May" in process.stdout.read()
 
 
-def test_the_service_in_a_terminal(commonplace: Commonplace) -> None:
-    commonplace.environment["COMMONPLACE_SERVER__PORT"] = "0"
+def test_a_log_that_nobody_reads_does_not_keep_the_service_from_leaving(commonplace: Commonplace) -> None:
+    reader, log = os.pipe()
+    os.set_blocking(log, False)
+    with contextlib.suppress(BlockingIOError):
+        while os.write(log, b"x" * 65_536):
+            pass
+    os.set_blocking(log, True)
+    port = free_port()
+    commonplace.environment["COMMONPLACE_SERVER__PORT"] = str(port)
+    process = subprocess.Popen(
+        [*commonplace.command, "run"],
+        cwd=commonplace.folder,
+        env=commonplace.environment,
+        stdin=subprocess.DEVNULL,
+        stderr=log,
+    )
+    try:
+        wait_for_port(port)
+        time.sleep(0.5)  # now its first line is on the way
+        process.send_signal(signal.SIGTERM)
+        time.sleep(0.1)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(5) == 0
+    finally:
+        process.kill()
+        os.close(reader)
+        os.close(log)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_the_service_in_a_terminal(commonplace: Commonplace, number: signal.Signals) -> None:
     with TerminalWindow(
         [*commonplace.command, "run"], cwd=commonplace.folder, environment=commonplace.environment
     ) as window:
@@ -235,7 +280,7 @@ def test_the_service_in_a_terminal(commonplace: Commonplace) -> None:
         window.type("/status\r")
         window.until("builtin/notebook")
         window.until("›", times=2)
-        window.process.send_signal(signal.SIGTERM)
+        window.process.send_signal(number)
         assert window.leave() == 0
         assert "Traceback" not in window.screen.text()
 

@@ -85,7 +85,7 @@ class LiveTerminal:
         """Give what was typed, which may be nothing; None at the end."""
         try:
             with _lines_from_elsewhere_above():
-                return without_controls(await session.prompt_async()).strip()
+                return without_controls(await session.prompt_async(handle_sigint=False)).strip()
         except KeyboardInterrupt:
             self._console.print(HOW_TO_LEAVE, style="dim")
             return ""

@@ -4,6 +4,7 @@ import asyncio
 import codecs
 import contextlib
 import os
+import select
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import datetime
@@ -33,6 +34,7 @@ class PlainTerminal:
         self._now = now
         self._stdin = stdin
         self._stdout = stdout
+        self._printing = asyncio.Lock()
         self._room = asyncio.Semaphore(UNANSWERED_AT_ONCE)
         self._waiting: set[str] = set()
         self._all_answered = asyncio.Event()
@@ -79,14 +81,18 @@ class PlainTerminal:
                 self._all_answered.set()
 
     async def send(self, chat: ChatId, text: str) -> None:
-        """Print `text` and a line break."""
+        """Print `text` and a line break; whoever reads slowly holds up nothing else."""
         del chat
         try:
-            self._stdout.write(without_controls(text).rstrip("\n") + "\n")
-            self._stdout.flush()
+            async with self._printing:
+                await asyncio.to_thread(self._print, without_controls(text).rstrip("\n") + "\n")
         except OSError as error:  # a closed pipe, a full disk: what that means, the command line knows
             if not self._unheard.done():
                 self._unheard.set_result(error)
+
+    def _print(self, text: str) -> None:
+        self._stdout.write(text)
+        self._stdout.flush()
 
 
 async def _lines(stdin: int) -> AsyncIterator[str]:
@@ -115,6 +121,9 @@ def _read_lines(stdin: int) -> Iterator[str]:
     while data:
         try:
             data = os.read(stdin, 65_536)
+        except BlockingIOError:  # another program has set the pipe so
+            select.select([stdin], [], [])
+            continue
         except OSError:  # a terminal that hung up
             data = b""
         *lines, rest = (rest + decoder.decode(data, final=not data)).split("\n")

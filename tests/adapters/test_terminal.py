@@ -5,6 +5,7 @@ import os
 import re
 import sys
 import textwrap
+import threading
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -142,9 +143,10 @@ def test_a_note_cannot_drive_the_terminal(attack: str) -> None:
 # -- pipes --------------------------------------------------------------------------------------------------
 
 
-async def talk(given: bytes, answer: Callable[[str], str], *, at_once: bool = True) -> tuple[str, list[str]]:
+async def talk(given: bytes, answer: Callable[[str], str], *, blocking: bool = True) -> tuple[str, list[str]]:
     """Run a plain terminal over a pipe; return what it printed and what it took in."""
     source, sink = os.pipe()
+    os.set_blocking(source, blocking)
     out = io.StringIO()
     terminal = PlainTerminal(chat=CHAT, sender=OWNER, now=lambda: datetime.now(UTC), stdin=source, stdout=out)
     heard: list[str] = []
@@ -160,6 +162,7 @@ async def talk(given: bytes, answer: Callable[[str], str], *, at_once: bool = Tr
         tasks.add(asyncio.create_task(terminal.render(message, parts(message.text))))
 
     async def write() -> None:
+        await asyncio.sleep(0 if blocking else 0.05)
         await asyncio.to_thread(os.write, sink, given)
         os.close(sink)
 
@@ -218,6 +221,38 @@ async def test_when_nobody_reads_the_answers_the_talk_is_over() -> None:
         os.close(sink)
         with contextlib.suppress(BrokenPipeError):
             stdout.close()
+
+
+async def test_whoever_reads_slowly_holds_up_nothing_else() -> None:
+    reader, out = os.pipe()
+    reads = threading.Event()
+
+    def read() -> None:
+        reads.wait(5)  # a failing test must not hang
+        reads.set()
+        left = 1_000_001
+        while left:
+            left -= len(os.read(reader, left))
+
+    reading = threading.Thread(target=read)
+    reading.start()
+    with os.fdopen(out, "w") as stdout:
+        terminal = PlainTerminal(
+            chat=CHAT, sender=OWNER, now=lambda: datetime.now(UTC), stdin=reader, stdout=stdout
+        )
+        printing = asyncio.create_task(terminal.send(CHAT, "x" * 1_000_000))
+        await asyncio.sleep(0.05)
+        held_up = reads.is_set()
+        reads.set()
+        await printing
+    reading.join()
+    os.close(reader)
+    assert not held_up
+
+
+async def test_a_pipe_that_was_set_not_to_block_is_read_to_its_end() -> None:
+    printed, _ = await talk(b"hello\n", str, blocking=False)
+    assert printed == "hello\n"
 
 
 async def test_a_line_without_end_is_taken_in_pieces() -> None:

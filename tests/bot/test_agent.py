@@ -541,6 +541,7 @@ async def cancelled_at(path: Path, *suspensions: int) -> bool:
         history = await on_disk(state)
         assert_valid(history)
         assert len(history) == len(await raw(state)), "nothing is left for the loading to mend"
+        assert history[0] == UserMessage("where?"), "what was said is on disk, however early the stop"
         texts = [
             m.text.removesuffix(INTERRUPTED_TEXT).strip() for m in history if isinstance(m, AssistantMessage)
         ]

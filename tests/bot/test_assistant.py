@@ -1,5 +1,7 @@
 import asyncio
+import gc
 import logging
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -60,6 +62,13 @@ class House:
         async with asyncio.timeout(5):
             await self.assistant.idle()
 
+    async def asked(self, times: int) -> None:
+        """Wait until the model has been asked so often."""
+        ends = time.monotonic() + 5
+        while len(self.model.history) < times:
+            assert time.monotonic() < ends
+            await asyncio.sleep(0.001)
+
     def reply(self, index: int) -> str:
         return (self.terminal.replies() | self.telegram.replies())[self.sent[index].id]
 
@@ -119,19 +128,25 @@ async def test_a_message_is_answered_part_by_part_and_then_whole(house: House) -
 
 
 async def test_a_chat_is_answered_in_order_and_others_at_the_same_time(house: House) -> None:
-    for number in range(6):
-        house.model.enqueue(f"answer {number}", delay=0.05)
-    began = asyncio.get_running_loop().time()
+    house.model.enqueue(hang=True)
+    await house.accept("one 0", chat="terminal:one")
+    await house.asked(1)
+    for number in range(5):
+        house.model.enqueue(f"answer {number}")
     for number in range(3):
-        await house.accept(f"one {number}", chat="terminal:one")
+        await house.accept(f"one {number + 1}", chat="terminal:one")
         await house.accept(f"two {number}", chat="terminal:two")
+    await house.asked(4)
+    await house.assistant.stop(ChatId("terminal", "one"))
+    house.model.enqueue("answer 5")
     await house.quiet()
-    assert asyncio.get_running_loop().time() - began < 0.05 * 2 * 6 * 0.9
     asked = [request.messages[-1] for request in house.model.history]
-    for chat in ("one", "two"):
-        words = [each.text for each in asked if isinstance(each, UserMessage) and each.text.startswith(chat)]
-        assert words == [f"{chat} {number}" for number in range(3)]
-    assert len(house.terminal.replies()) == 6
+    assert [each.text for each in asked if isinstance(each, UserMessage)] == [
+        "one 0",
+        *(f"two {number}" for number in range(3)),
+        *(f"one {number}" for number in range(1, 4)),
+    ]
+    assert len(house.terminal.replies()) == 7
 
 
 async def test_only_so_many_chats_are_answered_at_once(tmp_path: Path) -> None:
@@ -154,14 +169,16 @@ async def test_no_lane_and_no_task_is_left_when_all_is_said(house: House) -> Non
     await house.quiet()
     await asyncio.sleep(0)
     assert len(asyncio.all_tasks()) == before
+    assert house.assistant._lanes == house.assistant._turns == {}
 
 
 async def test_a_slow_channel_gets_the_latest_text_not_every_one(house: House) -> None:
+    house.terminal.pause = 0.02
     house.model.enqueue(["word "] * 200)
     await house.say("Tell me a lot")
     ((_, parts),) = house.terminal.shown
     assert parts[-1].text == ("word " * 200).strip()
-    assert len(parts) <= 202
+    assert len(parts) < 100
 
 
 # -- what goes wrong ----------------------------------------------------------------------------------------
@@ -213,6 +230,30 @@ async def test_a_reply_that_cannot_be_shown_is_still_made_and_the_lane_goes_on(h
     assert await house.history() == ["first", "not seen by anybody", "second", "shown"]
 
 
+async def test_a_cancellation_that_comes_out_of_a_channel_does_not_end_the_lane(house: House) -> None:
+    house.model.enqueue("not seen by anybody")
+    house.model.enqueue("shown")
+    lost, shown = message("first"), message("second")
+    house.terminal.breaks_on, house.terminal.breaks_with = lost.id, asyncio.CancelledError()
+    await house.assistant.accept(lost)
+    await house.assistant.accept(shown)
+    await house.quiet()
+    assert house.terminal.replies() == {shown.id: "shown"}
+
+
+async def test_an_error_that_nobody_is_shown_is_one_line_in_the_log_all_the_same(
+    house: House, caplog: pytest.LogCaptureFixture
+) -> None:
+    house.model.enqueue(error=BadKey("401", model="openai/x"))
+    lost = message("first")
+    house.terminal.breaks_on = lost.id
+    await house.assistant.accept(lost)
+    await house.quiet()
+    gc.collect()  # which is when asyncio complains of an error that nobody looked at
+    assert "no model answered in terminal:main: 401" in caplog.messages
+    assert not [record for record in caplog.records if record.name == "asyncio"]
+
+
 # -- stop ---------------------------------------------------------------------------------------------------
 
 
@@ -233,7 +274,7 @@ async def test_stop_ends_the_running_turn_at_once_and_keeps_what_was_said(house:
 async def test_stop_concerns_its_own_chat_and_the_running_turn_only(house: House) -> None:
     house.model.enqueue("", hang=True)
     await house.accept("one", chat="terminal:one")
-    await asyncio.sleep(0.05)
+    await house.asked(1)
     house.model.enqueue("two", delay=0.1)
     house.model.enqueue("three")
     await house.accept("two", chat="terminal:two")
@@ -255,7 +296,7 @@ async def test_stop_says_when_nothing_runs(house: House) -> None:
 async def test_a_stranger_stops_nothing(house: House) -> None:
     house.model.enqueue("the end", delay=0.1)
     await house.accept("go on", chat="telegram:room", sender="telegram:2")
-    await asyncio.sleep(0.05)
+    await house.asked(1)
     await house.accept("/stop", chat="telegram:room", sender="telegram:666")
     await house.quiet()
     assert house.reply(0) == "the end"
@@ -277,6 +318,21 @@ async def test_closing_cuts_a_turn_that_does_not_end_and_shows_what_there_was(ho
         await house.assistant.close(0.05)
     assert house.reply(0) == f"It began\n\n{phrases.STOPPED_HERE}"
     assert "It began" in " ".join(await house.history())
+
+
+async def test_closing_leaves_no_lane_behind_that_waits_for_room(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with open_house(tmp_path, turns_at_once=1) as house:
+        house.model.enqueue(hang=True)
+        await house.accept("slow", chat="terminal:one")
+        await house.asked(1)
+        await house.accept("waits", chat="terminal:two")
+        await house.assistant.close(0.05)
+        gc.collect()
+        assert house.assistant._lanes == {}
+        assert house.terminal.replies() == {house.sent[0].id: phrases.STOPPED_HERE}
+        assert caplog.messages == ["messages that waited for their turn and are not answered: 1"]
 
 
 # -- who may what -------------------------------------------------------------------------------------------
@@ -325,9 +381,9 @@ async def test_the_memory_command(house: House) -> None:
     assert "Notes: 1" in await house.say("/memory")
     assert "boiler" in await house.say("/memory search boiler")
     assert "boiler" in await house.say("/memory get 2026-11-21.md:3")
-    assert "1 notes" in await house.say("/memory rebuild")
+    assert "Notes: 1" in await house.say("/memory rebuild")
     assert "no note" in await house.say("/memory get 1999-01-01.md")
-    assert await house.say("/memory get ../../etc/passwd") != ""
+    assert "root:" not in await house.say("/memory get ../../etc/passwd")
     assert "/memory search QUERY" in await house.say("/memory search")
     assert "status|search|get|rebuild" in await house.say("/memory burn")
 
@@ -341,6 +397,7 @@ async def test_a_long_note_is_shown_in_pieces(house: House, tmp_path: Path) -> N
     assert "line 61" not in reply
     assert reply.endswith("(lines 1 to 60 of 200; there is more)")
     assert (await house.say("/memory get long.md:150-152")) == "line 150\nline 151\nline 152"
+    assert (await house.say("/memory get long.md:2-99")).endswith("(lines 2 to 61 of 200; there is more)")
 
 
 async def test_new_begins_another_conversation(house: House) -> None:

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from bot.models.errors import BadKey
 from tests.fakes.commonplace import ROOT, Commonplace, CommonplaceHere
+from tests.fakes.scripted_model import ScriptedModel
 
 
 @pytest.fixture
@@ -73,6 +75,16 @@ def test_wrong_usage_is_one_line_and_exit_code_2(
 def test_a_broken_setting_is_one_line_and_exit_code_2(commonplace: Commonplace) -> None:
     (commonplace.folder / "config.toml").write_text("[memory.search]\nfinal_top = 3\n")
     assert "memory.search.final_top_k" in commonplace.fails("run", code=2)
+
+
+def test_a_provider_that_quotes_a_secret_does_not_bring_it_to_light(
+    commonplace: Commonplace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commonplace.environment["COMMONPLACE_SERVER__TOKEN"] = "hunter2"
+    model = ScriptedModel()
+    model.enqueue(error=BadKey("401: the key hunter2 is wrong"))
+    monkeypatch.setattr("bot.models.chain.OPENERS", {"builtin": lambda name, settings: model})
+    assert "the key *** is wrong" in commonplace.fails("chat", "-m", "hello")
 
 
 @pytest.mark.parametrize("command", ["", "run", "chat", "init", "memory", "memory search"])
@@ -343,7 +355,7 @@ def test_init_writes_settings_that_work_and_never_over_others(commonplace: Commo
 def test_init_where_no_folder_can_be_made(commonplace: Commonplace) -> None:
     (commonplace.folder / "file").write_text("")
     commonplace.fails("init", "file/below")
-    commonplace.fails("init", "file")
+    assert "left as it is" not in commonplace.fails("init", "file")
 
 
 def test_init_keeps_the_workspace_that_was_asked_for(commonplace: Commonplace) -> None:

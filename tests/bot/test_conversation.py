@@ -79,7 +79,7 @@ async def test_new_ends_the_conversation_and_keeps_it_on_disk(state: State) -> N
     conversation = Conversation(state, CHAT)
     await conversation.append(*WHOLE)
     number = await state.open_conversation(str(CHAT))
-    await conversation.new()
+    await state.end_conversation(str(CHAT))
     await conversation.load()
     assert conversation.messages() == ()
     await conversation.append(UserMessage("again"))
@@ -91,7 +91,7 @@ async def test_new_ends_the_conversation_and_keeps_it_on_disk(state: State) -> N
 async def test_a_turn_that_runs_while_its_conversation_is_ended_stays_in_the_old_one(state: State) -> None:
     conversation = Conversation(state, CHAT)
     await conversation.append(UserMessage("one"))
-    await Conversation(state, CHAT).new()
+    await state.end_conversation(str(CHAT))
     await conversation.append(AssistantMessage("answer"))
     assert await state.open_conversation(str(CHAT)) is None
     assert conversation.messages() == (UserMessage("one"), AssistantMessage("answer"))

@@ -48,4 +48,5 @@ def test_a_talk_writes_its_log_only_when_something_is_wrong(tmp_path: Path) -> N
     assert not file.exists()
     logging.getLogger("x").error("it is not")
     assert "ERROR x: it is not" in file.read_text("utf-8")
+    assert file.stat().st_mode & 0o077 == 0
     logging.getLogger().handlers[0].close()

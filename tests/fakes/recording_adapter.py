@@ -18,19 +18,23 @@ class RecordingAdapter:
     """Set when text of some reply has been shown."""
     breaks_on: str = ""
     """The id of a message whose reply cannot be shown."""
+    breaks_with: BaseException = field(default_factory=lambda: ConnectionError("the platform is gone"))
+    pause: float = 0
+    """Seconds that it takes to show a part."""
 
     async def run(self, accept: Accept) -> None:
         await asyncio.Event().wait()
 
     async def render(self, message: IncomingMessage, parts: AsyncIterator[ReplyPart]) -> None:
         if message.id == self.breaks_on:
-            raise ConnectionError("the platform is gone")
+            raise self.breaks_with
         shown: list[ReplyPart] = []
         self.shown.append((message.id, shown))
         async for part in parts:
             shown.append(part)
             if part.text:
                 self.began.set()
+            await asyncio.sleep(self.pause)
 
     async def send(self, chat: ChatId, text: str) -> None:
         raise NotImplementedError

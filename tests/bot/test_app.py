@@ -1,0 +1,25 @@
+import socket
+
+import pytest
+
+from bot.app import CannotStart, open_sockets
+from bot.config import ServerSettings
+
+HERE = (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", 0))
+ELSEWHERE = (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("192.0.2.1", 0))
+"""An address for examples, which no machine has: as ::1 is where IPv6 is switched off."""
+
+SERVER = ServerSettings(host="localhost", port=0)
+
+
+def test_an_address_that_the_machine_does_not_have_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [ELSEWHERE, HERE])
+    (listener,) = open_sockets(SERVER)
+    with listener:
+        assert listener.getsockname()[0] == "127.0.0.1"
+
+
+def test_a_host_that_is_another_machine_is_told_with_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [ELSEWHERE])
+    with pytest.raises(CannotStart, match=r"server\.host"):
+        open_sockets(SERVER)
