@@ -138,6 +138,7 @@ async def open_assistant(settings: Settings) -> AsyncIterator[tuple[Assistant, M
             memory=memory,
             state=state,
             model=model,
+            locks=settings.private_folder / "locks",
         )
         yield assistant, memory
 

@@ -5,10 +5,12 @@ import logging
 from collections import OrderedDict, deque
 from collections.abc import AsyncGenerator, Coroutine, Sequence
 from contextlib import aclosing
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bot import phrases
 from bot.access import Standing, standing_of
+from bot.chat_lock import chat_locked
 from bot.commands import Command, CommandContext, run_command, split_command
 from bot.conversation import Conversation
 from bot.messages import Adapter, ChatId, IncomingMessage, ReplyPart
@@ -47,13 +49,15 @@ class Assistant:
         memory: "Memory",
         state: State,
         model: "LanguageModel",
+        locks: Path,
         turns_at_once: int = TURNS_AT_ONCE,
     ) -> None:
-        """`guest_agent` answers those who may not use the memory."""
+        """`guest_agent` answers those who may not use the memory; `locks` is a folder that all processes share."""
         self._agent = agent
         self._guest_agent = guest_agent
         self._access = access
         self._state = state
+        self._locks = locks
         self._context = CommandContext(
             commands=commands, memory=memory, state=state, model=model, stop=self.stop
         )
@@ -99,7 +103,8 @@ class Assistant:
             yield ReplyPart(phrases.NOTHING_SAID, final=True)
         else:
             agent = self._agent if standing >= Standing.ALLOWED else self._guest_agent
-            async with aclosing(agent.run_turn(self._conversation(message.chat), message.text)) as parts:
+            turn = agent.run_turn(self._conversation(message.chat), message.text)
+            async with chat_locked(self._locks, message.chat), aclosing(turn) as parts:
                 async for part in parts:
                     yield part
 

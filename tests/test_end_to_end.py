@@ -9,6 +9,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.error import HTTPError, URLError
@@ -124,6 +125,23 @@ def test_a_talk_in_a_terminal(commonplace: Commonplace) -> None:
 
 
 # -- two at once --------------------------------------------------------------------------------------------
+
+
+def test_many_who_talk_in_one_conversation_at_once_get_each_their_own_answer(
+    commonplace: Commonplace,
+) -> None:
+    def tell(n: int) -> str:
+        return commonplace.says("chat", "-m", f"Remember that locker {n} holds thing{n}x")
+
+    with ThreadPoolExecutor(8) as people:
+        answers = list(people.map(tell, range(8)))
+    log = commonplace.memory / f"{today()}.md"
+    lines = log.read_text().splitlines()
+    for n, answer in enumerate(answers):
+        place = re.search(r"line (\d+)", answer)
+        assert place, answer
+        assert lines[int(place[1]) - 1].rstrip(".") == f"- Locker {n} holds thing{n}x"
+    assert len(lines) == 2 + 8
 
 
 def test_two_processes_write_every_line_just_once(commonplace: Commonplace) -> None:

@@ -97,6 +97,7 @@ async def open_house(folder: Path, *, turns_at_once: int = 128) -> AsyncIterator
             memory=memory,
             state=state,
             model=model,
+            locks=folder / ".commonplace" / "locks",
             turns_at_once=turns_at_once,
         )
         house = House(
