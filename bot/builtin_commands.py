@@ -80,8 +80,8 @@ async def look_after_memory(call: CommandCall, context: CommandContext) -> str:
 
 async def _note(wanted: str, context: CommandContext) -> str:
     place = read_place(wanted)
-    first = place.line or 1
-    last = place.last_line or sys.maxsize
+    first = 1 if place.line is None else place.line
+    last = sys.maxsize if place.last_line is None else place.last_line
     note = await context.memory.get(place.path, line=first, limit=min(LINES_SHOWN, last - first + 1))
     if note.line_end < min(last, note.total_lines):
         cut = phrases.NOTE_CUT.format(first=note.line_start, last=note.line_end, total=note.total_lines)

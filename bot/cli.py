@@ -167,7 +167,9 @@ def _add_memory_actions(memory: _Parser, everywhere: _Parser) -> None:
     get.add_argument("--line", metavar="N", type=_count, help="first line")
     get.add_argument("--limit", metavar="N", type=_count, help="how many lines at most")
     write = action("write", "Note something")
-    write.add_argument("text", metavar="TEXT", nargs="+", type=_text, help="what to note")
+    write.add_argument(
+        "text", metavar="TEXT", nargs="+", type=_text, help="what to note; - takes it from standard input"
+    )
     write.add_argument(
         "--target", choices=("core", "daily"), default="daily", help="MEMORY.md, or today's log (the default)"
     )

@@ -106,7 +106,8 @@ def _colourful() -> bool:
 
 async def _get(memory: Memory, options: argparse.Namespace) -> None:
     place = read_place(options.path)
-    line, limit = options.line or place.line or 1, options.limit
+    line = options.line or (1 if place.line is None else place.line)
+    limit = options.limit
     if limit is None and options.line is None and place.last_line is not None:
         limit = place.last_line - line + 1
     note = await memory.get(place.path, line=line, limit=limit)
@@ -119,7 +120,8 @@ async def _get(memory: Memory, options: argparse.Namespace) -> None:
 
 
 async def _write(memory: Memory, options: argparse.Namespace) -> None:
-    written = await memory.write(" ".join(options.text), target=options.target)
+    text = sys.stdin.read() if options.text == ["-"] else " ".join(options.text)
+    written = await memory.write(text, target=options.target)
     if options.json:
         lines = {"line_start": written.line_start, "line_end": written.line_end}
         _print_json({"path": written.path, **lines})

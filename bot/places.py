@@ -8,7 +8,7 @@ _PLACE = re.compile(r"(.+\.md):([0-9]{1,9})(?:-([0-9]{1,9}))?", re.IGNORECASE | 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A note, and which of its lines (1-based, inclusive) where that is told."""
+    """A note, and which of its lines (1-based, inclusive) where that is told; the lines may be impossible ones."""
 
     path: str
     line: int | None = None
@@ -26,4 +26,4 @@ def read_place(text: str) -> Place:
     if match is None:
         return Place(text)
     line, last = int(match[2]), int(match[3] or match[2])
-    return Place(match[1], line, last) if 0 < line <= last else Place(text)
+    return Place(match[1], line, last)

@@ -182,6 +182,7 @@ def test_write_tells_where(commonplace: Commonplace) -> None:
     document = json.loads(commonplace.says("memory", "write", "Another", "--json", "--target", "core"))
     assert document == {"path": "MEMORY.md", "line_start": 3, "line_end": 3}
     assert (commonplace.memory / f"{day}.md").read_text("utf-8").endswith("\n- One fact\n")
+    assert commonplace.says("memory", "write", "-", stdin="From a pipe\n") == f"Noted in {day}.md:4.\n"
     commonplace.fails("memory", "write", " ")
 
 
