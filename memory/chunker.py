@@ -6,21 +6,26 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-VERSION = 1
+VERSION = 2
 """Part of the index's fingerprint: raise it when the same text would be cut otherwise."""
 
 PASSAGE_TOKENS = 100
 """A passage grows no further than this where a line ends, so that an answer is short."""
 
+MOST_TITLE_CHARS = 200
+"""What a passage is told of a heading: each below it carries it along, and a heading may be a whole page."""
+
 _BYTES_PER_TOKEN = 4
 # Bytes of UTF-8 rather than characters: about right for English, and for Chinese three bytes a character
 # give .75 tokens, where characters / 4 would be four times too low.
 
-_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})[^`]*$")
-_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
+_FENCE = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+){0,8}(`{3,}|~{3,})[^`]*$")
+_FIELD = re.compile(r"[\"']?\w[^:]*:")
+_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]|$)")
 _UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*$")
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
 _ROW = re.compile(r"[ \t]*\|")
+_NO_TITLE = re.compile(rf"{_ITEM.pattern}|{_ROW.pattern}| {{0,3}}>")
 _RULE = re.compile(r" {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*$")
 _SENTENCE_END = re.compile(r"[.!?…]['\"”’)\]*_]*[ \t]+|[。！？!?｡।॥။።][」』”’）】》]*")
 _WORD_END = re.compile(r"[ \t]+")
@@ -28,6 +33,7 @@ _MARK = re.compile(
     "[\u0300-\u036f\u0483-\u0489\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0903\u093a-\u094f"
     "\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u200d\ufe00-\ufe0f\U0001f3fb-\U0001f3ff]"
 )
+_MOST_MARKS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +149,7 @@ def _blocks(lines: Sequence[str]) -> Iterator[_Block]:
     """Lines to Markdown blocks: lists item by item, tables row by row, a fence or front matter as one."""
     block: _Block | None = None
     fence = ""
+    front_matter = bool(_FIELD.match("".join(lines[1:2]))) and "---" in (x.rstrip("\r") for x in lines[2:])
     for number, raw in enumerate(lines, 1):
         line = raw.removesuffix("\r")
         if fence:
@@ -154,7 +161,7 @@ def _blocks(lines: Sequence[str]) -> Iterator[_Block]:
                 block = None
             continue
         opened = _FENCE.match(line)
-        if opened or (number == 1 and line == "---" and "---" in lines[1:]):
+        if opened or (number == 1 and line == "---" and front_matter):
             if block:
                 yield block
             block = _Block(number, [line])
@@ -170,17 +177,13 @@ def _blocks(lines: Sequence[str]) -> Iterator[_Block]:
             if block:
                 yield block
             block = None
-            yield _Block(number, [line], len(heading[1]), (heading[2] or "").strip())
+            yield _Block(number, [line], len(heading[1]), _title(line[heading.end() :]))
             continue
-        underline = (
-            _UNDERLINE.match(line)
-            if block and not _ITEM.match(block.lines[0]) and not _ROW.match(block.lines[0])
-            else None
-        )
+        underline = _UNDERLINE.match(line) if block and not _NO_TITLE.match(block.lines[0]) else None
         if block and underline:
             block.lines.append(line)
             block.level = 1 if underline[1][0] == "=" else 2
-            block.title = " ".join(text.strip() for text in block.lines[:-1])
+            block.title = " ".join(text.strip() for text in block.lines[:-1])[:MOST_TITLE_CHARS]
             yield block
             block = None
             continue
@@ -193,6 +196,15 @@ def _blocks(lines: Sequence[str]) -> Iterator[_Block]:
             block = _Block(number, [line])
     if block:
         yield block
+
+
+def _title(rest: str) -> str:
+    """A heading's text, from what follows the hashes in front: without those that may follow it."""
+    text = rest.strip()
+    bare = text.rstrip("#")
+    if not bare or bare[-1] in " \t":
+        text = bare.rstrip()
+    return text[:MOST_TITLE_CHARS]
 
 
 def _pieces(block: _Block, most_tokens: int) -> Iterator[tuple[int, int, str]]:
@@ -239,8 +251,10 @@ def _cut_line(line: str, most_tokens: int) -> Iterator[str]:
         end = _fitting_end(line, start, most_bytes)
         if end < len(line):
             end = _last_end(_SENTENCE_END, line, start, end) or _last_end(_WORD_END, line, start, end) or end
-            while end - 1 > start and _MARK.match(line[end]):
-                end -= 1
+            base = end
+            while base - 1 > start and base > end - _MOST_MARKS and _MARK.match(line[base]):
+                base -= 1
+            end = end if _MARK.match(line[base]) else base
         yield line[start:end]
         start = end
 

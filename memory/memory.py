@@ -4,10 +4,12 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import Literal, Self, TypeVar
 
 from memory import chunker, words
@@ -33,7 +35,10 @@ CANDIDATE_CHUNKS = 50
 LOOK_AGAIN_SECONDS = 0.5
 """A search looks at the folder itself, but not more often than this."""
 
+_TRIES = 3
+
 _Result = TypeVar("_Result")
+_Work = Callable[[Notes, Index, ChunkSettings], SyncReport]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +101,11 @@ class Memory:
         self._sync_index: Index = SqliteIndex(private / "index.db", fingerprint=fingerprint)
         self._searching = ThreadPoolExecutor(1, "memory-search")
         self._indexing = ThreadPoolExecutor(1, "memory-index")
+        self._stop = Event()
+        self._sync_work: _Work = partial(sync_index, stop=self._stop)
+        self._rebuild_work: _Work = partial(rebuild_index, stop=self._stop)
+        self._rebuilds: list[Future[SyncReport]] = []
         self._writes = 0
-        self._rebuilding = 0
         self._synced = _Synced(at=float("-inf"), writes=0, index="")
         self._problems: tuple[Problem, ...] = ()
 
@@ -108,7 +116,8 @@ class Memory:
         await self.close()
 
     async def close(self) -> None:
-        """Wait for running work and let go of the index."""
+        """Wait for running work and let go of the index; indexing ends where it is, and goes on another time."""
+        self._stop.set()
         await self._run(self._searching, self._search_index.close)
         await self._run(self._indexing, self._sync_index.close)
         self._searching.shutdown()
@@ -141,15 +150,20 @@ class Memory:
             return SearchResults(query, ())
         notice = ""
         source: Source = "fts"
-        if self._rebuilding:
+        if rebuilding := self._rebuilding:
             notice = "The index is being rebuilt: what was written since that began is found when it is done."
         try:
             candidates = await self._ask_index(
                 lambda: self._search_index.candidates(terms, most=max(CANDIDATE_CHUNKS, most))
             )
+            if rebuilding and not candidates.chunks:
+                raise IndexUnavailable("the index is being built")
         except (IndexBroken, IndexUnavailable) as error:
             notice, source = f"Searched the files one by one: {error}.", "scan"
-            candidates = await self._run(self._searching, lambda: scan_notes(self._notes, terms))
+            size = self._settings.chunk.target_tokens
+            candidates = await self._run(
+                self._searching, lambda: scan_notes(self._notes, terms, most_tokens=size)
+            )
         hits = rank(
             terms,
             candidates,
@@ -162,12 +176,15 @@ class Memory:
     async def sync(self, *, rebuild: bool = False) -> SyncReport:
         """Bring the index up to date now; with `rebuild`, from nothing."""
         if not rebuild:
-            return await self._run(self._indexing, lambda: self._sync(sync_index))
-        self._rebuilding += 1
-        try:
-            return await self._run(self._indexing, lambda: self._sync(rebuild_index))
-        finally:
-            self._rebuilding -= 1
+            return await self._run(self._indexing, lambda: self._sync(self._sync_work))
+        # By the work itself, since that goes on where its caller is cancelled.
+        work = self._indexing.submit(self._sync, self._rebuild_work)
+        self._rebuilds = [*filter(_runs, self._rebuilds), work]
+        return await asyncio.wrap_future(work)
+
+    @property
+    def _rebuilding(self) -> bool:
+        return any(map(_runs, self._rebuilds))
 
     async def status(self) -> MemoryStatus:
         """What is there; looks at the folder first."""
@@ -195,13 +212,23 @@ class Memory:
     async def _ask_index(self, question: Callable[[], _Result]) -> _Result:
         """Have the index answer for the notes as they are now; a damaged one is built again, once."""
         try:
-            if not self._rebuilding:
-                await self._run(self._indexing, self._look)
-            return await self._run(self._searching, question)
+            return await self._look_and_ask(question)
         except IndexBroken as error:
             log.warning("%s; building it again from the notes", error)
-            await self._run(self._indexing, lambda: self._sync(sync_index, reset=True))
-            return await self._run(self._searching, question)
+            await self._run(self._indexing, lambda: self._sync(self._sync_work, reset=True))
+            return await self._look_and_ask(question)
+
+    async def _look_and_ask(self, question: Callable[[], _Result]) -> _Result:
+        for _ in range(_TRIES):
+            if not self._rebuilding:
+                await self._run(self._indexing, self._look)
+            answer, index = await self._run(
+                self._searching, lambda: (question(), self._search_index.identity())
+            )
+            # Where the file was deleted in between, an empty one has answered.
+            if self._rebuilding or index == self._synced.index:
+                return answer
+        raise IndexUnavailable("the index is being replaced again and again")
 
     def _look(self) -> None:
         synced = self._synced
@@ -210,23 +237,27 @@ class Memory:
             or synced.writes != self._writes
             or synced.index != self._sync_index.identity()
         ):
-            self._sync(sync_index)
+            self._sync(self._sync_work)
 
-    def _sync(
-        self, work: Callable[[Notes, Index, ChunkSettings], SyncReport], *, reset: bool = False
-    ) -> SyncReport:
+    def _sync(self, work: _Work, *, reset: bool = False) -> SyncReport:
         began, writes = time.monotonic(), self._writes
         try:
             if reset:
                 self._sync_index.reset()
+            # The one that was there before: a sync cannot vouch for what took its place meanwhile.
+            index = self._sync_index.identity()
             report = work(self._notes, self._sync_index, self._settings.chunk)
         except IndexBroken:
             if reset:
                 raise
             return self._sync(work, reset=True)
-        self._synced = _Synced(at=began, writes=writes, index=self._sync_index.identity())
+        self._synced = _Synced(at=began, writes=writes, index=index)
         self._problems = report.problems
         return report
 
     async def _run(self, thread: ThreadPoolExecutor, work: Callable[[], _Result]) -> _Result:
         return await asyncio.get_running_loop().run_in_executor(thread, work)
+
+
+def _runs(work: Future[SyncReport]) -> bool:
+    return not work.done()

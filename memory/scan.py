@@ -9,8 +9,8 @@ from memory.search import Candidate, Candidates, Run, count_frequencies
 from memory.words import Term, cut
 
 
-def scan_notes(notes: Notes, terms: Sequence[Term]) -> Candidates:
-    """Every passage of every note that can be read and holds one of the terms."""
+def scan_notes(notes: Notes, terms: Sequence[Term], *, most_tokens: int) -> Candidates:
+    """Every passage of every note that can be read and holds one of the terms; `most_tokens` as when indexed."""
     runs: list[Run] = []
     read = 0
     for stat in notes.walk().notes:
@@ -21,7 +21,7 @@ def scan_notes(notes: Notes, terms: Sequence[Term]) -> Candidates:
         read += 1
         passages = tuple(
             Candidate(p.line_start, p.line_end, p.heading, p.is_heading, p.text, " ".join(cut(p.text)))
-            for p in split_passages(text)
+            for p in split_passages(text, most_tokens=most_tokens)
         )
         run = Run(stat.path, passages)
         if count_frequencies(terms, [run]):

@@ -30,7 +30,8 @@ HEADING_LINE = 0.5
 LABEL = 1.2
 """Bonus for a passage that the query names by its label: who speaks in a log, which field in a list."""
 
-_LABEL = re.compile(r"\s*(?:[-*+]|\d+[.)])?\s*([^:：\n]{1,40})[:：]")
+# Possessive: a line may begin with a thousand spaces.
+_LABEL = re.compile(r"\s*+(?:[-*+]|\d++[.)])?+\s*+([^:：\n]{1,40})[:：]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,15 +137,25 @@ def cut_snippet(text: str, terms: Sequence[Term], max_chars: int) -> str:
     """`text`, or of a longer one `max_chars` around the first word asked for, with … where it was cut."""
     if len(text) <= max_chars:
         return text
-    wanted = {token for term in terms for token in term.tokens}
-    at = next((match.start() for match in re.finditer(r"\w+", text) if wanted & set(cut(match[0]))), 0)
+    at = _first_place(text, terms)
     start = max(0, min(at - max_chars // 4, len(text) - max_chars + 1))
     if start:
         space = text.find(" ", start, at)
         start = space + 1 if space >= 0 else start
-    piece = text[start : start + max_chars - (2 if start else 1)]
+    piece = text[start : start + max(0, max_chars - (2 if start else 1))]
     ending = "" if start + len(piece) >= len(text) else "…"
-    return f"{'…' if start else ''}{piece}{ending}"
+    return f"{'…' if start else ''}{piece}{ending}"[:max_chars]
+
+
+def _first_place(text: str, terms: Sequence[Term]) -> int:
+    """Where in the text the first of the terms stands, as far as that can be told; else 0."""
+    words = {term.tokens[0] for term in terms if len(term.tokens) == 1}
+    places = [text.find("".join(term.tokens)) for term in terms if len(term.tokens) == 2]
+    for match in re.finditer(r"\w+", text) if words else ():
+        if here := words.intersection(cut(match[0])):
+            places.append(match.start() + max(0, min(match[0].find(word) for word in here)))
+            break
+    return min((place for place in places if place >= 0), default=0)
 
 
 def _idf(frequency: int, chunks: int) -> float:

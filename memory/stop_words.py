@@ -51,5 +51,12 @@ def stop_words_of(words: Iterable[str]) -> frozenset[str]:
     """The stop words of the language that `words` (lower case) seem to be in; English where that is open."""
     if not _languages:
         _languages.update({language: frozenset(listed.split()) for language, listed in _BY_LANGUAGE.items()})
-    spoken = set(words)
-    return max(_languages.values(), key=lambda listed: len(listed & spoken))
+    spoken, english = set(words), _languages["en"]
+
+    def met(listed: frozenset[str]) -> int:
+        # "C++ compiler" is not French, nor "war museum" German: one short word makes no language.
+        own = (listed & spoken) - english
+        sure = listed is english or len(own) > 1 or not "".join(own).isascii()
+        return len(listed & spoken) if sure else 0
+
+    return max(_languages.values(), key=met)

@@ -1,12 +1,14 @@
 """Bring the index up to date with the notes: what is on disk, less what is indexed, as sets."""
 
+import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from threading import Event
 
 from memory.chunker import split_chunks, split_passages
-from memory.errors import NoteMissing, NoteUnreadable, PathRefused
-from memory.index.protocol import Index, IndexedNote, Stamp
+from memory.errors import IndexUnavailable, NoteMissing, NoteUnreadable, PathRefused
+from memory.index.protocol import Index, IndexChanged, IndexedNote, Stamp
 from memory.listing import NoteStat, Problem
 from memory.notes import Loaded, Notes
 from memory.settings import ChunkSettings
@@ -17,6 +19,11 @@ BATCH_BYTES = 4 * 1024 * 1024
 
 RACY_NS = 100_000_000
 """A note this young may change again within the same tick of the file system's clock."""
+
+COARSE_RACY_NS = 2_000_000_000
+"""The same where the file system counts in seconds, or in two of them."""
+
+_TRIES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,20 +37,59 @@ class SyncReport:
     seconds: float
 
 
-def sync_index(notes: Notes, index: Index, settings: ChunkSettings) -> SyncReport:
-    """Index what is new or changed, drop what is gone; a note that cannot be read is a line in the report."""
+@dataclass(slots=True)
+class _Counts:
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
+
+
+def sync_index(
+    notes: Notes, index: Index, settings: ChunkSettings, *, stop: Event | None = None
+) -> SyncReport:
+    """Index what is new or changed, drop what is gone; a note that cannot be read is a line in the report.
+
+    Raises IndexUnavailable once `stop` is set; the next sync goes on from there.
+    """
     began = time.monotonic()
+    counts = _Counts()
+    for left in reversed(range(_TRIES)):
+        # What another process has indexed meanwhile may be newer than what we have read, and is not overwritten.
+        with contextlib.suppress(IndexChanged):
+            problems = _sync_once(
+                notes, index, settings, counts, version=index.version() if left else "", stop=stop
+            )
+            break
+    return SyncReport(counts.added, counts.changed, counts.removed, tuple(problems), time.monotonic() - began)
+
+
+def _sync_once(
+    notes: Notes, index: Index, settings: ChunkSettings, counts: _Counts, *, version: str, stop: Event | None
+) -> list[Problem]:
     listing = notes.walk()
     known = index.known()
     problems = list(listing.problems)
     on_disk = {stat.path: stat for stat in listing.notes}
     restamped: dict[str, Stamp] = {}
     batch: list[IndexedNote] = []
-    held = added = changed = 0
+    held = 0
+
+    def apply(gone: Sequence[str] = ()) -> None:
+        index.apply(batch, gone=gone, restamped=restamped, version=version)
+        changed = sum(note.path in known for note in batch)
+        counts.added += len(batch) - changed
+        counts.changed += changed
+        counts.removed += len(gone)
+        batch.clear()
+        restamped.clear()
+
     for path, stat in on_disk.items():
         before = known.get(path)
         if before and before.stamp == _stamp(stat):
+            if before.fault:
+                problems.append(Problem(path, before.fault))
             continue
+        _go_on(stop)
         loaded = _load(notes, stat, problems)
         if loaded is None:
             continue
@@ -53,20 +99,24 @@ def sync_index(notes: Notes, index: Index, settings: ChunkSettings) -> SyncRepor
                 restamped[path] = stamp
             continue
         batch.append(_index_note(path, stamp, loaded, settings))
-        added, changed = added + (not before), changed + bool(before)
         held += stat.size
         if held >= BATCH_BYTES:
-            index.apply(batch)
-            batch, held = [], 0
+            apply()
+            held = 0
     unreadable = {problem.path for problem in problems}
     gone = [path for path in known if path not in on_disk and not _inside(path, unreadable)]
     if batch or gone or restamped:
-        index.apply(batch, gone=gone, restamped=restamped)
-    return SyncReport(added, changed, len(gone), tuple(problems), time.monotonic() - began)
+        apply(gone)
+    return problems
 
 
-def rebuild_index(notes: Notes, index: Index, settings: ChunkSettings) -> SyncReport:
-    """Index everything anew; until the last moment searches find the old state."""
+def rebuild_index(
+    notes: Notes, index: Index, settings: ChunkSettings, *, stop: Event | None = None
+) -> SyncReport:
+    """Index everything anew; until the last moment searches find the old state.
+
+    Raises IndexUnavailable once `stop` is set; then the old state stays.
+    """
     began = time.monotonic()
     listing = notes.walk()
     problems = list(listing.problems)
@@ -75,6 +125,7 @@ def rebuild_index(notes: Notes, index: Index, settings: ChunkSettings) -> SyncRe
     def prepared() -> Iterator[IndexedNote]:
         nonlocal added
         for stat in listing.notes:
+            _go_on(stop)
             loaded = _load(notes, stat, problems)
             if loaded is not None:
                 added += 1
@@ -82,6 +133,11 @@ def rebuild_index(notes: Notes, index: Index, settings: ChunkSettings) -> SyncRe
 
     index.replace_all(prepared())
     return SyncReport(added, 0, 0, tuple(problems), time.monotonic() - began)
+
+
+def _go_on(stop: Event | None) -> None:
+    if stop and stop.is_set():
+        raise IndexUnavailable("indexing was stopped")
 
 
 def _load(notes: Notes, stat: NoteStat, problems: list[Problem]) -> Loaded | None:
@@ -92,9 +148,17 @@ def _load(notes: Notes, stat: NoteStat, problems: list[Problem]) -> Loaded | Non
     except (NoteUnreadable, PathRefused) as error:
         problems.append(Problem(stat.path, str(error)))
         return None
-    if loaded.encoding == "windows-1252":
-        problems.append(Problem(stat.path, "it is not UTF-8; what is not was read as Windows-1252"))
+    if loaded.stat.path != stat.path:
+        return None  # gone meanwhile: `memory/a.md` is understood as `a.md` where only that is there
+    if fault := _fault(loaded):
+        problems.append(Problem(stat.path, fault))
     return loaded
+
+
+def _fault(loaded: Loaded) -> str:
+    if loaded.encoding == "windows-1252":
+        return "it is not UTF-8; what is not was read as Windows-1252"
+    return ""
 
 
 def _index_note(path: str, stamp: Stamp, loaded: Loaded, settings: ChunkSettings) -> IndexedNote:
@@ -103,7 +167,7 @@ def _index_note(path: str, stamp: Stamp, loaded: Loaded, settings: ChunkSettings
         passages, target_tokens=settings.target_tokens, overlap_tokens=settings.overlap_tokens
     )
     words = [" ".join(cut(passage.text)) for passage in passages]
-    return IndexedNote(path, stamp, loaded.digest, passages, words, chunks)
+    return IndexedNote(path, stamp, loaded.digest, passages, words, chunks, _fault(loaded))
 
 
 def _stamp(stat: NoteStat) -> Stamp:
@@ -112,17 +176,21 @@ def _stamp(stat: NoteStat) -> Stamp:
 
 def _settled(stamp: Stamp) -> Stamp:
     """The stamp; of a note so young that another change could leave it the same, one that no file has."""
-    if time.time_ns() - max(stamp.mtime_ns, stamp.ctime_ns) < RACY_NS:
+    coarse = stamp.mtime_ns % 1_000_000_000 == stamp.ctime_ns % 1_000_000_000 == 0
+    racy, now = COARSE_RACY_NS if coarse else RACY_NS, time.time_ns()
+    # A time in the future is none that a change of now would have.
+    if any(abs(now - changed) < racy for changed in (stamp.mtime_ns, stamp.ctime_ns)):
         return Stamp(stamp.size, 0, 0)
     return stamp
 
 
 def _inside(path: str, folders: set[str]) -> bool:
     """Whether the note is in one of the folders, or is one: what cannot be listed is not gone."""
-    return path in folders or any(f"{parent}" in folders for parent in _parents(path))
+    return path in folders or any(parent in folders for parent in _parents(path))
 
 
 def _parents(path: str) -> Iterator[str]:
     while "/" in path:
         path = path.rpartition("/")[0]
         yield path
+    yield "."

@@ -15,7 +15,7 @@ from itertools import pairwise
 
 from memory.stop_words import stop_words_of
 
-VERSION = 1
+VERSION = 2
 """Part of the index's fingerprint: raise it when the same text would give other words."""
 
 _HAN = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -49,8 +49,21 @@ _WORD = f"{_LETTER}+(?:['’](?:s|t|d|m|ll|re|ve)(?!\\w))?"
 _TOKEN = re.compile(f"({_WORD})|{_UNSPACED}")
 _ASCII_TOKEN = re.compile(r"[a-z0-9]+(?:'(?:s|t|d|m|ll|re|ve)(?![a-z0-9_]))?")
 _APOSTROPHE = re.compile("['’].*")
+# Soft hyphens, joiners and marks of direction: inside words, seen by nobody and typed by nobody.
+_UNSEEN = re.compile("[\u00ad\u200c-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+# Letters that Unicode does not take apart, and letters of Arabic and Persian that are typed for each other.
+_ALIKE = str.maketrans(
+    {"ı": "i", "ł": "l", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe"}
+    | {"ى": "ي", "ی": "ي", "ک": "ك", "ة": "ه", "ـ": ""}
+)
+# Accents; the vowels of Hebrew and Arabic, which most people leave out.
+_ACCENT = re.compile("[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc]")
+
+MOST_TERMS = 1_000
+"""A query that is a whole document asks for its first words; each costs a look into the index."""
 
 _MEMO_LIMIT = 200_000
+_MEMO_LONGEST = 40
 _memo: dict[str, str] = {}
 _stemming = threading.Lock()
 
@@ -67,7 +80,7 @@ def cut(text: str) -> list[str]:
     """The tokens of `text` in order, as they are indexed; none holds white space."""
     if text.isascii():
         return [_memo.get(word) or _fold(word) for word in _ASCII_TOKEN.findall(text.lower())]
-    text = unicodedata.normalize("NFKC", text).lower()
+    text = _plain(text)
     return [
         (_memo.get(word) or _fold(word)) if word else match[0]
         for match in _TOKEN.finditer(text)
@@ -77,7 +90,7 @@ def cut(text: str) -> list[str]:
 
 def query_terms(query: str) -> list[Term]:
     """What a query asks for, in its order, none twice; stop words only where there is nothing else."""
-    spaced: list[str] = []
+    spaced: list[tuple[str, Term]] = []
     terms: list[Term] = []
     run: list[str] = []
     run_end = -1
@@ -88,20 +101,28 @@ def query_terms(query: str) -> list[Term]:
         terms.extend(Term(pair) for pair in pairwise(run))
         run.clear()
 
-    for match in _TOKEN.finditer(unicodedata.normalize("NFKC", query).lower()):
+    for match in _TOKEN.finditer(_plain(query)):
         if match[1]:
             end_run()
-            spaced.append(match[1])
             terms.append(Term((_fold(match[1]),)))
+            spaced.append((_APOSTROPHE.sub("", match[1]), terms[-1]))
             continue
         if match.start() != run_end:
             end_run()
         run.append(match[0])
         run_end = match.end()
     end_run()
-    stopped = {Term((_fold(word),)) for word in stop_words_of(spaced)}
+    stop_words = {_unaccented(word) for word in stop_words_of(word for word, _ in spaced)}
+    # By the word and not by its stem: of "mine" and "mining" only one is a stop word.
+    asked = {term for word, term in spaced if _unaccented(word) not in stop_words}
+    stopped = {term for _, term in spaced if term not in asked}
     distinct = list(dict.fromkeys(terms))
-    return [term for term in distinct if term not in stopped] or distinct
+    return ([term for term in distinct if term not in stopped] or distinct)[:MOST_TERMS]
+
+
+def _plain(text: str) -> str:
+    """Lower case, one way of writing each character, nothing that is not seen."""
+    return _UNSEEN.sub("", unicodedata.normalize("NFKC", text).lower()).replace("ʼ", "’")
 
 
 def _fold(word: str) -> str:
@@ -109,22 +130,24 @@ def _fold(word: str) -> str:
     known = _memo.get(word)
     if known is not None:
         return known
-    plain = _APOSTROPHE.sub("", word.casefold())
-    if not plain.isascii():
-        plain = _without_accents(plain)
-    folded = _stem(plain) or word
-    if len(_memo) >= _MEMO_LIMIT:
-        _memo.clear()
-    _memo[word] = folded
+    folded = _stem(_unaccented(word)) or word
+    if len(word) <= _MEMO_LONGEST:
+        if len(_memo) >= _MEMO_LIMIT:
+            _memo.clear()
+        _memo[word] = folded
     return folded
 
 
-def _without_accents(word: str) -> str:
-    # Only over Latin, Greek and Cyrillic letters: elsewhere a mark makes another letter.
-    if not any("\u00c0" <= letter <= "\u052f" or "\u1e00" <= letter <= "\u1fff" for letter in word):
-        return word
-    decomposed = unicodedata.normalize("NFD", word)
-    return unicodedata.normalize("NFC", "".join(c for c in decomposed if not "\u0300" <= c <= "\u036f"))
+def _unaccented(word: str) -> str:
+    """The word without accents, without what follows an apostrophe, and with the digits 0 to 9."""
+    plain = _APOSTROPHE.sub("", word.casefold())
+    if not plain.isascii():
+        plain = "".join(str(unicodedata.decimal(c, c)) for c in plain)
+    # Only of letters where the word stays the same without: elsewhere a mark makes another letter.
+    if not plain.isascii() and any("\u00c0" <= c <= "\u06ff" or "\u1e00" <= c <= "\u1fff" for c in plain):
+        decomposed = unicodedata.normalize("NFD", plain.translate(_ALIKE))
+        plain = unicodedata.normalize("NFC", _ACCENT.sub("", decomposed))
+    return plain
 
 
 @cache

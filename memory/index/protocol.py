@@ -31,6 +31,8 @@ class IndexedNote:
     words: Sequence[str]
     """For each passage its tokens, separated by single spaces."""
     chunks: Sequence[Chunk]
+    fault: str = ""
+    """Why it could not be read as it is; empty where it could."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,7 @@ class KnownNote:
 
     stamp: Stamp
     digest: str
+    fault: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,10 @@ class IndexNumbers:
     chunks: int
     last_indexed_at: str
     """ISO 8601 in UTC; empty before the first time."""
+
+
+class IndexChanged(Exception):
+    """Somebody else has changed the index since its `version` was asked for: look again at what it holds."""
 
 
 class Index(Protocol):
@@ -62,6 +69,10 @@ class Index(Protocol):
         """Becomes another one when the index is begun anew, by whomever: then all notes are to be indexed again."""
         ...
 
+    def version(self) -> str:
+        """Becomes another one with every change that is not made through this very object."""
+        ...
+
     def known(self) -> Mapping[str, KnownNote]:
         """Every indexed note by its path."""
         ...
@@ -72,8 +83,12 @@ class Index(Protocol):
         *,
         gone: Collection[str] = (),
         restamped: Mapping[str, Stamp] | None = None,
+        version: str = "",
     ) -> None:
-        """Replace `notes`, drop `gone`, and put new stamps on notes that stayed the same: all or nothing."""
+        """Replace `notes`, drop `gone`, and put new stamps on notes that stayed the same: all or nothing.
+
+        Nothing, and `IndexChanged`, where a `version` is given that the index no longer has.
+        """
         ...
 
     def replace_all(self, notes: Iterable[IndexedNote]) -> None:

@@ -3,17 +3,18 @@
 import contextlib
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
 
 import apsw
 
 from memory.errors import IndexBroken, IndexUnavailable
-from memory.index.protocol import IndexedNote, IndexNumbers, KnownNote, Stamp
+from memory.index.protocol import IndexChanged, IndexedNote, IndexNumbers, KnownNote, Stamp
 from memory.search import NEIGHBOURS, Candidate, Candidates, Run
 from memory.words import Term, cut
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 BUSY_TIMEOUT_MS = 10_000
 COUNTED_HITS = 20_000
 """Where counting the chunks with a word ends: a word beyond this says little, and each hit costs 0.2 µs."""
@@ -26,7 +27,8 @@ CREATE TABLE notes (
     size INTEGER NOT NULL,
     mtime_ns INTEGER NOT NULL,
     ctime_ns INTEGER NOT NULL,
-    digest TEXT NOT NULL
+    digest TEXT NOT NULL,
+    fault TEXT NOT NULL
 );
 -- id = note * 2^24 + position, so that a note's neighbours are neighbours here too.
 CREATE TABLE passages (
@@ -50,7 +52,17 @@ CREATE INDEX chunks_of_note ON chunks (note);
 CREATE VIRTUAL TABLE chunk_words USING fts5 (words, content = '', contentless_delete = 1, tokenize = 'ascii');
 """
 _POSITIONS = 1 << 24
-_BROKEN = (apsw.CorruptError, apsw.NotADBError, apsw.IOError, apsw.SQLError, apsw.FormatError)
+_MOST_ROWS = (1 << 63) - 1
+_BROKEN = (
+    apsw.CorruptError,
+    apsw.NotADBError,
+    apsw.IOError,
+    apsw.SQLError,
+    apsw.FormatError,
+    apsw.ConstraintError,
+)
+# A file may be damaged and still be a database, with something else where a number or a text should be.
+_NOT_OURS = (TypeError, UnicodeDecodeError, OverflowError)
 
 
 class SqliteIndex:
@@ -62,21 +74,28 @@ class SqliteIndex:
         self._fingerprint = f"{SCHEMA_VERSION}/{fingerprint}"
         self._db: apsw.Connection | None = None
         self._inode = (0, 0)
+        self._identity = ""
+        self._shm = (0, 0)
+        self._openings = 0
 
     def identity(self) -> str:
         """See `Index.identity`."""
         with _errors_typed():
             self._connection()
-        # The number is not given to another file as long as the connection holds this one.
-        return "{}:{}".format(*self._inode)
+        return self._identity
+
+    def version(self) -> str:
+        """See `Index.version`."""
+        with self._reading() as db:
+            return self._version(db)
 
     def known(self) -> Mapping[str, KnownNote]:
         """See `Index.known`."""
         with self._reading() as db:
             return {
-                path: KnownNote(Stamp(size, mtime_ns, ctime_ns), digest)
-                for path, size, mtime_ns, ctime_ns, digest in db.execute(
-                    "SELECT path, size, mtime_ns, ctime_ns, digest FROM notes"
+                _text(path): KnownNote(Stamp(size, mtime_ns, ctime_ns), digest, _text(fault))
+                for path, size, mtime_ns, ctime_ns, digest, fault in db.execute(
+                    "SELECT path, size, mtime_ns, ctime_ns, digest, fault FROM notes"
                 )
             }
 
@@ -86,9 +105,12 @@ class SqliteIndex:
         *,
         gone: Collection[str] = (),
         restamped: Mapping[str, Stamp] | None = None,
+        version: str = "",
     ) -> None:
         """See `Index.apply`."""
         with self._writing() as db:
+            if version and version != self._version(db):
+                raise IndexChanged
             for path in gone:
                 _remove(db, path)
             for path, stamp in (restamped or {}).items():
@@ -118,10 +140,13 @@ class SqliteIndex:
             chunks = _one(db, "SELECT count(*) FROM chunks")
             frequencies = {term: _frequency(db, term) for term in terms}
             found = list(
+                # Equals by path and place, since the order of the rows is that of their coming.
                 db.execute(
-                    "SELECT note, first, last FROM chunks WHERE id IN"
-                    " (SELECT rowid FROM chunk_words WHERE chunk_words MATCH ? ORDER BY rank, rowid LIMIT ?)",
-                    (_expression(_worth_asking(frequencies)), most),
+                    "SELECT note, first, last FROM chunk_words"
+                    " CROSS JOIN chunks ON chunks.id = chunk_words.rowid"
+                    " CROSS JOIN notes ON notes.id = chunks.note"
+                    " WHERE chunk_words MATCH ? ORDER BY rank, path, first LIMIT ?",
+                    (_expression(_worth_asking(frequencies)), min(most, _MOST_ROWS)),
                 )
             )
             return Candidates(tuple(_runs(db, found)), frequencies, chunks)
@@ -149,13 +174,17 @@ class SqliteIndex:
             with contextlib.suppress(apsw.Error):
                 self._db.close()
             self._db = None
+        self._shm = (0, 0)
 
     @contextlib.contextmanager
     def _reading(self) -> Iterator[apsw.Connection]:
         with _errors_typed():
             db = self._connection()
-            with _transaction(db, "BEGIN"):
-                yield db
+            try:
+                with _transaction(db, "BEGIN"):
+                    yield db
+            except _NOT_OURS as error:
+                raise IndexBroken(f"the index is damaged ({error})") from error
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[apsw.Connection]:
@@ -168,47 +197,85 @@ class SqliteIndex:
     def _connection(self) -> apsw.Connection:
         if self._db and self._inode == _inode(self._file):
             return self._db
+        self._remove_foreign_journal()
         self.close()
-        db = self._open_existing() or self._create(only_if_broken=True)
-        self._db, self._inode = db, _inode(self._file)
+        opened = self._open_existing()
+        if opened is None:
+            return self._create(only_if_broken=True)
+        return self._keep(*opened)
+
+    def _keep(self, db: apsw.Connection, inode: tuple[int, int], identity: str) -> apsw.Connection:
+        # Not the inode alone: its number is soon given to another file.
+        self._db, self._inode, self._identity = db, inode, f"{inode}{identity}"
+        self._shm = _inode(Path(f"{self._file}-shm"))
+        self._openings += 1
         return db
 
-    def _open_existing(self) -> apsw.Connection | None:
-        """A connection to the file as it is, or None where there is none that can be used."""
-        if not self._file.exists():
+    def _version(self, db: apsw.Connection) -> str:
+        return f"{self._openings}:{_one(db, 'PRAGMA data_version')}"
+
+    def _remove_foreign_journal(self) -> None:
+        """Remove the journal of the file that we had open, where another file was put in its place.
+
+        SQLite would play it into that one. And a process that has both open, with the same shared memory,
+        loses its locks on it when it closes one: the next process empties it under the other (SIGBUS).
+        """
+        if self._shm == (0, 0) or _inode(self._file) in {(0, 0), self._inode}:
+            return
+        with self._creating():
+            if self._shm == _inode(Path(f"{self._file}-shm")):
+                for suffix in ("-wal", "-shm"):
+                    Path(f"{self._file}{suffix}").unlink(missing_ok=True)
+
+    def _open_existing(self) -> tuple[apsw.Connection, tuple[int, int], str] | None:
+        """A connection to the file as it is, its inode and its name; None where there is none that can be used."""
+        inode = _inode(self._file)
+        if inode == (0, 0):
             return None
         db = apsw.Connection(str(self._file))
+        about: dict[object, object] = {}
         try:
             _configure(db)
-            stored = list(db.execute("SELECT value FROM about WHERE key = 'fingerprint'"))
-        except _BROKEN:
+            about.update(db.execute("SELECT key, value FROM about"))
+        except (*_BROKEN, *_NOT_OURS):
+            pass
+        except BaseException:
             db.close()
-            return None
-        if stored != [(self._fingerprint,)]:
-            db.close()
-            return None
-        return db
+            raise
+        # The file may have been replaced between our look at it and its opening.
+        if about.get("fingerprint") == self._fingerprint and inode == _inode(self._file):
+            return db, inode, str(about.get("identity"))
+        db.close()
+        return None
 
-    def _create(self, *, only_if_broken: bool) -> apsw.Connection:
+    def _creating(self) -> AbstractContextManager[object]:
         from filelock import FileLock
 
         locks = self._file.parent / "locks"
         locks.mkdir(parents=True, exist_ok=True)
-        with FileLock(locks / "index.lock", timeout=BUSY_TIMEOUT_MS / 1000):
-            db = self._open_existing() if only_if_broken else None
-            if db:
-                return db
+        return FileLock(locks / "index.lock", timeout=BUSY_TIMEOUT_MS / 1000)
+
+    def _create(self, *, only_if_broken: bool) -> apsw.Connection:
+        with self._creating():
+            opened = self._open_existing() if only_if_broken else None
+            if opened:
+                return self._keep(*opened)
             # A journal left behind would be played into the new file.
             for suffix in ("", "-wal", "-shm", "-journal"):
                 Path(f"{self._file}{suffix}").unlink(missing_ok=True)
-            db = apsw.Connection(str(self._file))
-            _configure(db)
-            db.execute("PRAGMA journal_mode = WAL")
-            with _transaction(db, "BEGIN IMMEDIATE"):
-                db.execute(_SCHEMA)
-                db.execute("INSERT INTO about VALUES ('fingerprint', ?)", (self._fingerprint,))
-            self._db, self._inode = db, _inode(self._file)
-            return db
+            db, identity = apsw.Connection(str(self._file)), os.urandom(8).hex()
+            inode = _inode(self._file)
+            try:
+                _configure(db)
+                db.execute("PRAGMA journal_mode = WAL")
+                with _transaction(db, "BEGIN IMMEDIATE"):
+                    db.execute(_SCHEMA)
+                    db.execute("INSERT INTO about VALUES ('fingerprint', ?)", (self._fingerprint,))
+                    db.execute("INSERT INTO about VALUES ('identity', ?)", (identity,))
+            except BaseException:
+                db.close()
+                raise
+            return self._keep(db, inode, identity)
 
 
 def _configure(db: apsw.Connection) -> None:
@@ -249,9 +316,18 @@ def _inode(file: Path) -> tuple[int, int]:
 
 def _one(db: apsw.Connection, sql: str, values: tuple[str | int, ...] = ()) -> int:
     row = db.execute(sql, values).fetchone()
-    assert row is not None
-    value = row[0]
-    assert isinstance(value, int)
+    return _number(row and row[0])
+
+
+def _number(value: object) -> int:
+    if not isinstance(value, int):
+        raise TypeError("a number is missing")
+    return value
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("a text is missing")
     return value
 
 
@@ -274,8 +350,8 @@ def _remove(db: apsw.Connection, path: str) -> None:
 def _insert(db: apsw.Connection, note: IndexedNote) -> None:
     stamp = note.stamp
     db.execute(
-        "INSERT INTO notes (path, size, mtime_ns, ctime_ns, digest) VALUES (?, ?, ?, ?, ?)",
-        (note.path, stamp.size, stamp.mtime_ns, stamp.ctime_ns, note.digest),
+        "INSERT INTO notes (path, size, mtime_ns, ctime_ns, digest, fault) VALUES (?, ?, ?, ?, ?, ?)",
+        (note.path, stamp.size, stamp.mtime_ns, stamp.ctime_ns, note.digest, note.fault),
     )
     note_id = db.last_insert_rowid()
     base = note_id * _POSITIONS
@@ -342,9 +418,8 @@ def _runs(db: apsw.Connection, found: Iterable[tuple[int, int, int]]) -> Iterato
             " WHERE id BETWEEN ? AND ? ORDER BY id",
             (note * _POSITIONS + first, min(note * _POSITIONS + last, (note + 1) * _POSITIONS - 1)),
         )
-        assert path is not None
         passages = tuple(
-            Candidate(a, b, heading, bool(is_heading), text, words)
+            Candidate(_number(a), _number(b), _text(heading), bool(is_heading), _text(text), _text(words))
             for a, b, heading, is_heading, text, words in rows
         )
-        yield Run(path[0], passages)
+        yield Run(_text(path and path[0]), passages)

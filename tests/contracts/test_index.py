@@ -2,12 +2,13 @@
 
 import random
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from memory.chunker import split_chunks, split_passages
-from memory.index.protocol import Index, IndexedNote, KnownNote, Stamp
+from memory.index.protocol import Index, IndexChanged, IndexedNote, KnownNote, Stamp
 from memory.index.sqlite import SqliteIndex
 from memory.search import Candidates, rank
 from memory.words import cut, query_terms
@@ -193,6 +194,40 @@ def test_two_openings_write_and_see_each_other(open_index: Open) -> None:
     one.apply([note("a.md", "- passport")])
     other.apply([note("b.md", "- passport")])
     assert {path for path, _, _ in found(one, "passport")} == {"a.md", "b.md"}
+
+
+def test_changes_are_refused_where_somebody_else_has_changed_it_since(open_index: Open) -> None:
+    one, other = open_index(), open_index()
+    before = one.version()
+    one.apply([note("a.md", "- passport")], version=before)
+    assert one.version() == before
+    other.apply([note("a.md", "- suitcase")])
+    with pytest.raises(IndexChanged):
+        one.apply([note("a.md", "- passport")], gone=["a.md"], version=before)
+    assert [path for path, _, _ in found(one, "suitcase")] == ["a.md"]
+    one.apply([note("b.md", "- passport")], version=one.version())
+    before = one.version()
+    other.reset()
+    with pytest.raises(IndexChanged):
+        one.apply([], gone=["b.md"], version=before)
+
+
+def test_of_equally_good_chunks_those_come_that_are_first_by_path(index: Index) -> None:
+    index.apply([note(f"{n:02}.md", "- passport") for n in reversed(range(40))])
+    assert [run.path for run in sorted(ask(index, "passport", most=5).runs, key=lambda run: run.path)] == [
+        f"{n:02}.md" for n in range(5)
+    ]
+
+
+def test_any_number_may_be_asked_for(index: Index) -> None:
+    index.apply([note("a.md", "- passport")])
+    assert len(ask(index, "passport", most=10**30).runs) == 1
+
+
+def test_a_note_s_fault_is_kept(index: Index) -> None:
+    index.apply([replace(note("a.md", "- x"), fault="half of it is no text")])
+    index.apply([], restamped={"a.md": Stamp(7, 8, 9)})
+    assert index.known()["a.md"].fault == "half of it is no text"
 
 
 def test_reset_empties_and_goes_on(open_index: Open) -> None:

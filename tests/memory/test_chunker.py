@@ -1,3 +1,4 @@
+import time
 import unicodedata
 from itertools import pairwise
 
@@ -5,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.chunker import Passage, estimate_tokens, split_chunks, split_passages
+from memory.chunker import MOST_TITLE_CHARS, Passage, estimate_tokens, split_chunks, split_passages
 
 MARKDOWN = st.lists(
     st.one_of(
@@ -70,6 +71,54 @@ def test_a_fence_is_one_passage_and_its_comments_are_no_headings() -> None:
 def test_a_fence_ends_only_with_its_own_kind_and_length() -> None:
     assert passages("~~~~\n```\n~~~\n~~~~\nafter")[-1] == (5, 5, "after")
     assert passages("```\nnever closed\n\n# still code") == [(1, 4, "```\nnever closed\n\n# still code")]
+
+
+def test_a_fence_may_begin_on_the_line_of_a_list_item() -> None:
+    text = "- ```bash\n  # no heading\n  ```\n- next\n1. - ~~~\n     x\n     ~~~\n# Real\ntext"
+    assert [(p.line_start, p.line_end, p.heading) for p in split_passages(text)] == [
+        (1, 3, ""),
+        (4, 4, ""),
+        (5, 7, ""),
+        (8, 8, "Real"),
+        (9, 9, "Real"),
+    ]
+
+
+@pytest.mark.parametrize("second", ["", "# Title", "- fact", "plain text"])
+def test_a_rule_on_top_is_no_front_matter(second: str) -> None:
+    text = f"---\n{second}\n\n# Head\n- fact\n\n---\n- other"
+    assert (5, 5, "- fact") in passages(text)
+    assert split_passages(text)[-1].heading.endswith("Head")
+
+
+def test_a_rule_below_a_quote_makes_no_heading_of_it() -> None:
+    assert passages("> said Anna\n---\ntext") == [(1, 1, "> said Anna"), (2, 3, "---\ntext")]
+
+
+def test_a_heading_of_a_page_is_carried_along_in_short() -> None:
+    for text in ("# " + "title " * 2000, "title\n" * 2000 + "==="):
+        below = split_passages(f"{text}\n- fact")[-1]
+        assert below.text == "- fact"
+        assert below.heading.startswith("title title")
+        assert len(below.heading) <= MOST_TITLE_CHARS
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "# a" + " " * 50_000 + "b",
+        "# " * 100_000,
+        "a" + "\u0301" * 200_000,
+        "- " * 100_000,
+        " " * 200_000 + "x",
+    ],
+    ids=["spaces", "hashes", "marks", "items", "indent"],
+)
+def test_no_line_takes_more_time_than_its_length_allows(line: str) -> None:
+    began = time.process_time()
+    parts = split_passages(line)
+    assert "".join(part.text for part in parts) == line
+    assert time.process_time() - began < 2
 
 
 def test_tables_come_row_by_row_and_front_matter_whole() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memory.errors import EditRefused, NoteMissing, NothingToWrite, PathRefused
+from memory.errors import EditRefused, IndexUnavailable, NoteMissing, NothingToWrite, PathRefused
 from memory.memory import Memory
 from memory.settings import MemorySettings
 
@@ -128,6 +128,7 @@ async def test_limit_bounds_the_hits_and_may_exceed_the_usual_number(memory: Mem
     assert len((await memory.search("fact")).hits) == 5
     assert len((await memory.search("fact", limit=40)).hits) == 40
     assert len((await memory.search("fact", limit=1)).hits) == 1
+    assert len((await memory.search("fact", limit=10**30)).hits) == 100
 
 
 def delete(file: Path) -> None:
@@ -218,6 +219,17 @@ async def test_a_rebuilt_index_gives_the_same_results(memory: Memory, tmp_path: 
     report = await memory.sync(rebuild=True)
     assert report.added == 30
     assert [await memory.search(query, limit=40) for query in queries] == before
+
+
+async def test_a_rebuilt_index_gives_the_same_of_many_equals(memory: Memory, tmp_path: Path) -> None:
+    for n in reversed(range(0, 90, 9)):
+        for k in range(n, n + 9):
+            put(tmp_path, f"{k:02}.md", "- passport\n")
+        await memory.sync()
+    before = await memory.search("passport")
+    assert [hit.path for hit in before.hits] == ["00.md", "01.md", "02.md", "03.md", "04.md"]
+    await memory.sync(rebuild=True)
+    assert await memory.search("passport") == before
 
 
 async def test_status_tells_what_is_there(memory: Memory, tmp_path: Path) -> None:
@@ -311,3 +323,43 @@ async def test_a_search_does_not_wait_for_a_rebuild(memory: Memory, tmp_path: Pa
     await rebuild
     found = await memory.search("meanwhile")
     assert (found.hits[0].snippet, found.notice) == ("- Written meanwhile.", "")
+
+
+async def test_while_the_first_index_is_built_the_files_are_searched(memory: Memory, tmp_path: Path) -> None:
+    for n in range(300):
+        put(tmp_path, f"{n}.md", f"- passport number {n}\n" * 30)
+    rebuild = asyncio.create_task(memory.sync(rebuild=True))
+    await asyncio.sleep(0)
+    found = await memory.search("passport", limit=40)
+    assert (len(found.hits), found.hits[0].source) == (40, "scan")
+    assert "one by one" in found.notice
+    await rebuild
+
+
+async def test_a_rebuild_whose_caller_is_gone_still_holds_up_no_search(
+    memory: Memory, tmp_path: Path
+) -> None:
+    for n in range(600):
+        put(tmp_path, f"{n}.md", f"- passport number {n}\n" * 30)
+    await memory.sync()
+    rebuild = asyncio.create_task(memory.sync(rebuild=True))
+    await asyncio.sleep(0.05)
+    rebuild.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await rebuild
+    found = await memory.search("passport", limit=40)
+    assert len(found.hits) == 40
+    assert "being rebuilt" in found.notice
+
+
+async def test_closing_does_not_wait_for_the_end_of_a_rebuild(tmp_path: Path) -> None:
+    for n in range(1500):
+        put(tmp_path, f"{n}.md", f"- passport number {n}\n" * 60)
+    memory = Memory(MemorySettings(), workspace=tmp_path, now=lambda: NOW)
+    rebuild = asyncio.create_task(memory.sync(rebuild=True))
+    await asyncio.sleep(0.1)
+    await memory.close()
+    with pytest.raises(IndexUnavailable, match="stopped"):
+        await rebuild
+    async with Memory(MemorySettings(), workspace=tmp_path, now=lambda: NOW) as memory:
+        assert (await memory.sync()).added == 1500

@@ -107,6 +107,58 @@ def test_a_journal_left_behind_is_not_played_into_a_new_file(file: Path, index: 
     other.close()
 
 
+def test_the_journal_of_one_file_is_not_played_into_another_put_in_its_place(
+    file: Path, index: SqliteIndex
+) -> None:
+    first = SqliteIndex(file, fingerprint="test")
+    first.apply([note("old.md", "- passport " * 500)])
+    first.close()
+    copy = file.read_bytes()
+    beside = SqliteIndex(file, fingerprint="test")
+    index.apply([note("new.md", "- folder " * 500)])
+    assert set(beside.known()) == {"old.md", "new.md"}
+    other = file.with_name("copy")
+    other.write_bytes(copy)
+    other.replace(file)
+    assert set(index.known()) == {"old.md"}
+    assert set(beside.known()) == {"old.md"}
+    assert (paths(index, "passport"), paths(index, "folder")) == (["old.md"], [])
+    assert integrity(file) == "ok"
+    beside.close()
+
+
+def test_an_index_begun_anew_is_another_one_even_at_the_same_place_on_disk(
+    file: Path, index: SqliteIndex
+) -> None:
+    index.apply([note("a.md", "- passport")])
+    seen = {index.identity()}
+    for _ in range(3):
+        index.reset()
+        seen.add(index.identity())
+    assert len(seen) == 4
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE passages SET words = x'ff'",
+        "UPDATE passages SET text = CAST(x'ff' AS TEXT)",
+        "UPDATE passages SET line_start = 'x'",
+        "UPDATE chunks SET last = 'x'",
+        "UPDATE notes SET path = x'ff'",
+    ],
+)
+def test_what_is_stored_in_the_wrong_form_means_a_damaged_index(
+    file: Path, index: SqliteIndex, damage: str
+) -> None:
+    index.apply([note("a.md", "- passport")])
+    db = apsw.Connection(str(file))
+    db.execute(damage)
+    db.close()
+    with pytest.raises(IndexBroken):
+        _ = index.known(), paths(index, "passport")
+
+
 def test_a_file_that_cannot_be_made_is_said_to_be_unavailable(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     index = SqliteIndex(tmp_path / "file" / "index.db", fingerprint="test")

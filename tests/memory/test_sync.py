@@ -2,11 +2,13 @@ import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event
 
 import pytest
 
+from memory.errors import IndexUnavailable
 from memory.index.sqlite import SqliteIndex
-from memory.notes import Notes
+from memory.notes import Loaded, Notes
 from memory.settings import ChunkSettings
 from memory.sync import SyncReport, rebuild_index, sync_index
 from memory.words import query_terms
@@ -86,6 +88,37 @@ def test_a_change_of_the_same_size_and_time_is_noticed(desk: Desk) -> None:
     assert desk.found("suitcase") == {"a.md"}
 
 
+def test_a_time_in_the_future_does_not_have_a_note_read_again_and_again(desk: Desk) -> None:
+    file = desk.put("a.md", "- passport", age=-3600)
+    time.sleep(0.12)
+    desk.sync()
+    assert desk.index.known()["a.md"].stamp.mtime_ns == file.stat().st_mtime_ns
+
+
+def test_what_another_process_indexed_meanwhile_is_not_overwritten_by_what_was_read_before(
+    desk: Desk,
+) -> None:
+    other = Desk(desk.folder.parent)
+
+    class Slow(Notes):
+        """Between its reading of a note and its indexing, another process writes and indexes it."""
+
+        def load(self, path: str) -> Loaded:
+            loaded = super().load(path)
+            if "old" in loaded.text:
+                other.put("a.md", "- new words")
+                other.put("b.md", "- more")
+                other.sync()
+            return loaded
+
+    desk.put("a.md", "- old")
+    report = sync_index(Slow(desk.folder, private=desk.folder / ".c"), desk.index, ChunkSettings())
+    assert desk.found("new") == {"a.md"}
+    assert desk.found("more") == {"b.md"}
+    assert counts(report) == (0, 0, 0)
+    other.index.close()
+
+
 def test_two_changes_within_one_tick_of_the_clock_are_both_noticed(desk: Desk) -> None:
     for n in range(10):
         desk.put("a.md", f"- number{n:03}", age=0)
@@ -107,6 +140,9 @@ def test_text_that_is_not_utf_8_is_indexed_and_reported(desk: Desk) -> None:
     report = desk.sync()
     assert desk.found("Schlüssel") == {"old.md", "wide.md"}
     assert [problem.path for problem in report.problems] == ["old.md"]
+    time.sleep(0.12)
+    for _ in range(3):
+        assert desk.sync().problems == report.problems
 
 
 def test_a_note_that_can_no_longer_be_read_is_not_forgotten(desk: Desk) -> None:
@@ -116,6 +152,28 @@ def test_a_note_that_can_no_longer_be_read_is_not_forgotten(desk: Desk) -> None:
     report = desk.sync()
     assert report.problems
     assert report.removed == 0
+
+
+def test_notes_are_not_forgotten_while_their_folder_cannot_be_read(nobody_path: Path) -> None:
+    desk = Desk(nobody_path)
+    desk.put("a.md", "- passport")
+    desk.sync()
+    desk.folder.chmod(0)
+    assert desk.sync().problems
+    desk.folder.chmod(0o700)
+    assert desk.found("passport") == {"a.md"}
+    desk.index.close()
+
+
+def test_a_sync_that_is_stopped_goes_on_the_next_time(desk: Desk) -> None:
+    for n in range(5):
+        desk.put(f"{n}.md", "- passport")
+    stop = Event()
+    stop.set()
+    for work in (sync_index, rebuild_index):
+        with pytest.raises(IndexUnavailable, match="stopped"):
+            work(desk.notes, desk.index, ChunkSettings(), stop=stop)
+    assert counts(desk.sync()) == (5, 0, 0)
 
 
 def test_byte_order_marks_and_line_ends_leave_lines_and_words_right(desk: Desk) -> None:
