@@ -39,6 +39,8 @@ class Problem:
 
     path: str
     reason: str
+    hides_notes: bool = False
+    """True where a search may miss words because of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,9 @@ class _Walk:
                 continue  # gone meanwhile, or no note was ever written
             except OSError as error:
                 not_folder = error.errno == errno.ENOTDIR
-                self.problem(folder or ".", "it is not a folder" if not_folder else reason(error))
+                self.problem(
+                    folder or ".", "it is not a folder" if not_folder else reason(error), hides_notes=True
+                )
         return Listing(self.notes, self.problems)
 
     def scan(self, folder: str) -> None:
@@ -110,13 +114,13 @@ class _Walk:
             self.judge_link(path, is_note=is_note)
         elif entry.is_dir(follow_symlinks=False):
             if fault := name_fault(entry.name):
-                self.problem(path, fault)
+                self.problem(path, fault, hides_notes=True)
             else:
                 self.folders.append(path)
         elif not is_note:
             return
         elif fault := name_fault(entry.name):
-            self.problem(path, fault)
+            self.problem(path, fault, hides_notes=True)
         elif entry.is_file(follow_symlinks=False):
             with suppress(FileNotFoundError):
                 self.add(path, entry.stat(follow_symlinks=False))
@@ -147,5 +151,5 @@ class _Walk:
                 return
         self.notes.append(note)
 
-    def problem(self, path: str, why: str) -> None:
-        self.problems.append(Problem(printable(path), why))
+    def problem(self, path: str, why: str, *, hides_notes: bool = False) -> None:
+        self.problems.append(Problem(printable(path), why, hides_notes))

@@ -22,7 +22,7 @@ from memory.scan import scan_notes
 from memory.search import SearchResults, Source, rank
 from memory.settings import ChunkSettings, MemorySettings
 from memory.sync import SyncReport, rebuild_index, sync_index
-from memory.words import query_terms
+from memory.words import is_look_up, query_terms
 
 log = logging.getLogger(__name__)
 
@@ -164,12 +164,16 @@ class Memory:
             candidates = await self._run(
                 self._searching, lambda: scan_notes(self._notes, terms, most_tokens=size)
             )
+        if not notice and (left_out := [problem for problem in self._problems if problem.hides_notes]):
+            more = f", and {len(left_out) - 1} more" if len(left_out) > 1 else ""
+            notice = f"Not searched: {left_out[0].path} ({left_out[0].reason.rstrip('.')}){more}."
         hits = rank(
             terms,
             candidates,
             limit=most,
             snippet_max_chars=self._settings.search.snippet_max_chars,
             source=source,
+            looked_up=is_look_up(query),
         )
         return SearchResults(query, tuple(hits), notice)
 
@@ -193,7 +197,9 @@ class Memory:
         try:
             numbers = await self._ask_index(self._search_index.numbers)
         except (IndexBroken, IndexUnavailable) as error:
-            problems = (Problem(".commonplace/index.db", str(error)),)
+            listing = await self._run(self._searching, self._notes.walk)
+            numbers = IndexNumbers(len(listing.notes), 0, "")
+            problems = (Problem(".commonplace/index.db", str(error)), *listing.problems)
         return MemoryStatus(
             files=numbers.notes,
             total_chunks=numbers.chunks,
@@ -206,7 +212,7 @@ class Memory:
             fts="words folded and stemmed, single characters where scripts have no spaces (FTS5)",
             last_indexed_at=numbers.last_indexed_at,
             cache=CacheStatus(),
-            problems=problems + self._problems,
+            problems=problems or self._problems,
         )
 
     async def _ask_index(self, question: Callable[[], _Result]) -> _Result:

@@ -27,10 +27,14 @@ HEADING = 0.3
 HEADING_LINE = 0.5
 """A heading by itself answers little: it is passed over for what stands below it, and lives by its own words."""
 
-LABEL = 1.2
+LABEL = 1.4
 """Bonus for a passage that the query names by its label: who speaks in a log, which field in a list."""
 
 # Possessive: a line may begin with a thousand spaces.
+ELSEWHERE = 1000
+"""Chunks without the word that every word is weighed with. A small memory knows little of how rare words are: in
+twenty chunks "describe" looks as rare as a name. The curve is flat from 300 on, and a large memory drowns it."""
+
 _LABEL = re.compile(r"\s*+(?:[-*+]|\d++[.)])?+\s*+([^:：\n]{1,40})[:：]")
 
 
@@ -94,14 +98,25 @@ class SearchResults:
 
 
 def rank(
-    terms: Sequence[Term], candidates: Candidates, *, limit: int, snippet_max_chars: int, source: Source
+    terms: Sequence[Term],
+    candidates: Candidates,
+    *,
+    limit: int,
+    snippet_max_chars: int,
+    source: Source,
+    looked_up: bool = False,
 ) -> list[Hit]:
-    """The best passages by BM25 over each and its surroundings; no line twice, ties by path and line."""
+    """The best passages by BM25 over each and its surroundings; no line twice, ties by path and line.
+
+    What is `looked_up` and not asked stands in every hit, in the headings above it, or in the note's name.
+    """
     weights = {term: _idf(candidates.frequencies.get(term, 0), candidates.chunks) for term in terms}
     best_possible = LABEL * (K1 + 1) * sum(weights.values())
     scored = [
         (min(1.0, score / best_possible), run.path, passage)
-        for run, scores in zip(candidates.runs, _score_runs(weights, candidates.runs), strict=True)
+        for run, scores in zip(
+            candidates.runs, _score_runs(weights, candidates.runs, looked_up=looked_up), strict=True
+        )
         for passage, score in zip(run.passages, scores, strict=True)
         if score > 0
     ]
@@ -160,16 +175,16 @@ def _first_place(text: str, terms: Sequence[Term]) -> int:
 
 def _idf(frequency: int, chunks: int) -> float:
     # With the 1 added, as Lucene has it: a word that stands everywhere still counts a little.
-    return math.log1p((max(chunks, frequency) - frequency + 0.5) / (frequency + 0.5))
+    return math.log1p((max(chunks, frequency) + ELSEWHERE - frequency + 0.5) / (frequency + 0.5))
 
 
-def _score_runs(weights: Mapping[Term, float], runs: Sequence[Run]) -> list[list[float]]:
+def _score_runs(weights: Mapping[Term, float], runs: Sequence[Run], *, looked_up: bool) -> list[list[float]]:
     counting = _Counting(weights)
     split = [[passage.words.split(" ") for passage in run.passages] for run in runs]
     passages = sum(map(len, split)) or 1
     average = sum(len(words) for run in split for words in run) / passages
     return [
-        _score_run(run, words, weights=weights, counting=counting, average_line=average)
+        _score_run(run, words, weights=weights, counting=counting, average_line=average, looked_up=looked_up)
         for run, words in zip(runs, split, strict=True)
     ]
 
@@ -181,6 +196,7 @@ def _score_run(
     weights: Mapping[Term, float],
     counting: "_Counting",
     average_line: float,
+    looked_up: bool,
 ) -> list[float]:
     counts = [counting.count(line) for line in words]
     lengths = [len(line) for line in words]
@@ -202,13 +218,28 @@ def _score_run(
                     for term, count in counts[other].items():
                         found[term] = found.get(term, 0.0) + share * count
         above = counting.count(_heading_words(passage.heading)) if passage.heading else {}
+        if not passage.words or (looked_up and not (counts[index] or above or from_path)):
+            scores.append(0.0)
+            continue
         for context in (above, from_path):
             for term in context:
                 found[term] = found.get(term, 0.0) + HEADING
         norm = K1 * (1 - B + B * length / average) if average else K1
         score = _bm25(found, weights, norm)
         scores.append(score * LABEL if score and _label_named(passage.text, counting) else score)
-    return scores
+    return [
+        _borrowed(index, scores, counts)
+        if score and not counts[index] and not run.passages[index].is_heading
+        else score
+        for index, score in enumerate(scores)
+    ]
+
+
+def _borrowed(index: int, scores: Sequence[float], counts: Sequence[Mapping[Term, int]]) -> float:
+    """The score of a passage with none of the words: less than that of the neighbour whose words it lives by."""
+    reach = range(max(0, index - len(NEIGHBOURS)), min(len(scores), index + len(NEIGHBOURS) + 1))
+    lenders = [scores[other] for other in reach if counts[other]]
+    return min(scores[index], 0.999 * max(lenders)) if lenders else scores[index]
 
 
 def _bm25(found: Mapping[Term, float], weights: Mapping[Term, float], norm: float) -> float:

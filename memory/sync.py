@@ -146,7 +146,7 @@ def _load(notes: Notes, stat: NoteStat, problems: list[Problem]) -> Loaded | Non
     except NoteMissing:
         return None
     except (NoteUnreadable, PathRefused) as error:
-        problems.append(Problem(stat.path, str(error)))
+        problems.append(Problem(stat.path, str(error), hides_notes=True))
         return None
     if loaded.stat.path != stat.path:
         return None  # gone meanwhile: `memory/a.md` is understood as `a.md` where only that is there

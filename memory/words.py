@@ -88,6 +88,15 @@ def cut(text: str) -> list[str]:
     ]
 
 
+def is_look_up(query: str) -> bool:
+    """Whether a query names something ("boiler code", "护照") rather than asks about it."""
+    return (
+        len(query.split()) <= 2
+        and len(query_terms(query)) <= 3
+        and not query.rstrip().endswith(("?", "？", "؟"))
+    )
+
+
 def query_terms(query: str) -> list[Term]:
     """What a query asks for, in its order, none twice; stop words only where there is nothing else."""
     spaced: list[tuple[str, Term]] = []

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import apsw
 
+from memory.disk import reason
 from memory.errors import IndexBroken, IndexUnavailable
 from memory.index.protocol import IndexChanged, IndexedNote, IndexNumbers, KnownNote, Stamp
 from memory.search import NEIGHBOURS, Candidate, Candidates, Run
@@ -290,7 +291,9 @@ def _errors_typed() -> Iterator[None]:
         yield
     except _BROKEN as error:
         raise IndexBroken(f"the index is damaged ({error})") from error
-    except (apsw.Error, OSError) as error:
+    except OSError as error:
+        raise IndexUnavailable(f"the index cannot be used ({reason(error)})") from error
+    except apsw.Error as error:
         raise IndexUnavailable(f"the index cannot be used ({error})") from error
 
 

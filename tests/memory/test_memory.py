@@ -363,3 +363,21 @@ async def test_closing_does_not_wait_for_the_end_of_a_rebuild(tmp_path: Path) ->
         await rebuild
     async with Memory(MemorySettings(), workspace=tmp_path, now=lambda: NOW) as memory:
         assert (await memory.sync()).added == 1500
+
+
+async def test_a_search_says_what_it_could_not_look_into(memory: Memory, tmp_path: Path) -> None:
+    put(tmp_path, "small.md", "- passport")
+    put(tmp_path, "large.md", "- tern\n" * 3_000_000)
+    found = await memory.search("tern")
+    assert found.hits == ()
+    assert found.notice.startswith("Not searched: large.md (")
+    assert "16 MiB" in found.notice
+    status = await memory.status()
+    assert [(problem.path, problem.hides_notes) for problem in status.problems] == [("large.md", True)]
+
+
+async def test_without_an_index_the_status_still_counts_the_notes(tmp_path: Path) -> None:
+    put(tmp_path, "a.md", "- passport")
+    (tmp_path / ".commonplace").write_text("a file in the way")
+    async with Memory(MemorySettings(), workspace=tmp_path, now=lambda: NOW) as memory:
+        assert (await memory.status()).files == 1

@@ -3,7 +3,7 @@ import time
 import pytest
 
 from memory.search import Candidate, Candidates, Hit, Run, count_frequencies, cut_snippet, rank
-from memory.words import cut, query_terms
+from memory.words import cut, is_look_up, query_terms
 
 
 def run(path: str, *texts: str) -> Run:
@@ -20,7 +20,9 @@ def run(path: str, *texts: str) -> Run:
 def hits(query: str, *runs: Run, limit: int = 10, chunks: int | None = None) -> list[Hit]:
     terms = query_terms(query)
     candidates = Candidates(runs, count_frequencies(terms, runs), chunks or len(runs))
-    return rank(terms, candidates, limit=limit, snippet_max_chars=700, source="fts")
+    return rank(
+        terms, candidates, limit=limit, snippet_max_chars=700, source="fts", looked_up=is_look_up(query)
+    )
 
 
 def lines(found: list[Hit]) -> list[tuple[str, int]]:
@@ -40,7 +42,9 @@ def test_a_rare_word_weighs_more_than_a_common_one() -> None:
 
 
 def test_neighbours_carry_a_passage_but_not_as_far_as_its_own_words() -> None:
-    found = hits("marathon", run("a.md", "far", "far", "near", "next", "marathon", "next", "near", "far"))
+    found = hits(
+        "Where is the marathon?", run("a.md", "far", "far", "near", "next", "marathon", "next", "near", "far")
+    )
     assert lines(found)[0] == ("a.md", 5)
     assert sorted(line for _, line in lines(found)) == [3, 4, 5, 6, 7]
 
@@ -142,3 +146,24 @@ def test_lines_that_begin_with_many_spaces_are_ranked_in_no_time() -> None:
     began = time.process_time()
     assert hits("passport", run("a.md", *[" " * 1500 + "passport"] * 10))
     assert time.process_time() - began < 1
+
+
+def test_a_neighbour_comes_after_the_passage_whose_words_it_lives_by() -> None:
+    found = hits(
+        "Where does Anna keep passports now?",
+        run("a.md", "x", "Anna keeps all passports, old and new, in the blue folder", "y"),
+    )
+    assert lines(found)[0] == ("a.md", 2)
+    assert len(found) == 3
+
+
+def test_what_is_looked_up_stands_in_every_hit() -> None:
+    note = run("a.md", "tea", "- the boiler code is 4711", "coffee", "-", "-", "-", "- boiler man: Tom")
+    assert {line for _, line in lines(hits("boiler", note))} == {2, 7}
+    assert {line for _, line in lines(hits("boiler code", note))} == {2, 7}
+
+
+def test_a_line_without_words_is_no_hit() -> None:
+    table = run("a.md", "| animal | legs |", "|---|---|", "| ostrich | 2 |")
+    assert set(lines(hits("ostrich legs", table))) == {("a.md", 3), ("a.md", 1)}
+    assert ("a.md", 2) not in lines(hits("how many legs has an ostrich or another animal", table))
