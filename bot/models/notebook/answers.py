@@ -3,9 +3,10 @@
 import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from bot.models.notebook.language import Language
+from bot.models.notebook.wanted import Wanted
 from bot.places import written_place
 from bot.plain_text import one_line, without_controls
 
@@ -50,6 +51,12 @@ class Outcome(NamedTuple):
     may_not_note: bool = False
     may_not_find: bool = False
     unfinished: bool = False
+    wanted: Sequence[Wanted] = ()
+    """What it was asked for and cannot do."""
+    chat: Literal["thanks", "hello", "fine"] = "hello"
+
+
+_CANNOT = {"remind": "cannot_remind", "change": "cannot_change", "do": "cannot_do", "leave": "leave"}
 
 
 def compose(outcome: Outcome, language: Language, *, with_notice: bool) -> str:
@@ -72,8 +79,9 @@ def compose(outcome: Outcome, language: Language, *, with_notice: bool) -> str:
     searched = [looked for looked in outcome.looked if not looked.error]
     if searched:
         parts.extend(_findings(searched, language))
+    parts.extend(getattr(say, _CANNOT[wanted]) for wanted in outcome.wanted)
     if not parts:
-        parts.append(say.what if outcome.unfinished else say.hello)
+        parts.append(say.what if outcome.unfinished else getattr(say, outcome.chat))
     if with_notice:
         parts.append(say.notice)
     return "\n\n".join(parts)

@@ -23,6 +23,10 @@ class Sayings(NamedTuple):
     """Heads them where they share too little with the question to be called an answer."""
     nothing: str
     hello: str
+    thanks: str
+    """Answers thanks."""
+    fine: str
+    """Answers "yes", "no", "bye" and the like."""
     what: str
     """The person said "remember" and no more."""
     cannot_note: str
@@ -31,8 +35,13 @@ class Sayings(NamedTuple):
     """`{error}`."""
     not_found: str
     """`{error}`."""
+    cannot_remind: str
+    cannot_do: str
+    cannot_change: str
+    leave: str
+    """How to leave the terminal."""
     notice: str
-    """No language model is configured, and how to add one; holds NOTICE_MARK."""
+    """No language model is configured, and where they are added; holds NOTICE_MARK."""
 
 
 NOTICE_MARK = "`[models]`"
@@ -64,10 +73,14 @@ class Language:
     """Frequent words of its own."""
     letters: str = ""
     """Letters that speak for it."""
+    accents: str = ""
+    """Its letters beyond a to z, where `hints` tell it apart: any other one speaks against it."""
     please: tuple[str, ...] = ()
     """Before or after the verb of a command."""
     before: tuple[str, ...] = ()
     """Only before it."""
+    intending: tuple[str, ...] = ()
+    """Those of them, and of `could_you`, after which another verb tells of a plan: "I want to write a book"."""
     could_you: tuple[str, ...] = ()
     """Before it, making a question of a command: the question mark is not part of what is noted."""
     remember: tuple[str, ...] = ()
@@ -92,6 +105,16 @@ class Language:
     """Begins what is to be found, and is no part of it."""
     search_end: tuple[str, ...] = ()
     """Ends what is to be found, and is no part of it."""
+    remind: tuple[str, ...] = ()
+    """Begins what to be reminded of."""
+    remind_end: tuple[str, ...] = ()
+    """Ends it, where `verb_last`, or where `could_you` begins it."""
+    change: tuple[str, ...] = ()
+    """Begins what is to be changed in the notes; "… to" where that word has to follow."""
+    change_end: tuple[str, ...] = ()
+    orders: tuple[str, ...] = ()
+    """Begins what nobody can do without a language model, and nobody would note."""
+    orders_end: tuple[str, ...] = ()
     ask_first: tuple[str, ...] = ()
     """Begins a question, or a wish that only a search can come near."""
     conjunctions: tuple[str, ...] = ()
@@ -107,4 +130,9 @@ class Language:
     topics: str = ""
     """Particles that mark what a statement is about."""
     chat: tuple[str, ...] = ()
-    """Neither noted nor looked for when nothing else is said."""
+    """Neither noted nor looked for when nothing else is said; so are the next two."""
+    thanks: tuple[str, ...] = ()
+    fine: tuple[str, ...] = ()
+    """Yes, no, good, bye."""
+    leave: tuple[str, ...] = ()
+    """Said alone, it wants to leave."""

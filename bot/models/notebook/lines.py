@@ -10,52 +10,110 @@ from bot.models.notebook.phrases import ENDS, OPENERS, has_words
 
 
 class Line(NamedTuple):
+    """A line of the message, or a whole list, or a whole block of code."""
+
     text: str
-    listed: bool
+    listed: bool = False
+    """It had the mark of a heading, a quotation or an item."""
+    items: tuple[str, ...] = ()
+    """Of a list, without their marks."""
+    block: str = ""
+    """The list or the code as it was written, but for the margin that all its lines share."""
 
 
 # Text, not compiled: `re` compiles each when it is first used, and keeps it.
-_BULLET = r"\s*(?:[-*+•◦▪‣]\s+|#{1,6}\s+|>\s*)+(?=\S)"
+_MARK = r"\s*(?:[-*+•◦▪‣]\s+|#{1,6}\s+|>\s*)+(?=\S)"
+_BULLET = r"\s*[-*+•◦▪‣]\s+(?=\S)"
 _NUMBER = r"\s*(\d{1,3})[.)]\s+(?=\S)"
 _FENCE = r"\s*(`{3,}|~{3,})"
 
 
 def lines_of(text: str) -> list[Line]:
-    """The lines that hold something, without list markers; a block of code is part of the line before it."""
+    """The lines that hold something; a list and a block of code stay whole."""
     lines: list[Line] = []
     raw = text.splitlines()
-    numbers = [int(match[1]) if (match := re.match(_NUMBER, line)) else 0 for line in raw]
-    fence, code = "", list[str]()
-
-    def end_code() -> None:
-        quoted = " ".join(f"`{line}`" if "`" not in line else f"`` {line} ``" for line in code)
-        if quoted and lines:
-            lines[-1] = Line(f"{lines[-1].text} {quoted}", lines[-1].listed)
-        elif quoted:
-            lines.append(Line(quoted, listed=False))
-        code.clear()
-
-    for index, line in enumerate(raw):
-        opened = re.match(_FENCE, line)
-        if fence:
-            if line.strip() and set(line.strip()) == {fence[0]} and len(line.strip()) >= len(fence):
-                end_code()
-                fence = ""
-            elif line.strip():
-                code.append(" ".join(line.split()))
-        elif opened and opened[1][0] not in line[opened.end() :]:
-            fence = opened[1]
-        else:
-            around = (numbers[index - 1] if index else 0, numbers[index + 1] if index + 1 < len(raw) else 0)
-            numbered = numbers[index] and (
-                around[0] == numbers[index] - 1 > 0 or around[1] == numbers[index] + 1
-            )
-            marker = re.match(_NUMBER if numbered else _BULLET, line)
-            rest = " ".join((line[marker.end() :] if marker else line).split())
-            if rest:
-                lines.append(Line(rest, listed=marker is not None))
-    end_code()
+    marks = _items_of(raw)
+    at = 0
+    while at < len(raw):
+        line, end = raw[at], at + 1
+        if _opens_fence(line):
+            end = _fence_end(raw, at)
+            lines.extend(_code(raw[at:end]))
+        elif marks[at]:
+            end = _list_end(raw, marks, at)
+            lines.append(_list(raw[at:end], marks[at:end]))
+        elif rest := " ".join(re.sub(f"^{_MARK}", "", line).split()):
+            lines.append(Line(rest, listed=bool(re.match(_MARK, line))))
+        at = end
     return lines
+
+
+def _items_of(raw: list[str]) -> list[str]:
+    """The text of each line that is an item of a list; a number makes one only beside its neighbours."""
+    numbers = [int(match[1]) if (match := re.match(_NUMBER, line)) else 0 for line in raw]
+    items: list[str] = []
+    for index, line in enumerate(raw):
+        around = (numbers[index - 1] if index else 0, numbers[index + 1] if index + 1 < len(raw) else 0)
+        numbered = numbers[index] and (around[0] == numbers[index] - 1 > 0 or around[1] == numbers[index] + 1)
+        bullet = _NUMBER if numbered else _MARK if re.match(_BULLET, line) else ""
+        items.append(" ".join(re.sub(f"^{bullet}", "", line).split()) if bullet else "")
+    return items
+
+
+def _list_end(raw: list[str], marks: list[str], at: int) -> int:
+    """Where a list ends: further items, and what is indented, belong to it; blank lines do between them."""
+    end = at = at + 1
+    while at < len(raw):
+        indented = raw[at][:2] == "  " or raw[at][:1] == "\t"
+        if marks[at] or (indented and raw[at].strip()):
+            at = end = _fence_end(raw, at) if not marks[at] and _opens_fence(raw[at]) else at + 1
+        elif raw[at].strip():
+            break
+        else:
+            at += 1
+    return end
+
+
+def _list(raw: list[str], marks: list[str]) -> Line:
+    items: list[str] = []
+    for line, item in zip(raw, marks, strict=True):
+        if item:
+            items.append(item)
+        elif line.strip():
+            items[-1] += f" {' '.join(line.split())}"
+    return Line("", listed=True, items=tuple(items), block=_without_margin(raw))
+
+
+def _opens_fence(line: str) -> bool:
+    opened = re.match(_FENCE, line)
+    return opened is not None and opened[1][0] not in line[opened.end() :]
+
+
+def _fence_end(raw: list[str], at: int) -> int:
+    opened = re.match(_FENCE, raw[at])
+    fence = opened[1] if opened else ""
+    for end in range(at + 1, len(raw)):
+        line = raw[end].strip()
+        if line and set(line) == {fence[0]} and len(line) >= len(fence):
+            return end + 1
+    return len(raw)
+
+
+def _code(raw: list[str]) -> list[Line]:
+    """A block of code, closed where nobody closed it; nothing where it holds no line."""
+    fence = raw[0].strip()
+    mark = fence[: len(fence) - len(fence.lstrip(fence[0]))]
+    last = raw[-1].strip()
+    closed = len(raw) > 1 and set(last) == {mark[0]} and len(last) >= len(mark)
+    if not any(line.strip() for line in (raw[1:-1] if closed else raw[1:])):
+        return []
+    margin = raw[0][: len(raw[0]) - len(raw[0].lstrip())]
+    return [Line("", block=_without_margin(raw if closed else [*raw, margin + mark]))]
+
+
+def _without_margin(raw: list[str]) -> str:
+    margin = raw[0][: len(raw[0]) - len(raw[0].lstrip())]
+    return "\n".join(line.removeprefix(margin).rstrip() for line in raw)
 
 
 _PAIRS = dict(zip('“„«(（「『[【《"`', '”“»)）」』]】》"`', strict=True))

@@ -7,10 +7,10 @@ from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bot.models.notebook.answers import Looked, Outcome, Wrote, compose
-from bot.models.notebook.language import NOTICE_MARK, Language
+from bot.models.notebook.language import NOTICE_MARK
 from bot.models.notebook.languages import LANGUAGES
-from bot.models.notebook.languages.english import ENGLISH
 from bot.models.notebook.reading import Fact, Reading, read
+from bot.models.notebook.wanted import Wanted
 from bot.models.protocol import (
     Answer,
     AssistantMessage,
@@ -55,6 +55,8 @@ class Notebook:
             may_not_note=bool(wish.facts) and WRITE not in done,
             may_not_find=bool(wish.queries) and SEARCH not in done,
             unfinished=wish.unfinished,
+            wanted=wish.wanted,
+            chat=wish.chat,
         )
         told = any(
             NOTICE_MARK in message.text
@@ -95,25 +97,33 @@ def _turn(messages: Sequence[Message]) -> _Turn:
 
 def _wish(turn: _Turn) -> Reading:
     """Put together what the messages of a turn want: everything told is noted, the last question is searched."""
-    language: Language = ENGLISH
     facts: list[Fact] = []
     queries: tuple[str, ...] = ()
-    unfinished = False
+    wanted: list[Wanted] = []
+    reading = Reading()
     asked_what = any(each.say.what in turn.before for each in LANGUAGES)
     for index, text in enumerate(turn.said):
         reading = read(text, expecting_note=asked_what and index == 0)
-        language = reading.language
         facts.extend(fact for fact in reading.facts if fact not in facts)
         queries = reading.queries or queries
-        unfinished = reading.unfinished
-    return Reading(language, tuple(facts), queries, unfinished)
+        wanted.extend(each for each in reading.wanted if each not in wanted)
+    return reading._replace(facts=tuple(facts), queries=queries, wanted=tuple(wanted))
 
 
 def _write_calls(facts: Sequence[Fact]) -> Iterator[ToolCall]:
     for target in dict.fromkeys(fact.target for fact in facts):
-        texts = [fact.text for fact in facts if fact.target == target]
-        content = texts[0] if len(texts) == 1 else "\n".join(f"- {text}" for text in texts)
+        noted = [fact for fact in facts if fact.target == target]
+        alone = len(noted) == 1 and not noted[0].block
+        content = noted[0].text if alone else "\n".join(map(_entry, noted))
         yield _call(WRITE, content=content, target=target)
+
+
+def _entry(fact: Fact) -> str:
+    """One item of a list, with its block below it; a block without a text stands for itself."""
+    if not fact.text:
+        return fact.block
+    lines = fact.block.splitlines()
+    return "\n".join([f"- {fact.text}", *(f"  {line}" if line else "" for line in lines)])
 
 
 def _search_calls(queries: Sequence[str]) -> Iterator[ToolCall]:

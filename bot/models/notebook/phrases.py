@@ -5,7 +5,7 @@ import unicodedata
 from functools import cache
 from typing import NamedTuple
 
-from bot.models.notebook.language import Language
+from bot.models.notebook.language import Language, phrases
 from bot.models.notebook.languages import LANGUAGES
 from bot.models.notebook.languages.english import ENGLISH
 
@@ -63,29 +63,48 @@ def own_words(language: Language) -> frozenset[str]:
         language.ask_first,
         language.verbs,
         language.chat,
+        language.thanks,
+        language.fine,
         language.remember,
         language.search,
     )
-    words = {fold(phrase) for phrases in single for phrase in phrases if " " not in phrase}
-    return frozenset(words | {word for phrase in language.subjects for word in fold(phrase).split()})
+    listed = [phrase for each in single for phrase in each if " " not in phrase]
+    listed += language.subjects
+    listed += [phrase.split()[0] for phrase in (*language.remind, *language.change, *language.orders)]
+    return frozenset(word for phrase in listed for word in plain_words(fold(phrase)))
+
+
+UNKNOWN = frozenset(
+    phrases(
+        "ik|het|een|niet|mijn|waar|wat|zijn|ligt|heet|hoe|gaat|jeg|og|ikke|det|hvor|hvad|mitt|jag|är|och"
+        "|inte|var|się|gdzie|jest|moja|mój|w|jsem|není|kde|jak|můj|nerede|benim|bir|hol|egy|nem|hoi|hei|hej"
+        "|minun|missä|unde|saya|yang|ini|gde|moj|nije"
+    )
+)
+"""Frequent words of languages without an entry that look like one that has one."""
 
 
 def language_of(text: str) -> Language:
-    """The language that `text` seems to be in; English where none is recognised."""
+    """The language that `text` is in; English where there is no clear evidence for another."""
     sample = text[:2000]
     by_script = language_by_script(sample)
     if by_script is not None:
         return ENGLISH if any(letter in by_script.foreign for letter in sample) else by_script
-    folded = fold(sample)
-    words = plain_words(folded)
-    scores = {
-        language.code: sum(map(own_words(language).__contains__, words))
-        + 2 * any(letter in language.letters for letter in folded)
-        for language in LANGUAGES
-        if not language.script
-    }
-    best = max(scores, key=lambda code: scores[code])
-    return next(language for language in LANGUAGES if language.code == best)
+    words = plain_words(sample)
+    # Names keep their letters in any language.
+    beyond = {letter for word in words if word[0].islower() for letter in word if letter > "\x7f"} - {"’"}
+    words = [fold(word) for word in words]
+    best, most = ENGLISH, 0
+    for language in LANGUAGES:
+        if language.script or beyond - set(language.accents):
+            continue
+        score = sum(map(own_words(language).__contains__, words))
+        score += 2 * any(letter in language.letters for letter in fold(sample))
+        if score > most:
+            best, most = language, score
+    unknown = 3 * sum(map(UNKNOWN.__contains__, words))
+    clear = most > unknown and (most > 1 or len(words) <= 3)
+    return best if clear else ENGLISH
 
 
 def language_by_script(text: str) -> Language | None:
@@ -125,10 +144,12 @@ def _phrases(kind: str, edge: int) -> dict[str, list[tuple[str, Language]]]:
         listed: tuple[str, ...] = getattr(language, kind)
         if kind == "remember":
             listed += language.never_forget
+        elif kind == "chat":
+            listed += language.thanks + language.fine
         for phrase in dict.fromkeys(fold(unicodedata.normalize("NFC", phrase)) for phrase in listed):
             found.setdefault(phrase[edge], []).append((phrase, language))
-    for phrases in found.values():
-        phrases.sort(key=lambda item: -len(item[0]))
+    for longest_first in found.values():
+        longest_first.sort(key=lambda item: -len(item[0]))
     return found
 
 

@@ -3,7 +3,6 @@
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from bot.models.notebook.language import Language
@@ -32,12 +31,10 @@ from bot.models.notebook.sentence import (
     states,
     without_greeting,
 )
+from bot.models.notebook.wanted import Wanted, read_request, told_and_asked
 
 MAX_QUERIES = 3
 MAX_QUERY_CHARS = 1000
-MAX_LISTED_CHARS = 300
-"""A list of things is noted on one line with what heads it, if the line is not longer than this."""
-
 MAX_WEIGHED = 300
 """Sentences that are weighed; what comes after so many is a document, and all of it is noted."""
 
@@ -45,16 +42,17 @@ WITHOUT_FULL_STOP = "[\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff]"
 """Scripts that end no sentence with a dot and are no entry of LANGUAGES: Lao, Burmese, Khmer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(NamedTuple):
     """One thing to be noted, as a person would have written it."""
 
     text: str
+    """On one line; blank where there is nothing but a block."""
     target: Literal["core", "daily"] = "daily"
+    block: str = ""
+    """A list or a block of code below it, as it was written."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """What a message wants; where all is empty it was small talk."""
 
     language: Language = ENGLISH
@@ -63,6 +61,10 @@ class Reading:
     queries: tuple[str, ...] = ()
     unfinished: bool = False
     """Something is to be remembered, but the message does not say what."""
+    wanted: tuple[Wanted, ...] = ()
+    """What it asks for besides. (`remind` is noted as well: a tool that can remind would be called for it.)"""
+    chat: Literal["thanks", "hello", "fine"] = "hello"
+    """What small talk it was."""
 
 
 def read(text: str, *, expecting_note: bool = False) -> Reading:
@@ -70,12 +72,13 @@ def read(text: str, *, expecting_note: bool = False) -> Reading:
     text = unicodedata.normalize("NFC", text)
     lines = lines_of(text)
     first = next((letter for letter in text if letter.isalpha()), "")
-    pieces = _Pieces(language_of(text), casual=first.islower(), noting=expecting_note)
+    several = sum(1 for line in text.splitlines() if line.strip()) > 2
+    pieces = _Pieces(language_of(text), casual=first.islower(), noting=expecting_note, several=several)
     pieces.take(lines)
-    return pieces.reading(several_lines=len(lines) > 2)
+    return pieces.reading()
 
 
-_Kind = Literal["note", "ask", "unsure", "chat", "empty command"]
+_Kind = Literal["note", "ask", "unsure", "chat", "empty command", "request"]
 """`unsure`: a few words that could be told or asked."""
 
 
@@ -83,105 +86,172 @@ class _Piece(NamedTuple):
     kind: _Kind
     text: str
     core: bool = False
+    block: str = ""
+    wanted: Wanted | None = None
 
 
 class _Pieces:
     """Collects what the sentences of a message are."""
 
-    def __init__(self, spoken: Language, *, casual: bool, noting: bool) -> None:
-        """`casual`: sentences begin with small letters. `noting`: all is noted, but for what is plainly a question."""
+    def __init__(self, spoken: Language, *, casual: bool, noting: bool, several: bool) -> None:
+        """`casual`: sentences begin with small letters. `noting`: all is noted, but for what is plainly a question.
+
+        `several`: there are several lines, more likely something to be kept than something to be done.
+        """
         self.spoken = spoken
         self.casual = casual
         self.noting = noting
+        self.several = several
         self.pieces: list[_Piece] = []
         self.answer_in: Language | None = None
+        self.greeted: Language | None = None
+        self.chat: set[Literal["thanks", "hello", "fine"]] = set()
 
     def take(self, lines: Sequence[Line]) -> None:
         at = 0
         while at < len(lines):
+            line = lines[at]
             if len(self.pieces) > MAX_WEIGHED:
                 self._note_all(lines[at:])
                 return
-            items = _list_below(lines, at)
-            if items:
-                self._take_list(lines[at].text, items)
-            elif self._take_line(lines[at].text):
+            below = lines[at + 1] if at + 1 < len(lines) and _heads(line, lines[at + 1]) else None
+            if line.block:
+                self._take_block(line)
+            elif below and below.items:
+                self._take_list(line.text, below)
+            elif self._take_line(line) and not below:
                 # "Remember:" and what is to be remembered on the lines below.
                 self._note_all(lines[at + 1 :])
                 return
-            at += 1 + len(items)
+            elif below:
+                self._take_code(below)
+            at += 2 if below else 1
 
-    def reading(self, *, several_lines: bool) -> Reading:
+    def reading(self) -> Reading:
         kinds = {piece.kind for piece in self.pieces}
-        noting = self.noting or "note" in kinds or (several_lines and "ask" not in kinds)
+        noting = self.noting or "note" in kinds or (self.several and "ask" not in kinds)
         unsure: _Kind = "note" if noting else "ask"
         pieces = [each._replace(kind=unsure) if each.kind == "unsure" else each for each in self.pieces]
         facts = [
-            Fact(finish(each.text), "core" if each.core else "daily")
+            Fact(finish(each.text) if each.text else "", "core" if each.core else "daily", each.block)
             for each in pieces
-            if each.kind == "note" and has_words(each.text)
+            if each.kind == "note" and has_words(each.text + each.block)
         ]
         queries = self._queries([each.text for each in pieces if each.kind == "ask"])
         return Reading(
-            self.answer_in or self.spoken,
+            self.answer_in or (self.greeted if kinds == {"chat"} else None) or self.spoken,
             tuple(dict.fromkeys(facts)),
             tuple(dict.fromkeys(queries)),
             unfinished="empty command" in kinds and not facts and not queries,
+            wanted=tuple(dict.fromkeys(each.wanted for each in pieces if each.wanted)),
+            chat=max(self.chat, key=("fine", "hello", "thanks").index, default="hello"),
         )
 
-    def _take_line(self, line: str) -> bool:
+    def _take_line(self, line: Line) -> bool:
         """Take the sentences of one line; true where it ends in a command that says not what to note."""
         core = False
-        for sentence in sentences(line, language=self.spoken, casual=self.casual):
-            piece = self._weigh(sentence) if len(self.pieces) <= MAX_WEIGHED else _Piece("note", sentence)
-            core = core or piece.core
-            self.pieces.append(piece._replace(core=core))
+        for sentence in sentences(line.text, language=self.spoken, casual=self.casual):
+            for piece in self._pieces_of(sentence, listed=line.listed):
+                core = core or piece.core
+                self.pieces.append(piece._replace(core=core))
         return bool(self.pieces) and self.pieces[-1].kind == "empty command"
 
-    def _take_list(self, header: str, items: Sequence[str]) -> None:
+    def _pieces_of(self, sentence: str, *, listed: bool) -> list[_Piece]:
+        if len(self.pieces) > MAX_WEIGHED:
+            return [_Piece("note", sentence)]
+        rest = without_greeting(sentence, self.spoken).rest
+        if parts := told_and_asked(rest, self.spoken):
+            return [_Piece("note", parts[0]), self._weigh(parts[1], listed=listed)]
+        return [self._weigh(sentence, listed=listed)]
+
+    def _take_block(self, line: Line) -> None:
+        """Take a list or a block of code that nothing heads."""
+        if line.items:
+            alone = _Pieces(self.spoken, casual=self.casual, noting=False, several=self.several)
+            for item in line.items[: MAX_WEIGHED + 1]:
+                alone._take_line(Line(item, listed=True))
+            kinds = {piece.kind for piece in alone.pieces}
+            if alone.noting or not kinds <= {"note", "unsure"} or len(line.items) == 1:
+                for item in line.items:
+                    self._take_line(Line(item, listed=True))
+                return
+        self.pieces.append(_Piece("note", "", block=line.block))
+
+    def _take_list(self, header: str, below: Line) -> None:
         core = False
         command = read_command(header, self.spoken)
         if command.asks if command else begins_with_question(header, self.spoken):
-            self.pieces.append(_Piece("ask", " ".join([read_search(header, self.spoken) or header, *items])))
+            self.pieces.append(
+                _Piece("ask", " ".join([read_search(header, self.spoken) or header, *below.items]))
+            )
             return
+        request = read_request(header, self.spoken)
         if command:
             self._obey(command)
             header, core = command.rest, command.core
-        wide = header.endswith("：")
-        joined = (
-            header
-            + ("" if wide else " ")
-            + ("、" if wide else ", ").join(item.rstrip(",;、；") for item in items)
-        )
-        names = not any(item[0] == "[" or item[-1] in ENDS or states(item, self.spoken) for item in items)
-        if header and names and len(joined) <= MAX_LISTED_CHARS:
-            items, header = [joined], ""
-        self.pieces.extend(_Piece("note", each, core) for each in filter(None, [header, *items]))
+        wanted: Wanted | None = "remind" if request and request.wanted == "remind" else None
+        self.pieces.append(_Piece("note", header, core, below.block, wanted))
+
+    def _take_code(self, below: Line) -> None:
+        """Take the block of code that belongs to the sentence before it."""
+        head = self.pieces[-1]
+        if head.kind == "ask":
+            self.pieces[-1] = head._replace(text=f"{head.text} {' '.join(below.block.split())}")
+        elif head.kind in ("note", "unsure"):
+            self.pieces[-1] = head._replace(kind="note", block=below.block)
+        elif head.kind != "request":
+            self.pieces.append(_Piece("note", "", head.core, below.block))
 
     def _note_all(self, lines: Sequence[Line]) -> None:
         core = self.pieces[-1].core
+        above: Line | None = None
         for line in lines:
-            cut = (
-                [line.text] if line.listed else sentences(line.text, language=self.spoken, casual=self.casual)
-            )
-            self.pieces.extend(_Piece("note", each, core) for each in cut)
+            if line.block and above and _heads(above, line):
+                self.pieces[-1] = self.pieces[-1]._replace(block=line.block)
+            elif line.block:
+                self.pieces.append(_Piece("note", "", core, line.block))
+            elif line.listed:
+                self.pieces.append(_Piece("note", line.text, core))
+            else:
+                cut = sentences(line.text, language=self.spoken, casual=self.casual)
+                self.pieces.extend(_Piece("note", each, core) for each in cut)
+            above = line
 
-    def _weigh(self, sentence: str) -> _Piece:
-        sentence, greeted = without_greeting(sentence, self.spoken)
-        if greeted and not self.answer_in and greeted is not ENGLISH:
-            self.answer_in = greeted
+    def _weigh(self, sentence: str, *, listed: bool) -> _Piece:
+        greeting = without_greeting(sentence, self.spoken)
+        sentence = greeting.rest
         if not sentence:
+            self.greeted = self.greeted or greeting.language
+            if greeting.language:
+                self.chat.add(greeting.kind)
             return _Piece("chat", "")
         command = read_command(sentence, self.spoken) or read_command_at_end(sentence, self.spoken)
         if command and not command.asks:
             self._obey(command)
-            return _Piece("note" if command.rest else "empty command", command.rest, command.core)
+            request = read_request(command.rest, self.spoken)
+            wanted: Wanted | None = "remind" if request and request.wanted == "remind" else None
+            kind: _Kind = "note" if command.rest else "empty command"
+            return _Piece(kind, command.rest, command.core, wanted=wanted)
+        if not command and (piece := self._request(sentence, listed=listed)):
+            return piece
         query = read_search(sentence, self.spoken)
         if query is not None and not command:
             return _Piece("ask" if has_words(query) else "chat", query)
         if command or asks(sentence, self.spoken):
             return _Piece("ask", sentence)
         return _Piece("note" if states(sentence, self.spoken) else "unsure", sentence)
+
+    def _request(self, sentence: str, *, listed: bool) -> _Piece | None:
+        request = read_request(sentence, self.spoken)
+        if request is None:
+            return None
+        if request.wanted == "remind":
+            return _Piece("note" if request.rest else "request", request.rest, wanted="remind")
+        if self.noting or self.several or listed:
+            return None
+        if request.wanted == "change" and has_words(request.rest) and self._names_something(request.rest):
+            return _Piece("ask", request.rest, wanted="change")
+        return _Piece("request", "", wanted=request.wanted)
 
     def _obey(self, command: Command) -> None:
         self.noting = True
@@ -202,24 +272,26 @@ class _Pieces:
         return self.spoken.spacing != "words" or not own_words(self.spoken).issuperset(words)
 
 
-def _list_below(lines: Sequence[Line], at: int) -> list[str]:
-    """The items of the list that a line heads: it ends in a colon and they follow."""
-    if lines[at].listed or lines[at].text[-1] not in ":：":
-        return []
-    items: list[str] = []
-    for line in lines[at + 1 :]:
-        if not line.listed:
-            break
-        items.append(line.text)
-    return items
+def _heads(line: Line, below: Line) -> bool:
+    """Tell whether the list or the code below belongs to a line: code always, a list where a colon announces it."""
+    if line.block or not below.block:
+        return False
+    return not below.items or (not line.listed and line.text[-1] in ":：")
 
 
 # -- how it is written down ------------------------------------------------------------------------------
 
 
 def finish(text: str) -> str:
-    """The fact as it stands in a note: on one line, a capital first, a full stop last where its script has them."""
-    return _with_full_stop(_with_capital(" ".join(text.split())))
+    """The fact as it stands in a note: on one line, a capital first, a full stop last where a sentence ends in a word.
+
+    What holds code stays as it is.
+    """
+    text = " ".join(text.split())
+    return text if re.search(_CODE, text) else _with_full_stop(_with_capital(text))
+
+
+_CODE = r"(?:^|\s)(?:--?[a-z]|[~.]?/\w)|[`{}<>\\|]"
 
 
 def _with_capital(text: str) -> str:
@@ -233,16 +305,30 @@ def _with_capital(text: str) -> str:
     return capital + text[1:] if capital.lower() == first else text
 
 
+_LABEL = r"[:：](?:\s|(?<=：))"
+_HIDDEN = (
+    r"(?i)\b(?:password|passphrase|passcode|passwort|kennwort|contraseña|mot de passe|senha|пароль)\b"
+    "|密码|密碼|パスワード|비밀번호|पासवर्ड"
+)
+
+
 def _with_full_stop(text: str) -> str:
-    last = text[-1]
-    inner = text.rstrip(CLOSERS)[-1:]
-    if inner in ENDS or not (last.isalnum() or last in CLOSERS or last in "%°€$£¥`" or is_mark(last)):
+    """Add the full stop only behind an ordinary word: it would look like a part of a value, an address or a code."""
+    word = text.rsplit(maxsplit=1)[-1]
+    language = language_by_script(text[:2000]) or ENGLISH
+    if language.spacing == "none":
+        ordinary = _is_word(word[-1]) and not re.search(r"[0-9_][A-Za-z]+$", word)
+    else:
+        ordinary = all(map(_is_word, re.split("['’]|(?<=.)-(?=.)", word, maxsplit=1)))
+    if (
+        not ordinary
+        or re.search(_LABEL, text)
+        or re.search(_HIDDEN, text)
+        or re.match(WITHOUT_FULL_STOP, text[-1])
+    ):
         return text
-    # A dot behind a password, an address or the value of "Wifi: hunter2" would look like a part of it.
-    word = text.rsplit(maxsplit=1)[-1].rstrip(CLOSERS)
-    address = "://" in word or word.startswith("www.") or any(sign in word[:-1] for sign in "@_#&*+=<>|~^/\\")
-    secret = len(word) >= 6 and word.isascii() and word.isalnum() and not (word.isalpha() or word.isdigit())
-    value = re.search(r"[:：=]\s*\S+$", text[-80:])
-    if address or secret or value or re.match(WITHOUT_FULL_STOP, inner):
-        return text
-    return text + (language_by_script(text[:2000]) or ENGLISH).full_stop
+    return text + language.full_stop
+
+
+def _is_word(text: str) -> bool:
+    return text != "" and all(letter.isalpha() or is_mark(letter) for letter in text)

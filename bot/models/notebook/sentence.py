@@ -1,8 +1,9 @@
 """Pure: what one sentence is: a command to note or to search, a question, a statement, small talk."""
 
 import re
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
+from bot.models.notebook.german_order import CLAUSE, with_verb_second
 from bot.models.notebook.language import Language
 from bot.models.notebook.languages.chinese import CHINESE
 from bot.models.notebook.languages.english import ENGLISH
@@ -61,9 +62,10 @@ def read_command(text: str, spoken: Language) -> Command | None:
     language = verb.language
     core = core or verb.phrase in language.never_forget
     at = verb.end
+    link = ""
 
     def step(kind: str) -> bool:
-        nonlocal at
+        nonlocal at, link
         begin = skip(head, at, " \t,，、،")
         match = phrase_at(head, begin, kind, prefer=language, only=True)
         if match is None:
@@ -75,7 +77,7 @@ def read_command(text: str, spoken: Language) -> Command | None:
                 return False
         if kind == "this" and head[skip(head, match.end, " ") :][:1] not in ("", *":：,，.。-–—、!！?？"):
             return False
-        at = match.end
+        at, link = match.end, match.phrase
         return True
 
     def adverbs() -> None:
@@ -112,18 +114,9 @@ def read_command(text: str, spoken: Language) -> Command | None:
     please = phrase_up_to(fold(rest), body_end(rest), "please", prefer=language, only=True)
     if please and rest[: please.start].rstrip().endswith((",", "，", "،")):
         rest = rest[: please.start].rstrip(SEPARATORS)
-    if linked and language.verb_second:
-        rest = _with_verb_second(rest, language)
+    if linked and link in CLAUSE:
+        rest = with_verb_second(rest, pronouns=language.verb_second, verbs=frozenset(language.verbs))
     return Command(rest, language, core)
-
-
-def _with_verb_second(rest: str, language: Language) -> str:
-    """Make "ich wohne in Köln" of "ich in Köln wohne"; only after a pronoun, where nothing can go wrong."""
-    end = body_end(rest)
-    words = rest[:end].split()
-    if len(words) < 3 or fold(words[0]) not in language.verb_second or fold(words[-1]) not in language.verbs:
-        return rest
-    return " ".join([words[0], words[-1], *words[1:-1]]) + rest[end:]
 
 
 def _stands_for_nothing(rest: str, language: Language) -> bool:
@@ -199,7 +192,7 @@ def read_command_at_end(text: str, spoken: Language) -> Command | None:
 def read_search(text: str, spoken: Language) -> str | None:
     """What "search for …" and the like want to find; None where it is no such command."""
     head = fold(text[:200])
-    if _is_idiom(head, spoken):
+    if is_idiom(head, spoken):
         return None
     at = skip(head, 0, SEPARATORS + "¡" + OPENERS)
     for language in dict.fromkeys((spoken, ENGLISH)):
@@ -236,14 +229,14 @@ def read_search(text: str, spoken: Language) -> str | None:
     return text[: cut + match.start].rstrip(SEPARATORS)
 
 
-def _is_idiom(folded: str, language: Language) -> bool:
+def is_idiom(folded: str, language: Language) -> bool:
     return bool(phrase_at(folded, skip(folded, 0, SEPARATORS), "idioms", prefer=language, only=True))
 
 
 def begins_with_question(text: str, language: Language) -> Match | None:
     head = fold(text[:200])
     at = skip(head, 0, SEPARATORS + "¿¡" + OPENERS)
-    if _is_idiom(head[at:], language):
+    if is_idiom(head[at:], language):
         return None
     for _ in range(3):
         asking = phrase_at(head, at, "ask_first", prefer=language, only=True) or phrase_at(
@@ -342,7 +335,7 @@ def states(text: str, language: Language) -> bool:
 
 def _states_unspaced(text: str, folded: str, language: Language) -> bool:
     end = body_end(folded)
-    idiom = _is_idiom(folded, language)
+    idiom = is_idiom(folded, language)
     subject = phrase_at(folded, 0, "subjects", prefer=language, only=True)
     if end < 3:
         return False
@@ -363,22 +356,38 @@ def _states_unspaced(text: str, folded: str, language: Language) -> bool:
     return end >= (12 if language is CHINESE else 20 if language is JAPANESE else 30)
 
 
-def without_greeting(text: str, spoken: Language) -> tuple[str, Language | None]:
-    """The sentence without the small talk that it begins with, and that small talk's language."""
+class Greeting(NamedTuple):
+    """A sentence without the small talk that it begins with."""
+
+    rest: str
+    language: Language | None = None
+    """Of the small talk."""
+    kind: Literal["thanks", "hello", "fine"] = "hello"
+
+
+def without_greeting(text: str, spoken: Language) -> Greeting:
     if not has_words(text):
-        return "", None
+        return Greeting("")
     folded = fold(text)
     at, greeted = 0, None
+    kinds: set[Literal["thanks", "hello", "fine"]] = set()
     while True:
         begin = at
         while begin < len(folded) and not (folded[begin].isalnum() or is_mark(folded[begin])):
             begin += 1
         if begin == len(folded):
-            return "", greeted
+            return Greeting("", greeted, max(kinds, key=("fine", "hello", "thanks").index, default="hello"))
         match = phrase_at(folded, begin, "chat", prefer=spoken)
         if match is None:
             break
         greeted = greeted or match.language
+        kinds.add(
+            "thanks"
+            if match.phrase in match.language.thanks
+            else "fine"
+            if match.phrase in match.language.fine
+            else "hello"
+        )
         at = match.end
     kept = 0
     for stop in range(at, 0, -1):
@@ -386,4 +395,4 @@ def without_greeting(text: str, spoken: Language) -> tuple[str, Language | None]
             kept = stop + 1
             break
     rest = text[kept:].lstrip(SEPARATORS + "-–—") if kept else text
-    return (rest, greeted if kept else None)
+    return Greeting(rest, greeted if kept else None)

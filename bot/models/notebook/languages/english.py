@@ -19,9 +19,17 @@ ENGLISH = Language(
         cannot_find="I cannot look that up here: in this chat I have no access to the memory.",
         not_noted="I could not note that: {error}",
         not_found="I could not search your notes: {error}",
-        notice="No language model is configured, so I can only keep notes and find them. To add one: in "
-        "config.toml, name it in `chain` under `[models]` and describe its provider in a `[providers.…]` "
-        "section; the README shows how.",
+        thanks="You're welcome.",
+        fine="All right.",
+        cannot_remind="I cannot remind you by myself in this version; ask me, and I find it again.",
+        cannot_do="I only keep notes and find them, so I cannot do that. If it is to be noted, "
+        "start with “remember”.",
+        cannot_change="I cannot change notes by myself: edit the file, or tell me what is right, "
+        "starting with “remember”.",
+        leave="To leave, press Ctrl-D in the terminal. Your notes stay.",
+        notice="No language model is configured, so I can only keep notes and find them. Models "
+        "are added in config.toml (`chain` under `[models]`, a `[providers.…]` section); the "
+        "README says which ones this version knows.",
     ),
     abbreviations=phrases(
         "dr|mr|mrs|ms|prof|st|mt|vs|approx|dept|inc|ltd|jr|sr|nos|tel|vol|fig|cf|ca|est|gen|rev|capt"
@@ -30,11 +38,16 @@ ENGLISH = Language(
         "a|in|i|the|is|are|my|our|your|of|and|to|with|at|on|it|this|that|she|he|they|for|an|about|not|from"
         "|was|were|by|their|his|its|but|or|as|be|been|you|me|there|here|now"
     ),
+    accents="éèêëïôñçäöüæœ",
     please=phrases("please|pls|plz|kindly|for me"),
     before=phrases(
         "hey|hi|hello|ok|okay|so|and|also|oh|well|now|just|commonplace|i want you to|i'd like you to"
         "|i need you to|i would like you to|i want to|you should|you must|you need to|you have to|you can"
         "|let's|let me|make sure to|make sure you|make sure that you|be sure to|try to|quick"
+    ),
+    intending=phrases(
+        "i want to|you should|you must|you need to|you have to|you can|let's|let me|make sure to"
+        "|make sure you|make sure that you|be sure to|try to|can we|could we"
     ),
     could_you=phrases(
         "can you|could you|would you|will you|can i ask you to|could i ask you to|would you mind to|can we"
@@ -74,7 +87,21 @@ ENGLISH = Language(
         "|tell me all about|what do you remember about|what do you know about|what did i say about"
         "|what did i tell you about|what did i write about|what have i told you about|do you remember"
         "|do you know|do you recall|recall|look in my notes for|check my notes for|give me|any notes on"
-        "|any notes about|what about|how about"
+        "|any notes about|what about|how about|help me find|help me to find"
+    ),
+    remind=phrases(
+        "remind me|remind us|set a reminder|set me a reminder|add a reminder|create a reminder|set an alarm"
+        "|set a timer|wake me|wake me up"
+    ),
+    change=phrases(
+        "forget|forget about|delete|remove|erase|undo|correct that|correct this|correct it|change that"
+        "|change this|change it|correct the … to|correct my … to|change the … to|change my … to"
+        "|update the … to|update my … to|rename the … to"
+    ),
+    orders=phrases(
+        "write a|write an|write me|write some|write us|compose a|draw a|draw an|draw the|draw me|generate"
+        "|calculate|translate|sing|tell me a joke|tell me a story|open the|open my|play some|play me|turn on|turn off"
+        "|switch on|switch off|send an|make me a|help me|i need help|i need your help|i can't log in|i cannot log in"
     ),
     ask_first=phrases(
         "who|whom|whose|what|which|when|where|why|how|is|are|am i|was|were|do i|do we|do you|do they|does"
@@ -84,15 +111,15 @@ ENGLISH = Language(
         "|i forgot how|i don't remember|i can't remember|i do not remember|i cannot remember"
         "|i don't know where|i don't know when|i don't know what|i'm looking for|i am looking for"
         "|i can't find|i cannot find|remind me where|remind me when|remind me what|remind me who"
-        "|remind me which|remind me how|translate|summarize|summarise|explain|help me|write me|draw"
-        "|generate|calculate|compare|describe|define|delete|remove|forget|list all|list my|show"
+        "|remind me which|remind me how|summarize|summarise|explain|compare|describe|define|list all"
+        "|list my|show"
     ),
     conjunctions=phrases(
         "when|where|which|who|what|how|why|is|are|was|were|does|did|has|can|could|would|should"
     ),
     ask_last=phrases("where|when|who"),
     idioms=phrases("what a|how nice|note 5|remember me to|forget-me-not|show starts|define the"),
-    subjects=phrases("i|i'm|i've|i'll|i'd|we|we're|we've|we'll|he|he's|she|she's|they"),
+    subjects=phrases("i|i'm|i've|i'll|i'd|we|we're|we've|we'll|he|he's|she|she's|they|my name is|my name's"),
     verbs=phrases(
         "it's|that's|there's|they're|is|are|am|was|were|has|have|had|will|must|should|can|can't|cannot"
         "|needs|need|likes|like|loves|love|hates|hate|wants|want|prefers|prefer|lives|live|works|work|moved"
@@ -103,13 +130,22 @@ ENGLISH = Language(
     ),
     chat=phrases(
         "hi|hello|hey|hey there|hi there|hello there|howdy|yo|good morning|good afternoon|good evening"
-        "|good night|morning|how are you|how are you doing|how's it going|what's up|sup|thanks|thank you"
-        "|thank you so much|thanks a lot|many thanks|thx|ty|cheers|a lot|very much|so much|ok|okay|k|yes"
-        "|yep|yeah|yup|no|nope|nah|sure|alright|all right|right|great|cool|nice|good|fine|perfect|awesome"
-        "|excellent|got it|i see|bye|goodbye|bye bye|see you|see you later|later|good bye|never mind"
-        "|nevermind|sorry|oops|wow|haha|lol|hm|hmm|please|help|test|testing|who are you|what are you"
-        "|what can you do|what do you do|how do you work|how does this work|stop|cancel|start"
-        "|have a nice day|have a good day|i'm fine|i am fine|i'm good|not much|welcome|you're welcome"
-        "|no problem|well done|good job|commonplace|what is this|for everything|again|that's all|that is all|that's it"
+        "|good night|morning|how are you|how are you doing|how's it going|what's up|sup|oops|wow|hm|hmm"
+        "|please|help|test|testing|who are you|what are you|what can you do|what do you do|how do you work"
+        "|how does this work|start|i'm fine|i am fine|i'm good|welcome|you're welcome|commonplace"
+        "|what is this|again|i hate you|i love you|i like you|and you|what's yours|what is yours"
+        "|what about you|how about you"
     ),
+    thanks=phrases(
+        "thanks|thank you|thank you so much|thanks a lot|many thanks|thx|ty|cheers|a lot|very much|so much"
+        "|for everything"
+    ),
+    fine=phrases(
+        "ok|okay|k|yes|yep|yeah|yup|no|nope|nah|sure|alright|all right|right|great|cool|nice|good|fine"
+        "|perfect|awesome|excellent|got it|i see|bye|goodbye|bye bye|see you|see you later|later|good bye"
+        "|never mind|nevermind|well done|good job|no problem|that's all|that is all|that's it|stop|cancel"
+        "|sorry|have a nice day|have a good day|not much|lol|haha|i think so|i don't think so|i guess so"
+        "|i hope so|forget it|forget about it"
+    ),
+    leave=phrases("exit|quit|q|wq|logout|log out"),
 )

@@ -19,9 +19,17 @@ FRENCH = Language(
         cannot_find="Je ne peux pas chercher ici : dans cette conversation, je n’ai pas accès à la mémoire.",
         not_noted="Je n’ai pas pu le noter : {error}",
         not_found="Je n’ai pas pu chercher dans vos notes : {error}",
-        notice="Aucun modèle de langage n’est configuré : je ne peux que garder des notes et les retrouver. "
-        "Pour en ajouter un : dans config.toml, nommez-le dans `chain` sous `[models]` et décrivez son "
-        "fournisseur dans une section `[providers.…]` ; le README montre comment.",
+        thanks="Je vous en prie.",
+        fine="D’accord.",
+        cannot_remind="Cette version ne peut rien rappeler d’elle-même ; demandez-moi, et je le retrouve.",
+        cannot_do="Je ne fais que garder des notes et les retrouver, je ne peux donc pas faire "
+        "cela. Pour que je le note, commencez par « note que ».",
+        cannot_change="Je ne peux pas modifier les notes moi-même : modifiez le fichier, ou dites-moi "
+        "ce qui est juste en commençant par « note que ».",
+        leave="Pour quitter, appuyez sur Ctrl-D dans le terminal. Vos notes restent.",
+        notice="Aucun modèle de langage n’est configuré : je ne peux que garder des notes et "
+        "les retrouver. Les modèles s’ajoutent dans config.toml (`chain` sous `[models]`, "
+        "une section `[providers.…]`) ; le README dit lesquels cette version connaît.",
     ),
     abbreviations=phrases("dr|m|mm|mme|mlle|prof|av|bd|tél|st|ste|env|cf"),
     hints=phrases(
@@ -30,6 +38,7 @@ FRENCH = Language(
         "|demain|hier|c'est|de"
     ),
     letters="œû",
+    accents="àâæçéèêëîïôœùûüÿ",
     please=phrases("s'il te plaît|s'il vous plaît|s'il te plait|s'il vous plait|stp|svp|bien"),
     before=phrases(
         "hé|salut|bonjour|ok|bon|et|alors|commonplace|je veux que tu|il faut que tu|j'aimerais que tu"
@@ -61,12 +70,21 @@ FRENCH = Language(
         "|parle-moi de|parlez-moi de|parle-moi d'|que sais-tu de|que sais-tu sur|qu'est-ce que tu sais sur"
         "|sais-tu|te souviens-tu de|tu te souviens de|donne-moi|cherche dans mes notes"
     ),
+    remind=phrases(
+        "rappelle-moi de|rappelle-moi d'|rappelez-moi de|rappelez-moi d'|rappelle-moi|rappelez-moi"
+        "|me rappeler de|me rappeler d'|mets un rappel|mets une alarme|réveille-moi"
+    ),
+    change=phrases("supprime|supprimez|efface|effacez|oublie|oubliez|corrige|corrigez|modifie|modifiez"),
+    orders=phrases(
+        "écris-moi|écris un|écris une|écrivez un|écrivez une|rédige|traduis|traduisez|aide-moi|aidez-moi"
+        "|calcule|dessine|ouvre la|ouvre le|ouvre les|allume|éteins|raconte-moi une blague"
+        "|j'ai besoin d'aide"
+    ),
     ask_first=phrases(
         "où|ou est|ou sont|quand|qui|que|qu'est-ce|qu'|quoi|comment|pourquoi|combien|quel|quelle|quels"
         "|quelles|lequel|laquelle|est-ce que|est-ce qu'|as-tu|avez-vous|sais-tu|y a-t-il|à quelle heure"
         "|à qui|chez qui|avec qui|de qui|dans quel|dans quelle|d'où|je me demande|je voudrais savoir"
-        "|je veux savoir|je ne sais plus|je ne trouve pas|je cherche|traduis|résume|explique|aide-moi"
-        "|supprime|efface|oublie|calcule"
+        "|je veux savoir|je ne sais plus|je ne trouve pas|je cherche|résume|explique"
     ),
     conjunctions=phrases("quand|comment|qui|que|où|quel|quelle"),
     ask_last=phrases("où|quand|qui|combien"),
@@ -82,9 +100,13 @@ FRENCH = Language(
     ),
     chat=phrases(
         "bonjour|bonsoir|salut|coucou|allô|bonne nuit|ça va|comment ça va|comment vas-tu|comment allez-vous"
-        "|merci|merci beaucoup|merci bien|de rien|oui|non|ouais|d'accord|ok|okay|bien|très bien|super"
-        "|parfait|génial|au revoir|à bientôt|à demain|à plus|pardon|désolé|désolée|aide|qui es-tu"
-        "|qui êtes-vous|que peux-tu faire|que sais-tu faire|test|beaucoup|tant pis|bien sûr|s'il te plaît"
-        "|s'il vous plaît"
+        "|aide|qui es-tu|qui êtes-vous|que peux-tu faire|que sais-tu faire|test|s'il te plaît"
+        "|s'il vous plaît|et toi|et vous|comment t'appelles-tu|je te déteste|je t'aime"
     ),
+    thanks=phrases("merci|merci beaucoup|merci bien|beaucoup"),
+    fine=phrases(
+        "oui|non|ouais|d'accord|ok|okay|bien|très bien|super|parfait|génial|au revoir|à bientôt|à demain"
+        "|à plus|pardon|désolé|désolée|tant pis|bien sûr|de rien"
+    ),
+    leave=phrases("quitter|sortir"),
 )

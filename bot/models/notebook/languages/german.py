@@ -19,9 +19,18 @@ GERMAN = Language(
         cannot_find="Hier kann ich nicht nachsehen: In diesem Chat habe ich keinen Zugang zum Gedächtnis.",
         not_noted="Das konnte ich nicht notieren: {error}",
         not_found="Ich konnte deine Notizen nicht durchsuchen: {error}",
-        notice="Es ist kein Sprachmodell eingerichtet, deshalb kann ich nur Notizen aufbewahren und finden. So "
-        "kommt eines dazu: in config.toml unter `[models]` in `chain` nennen und seinen Anbieter in "
-        "einem Abschnitt `[providers.…]` beschreiben; wie, steht im README.",
+        thanks="Gern geschehen.",
+        fine="In Ordnung.",
+        cannot_remind="Von selbst erinnern kann ich in dieser Version nicht; frag mich, dann finde ich "
+        "es wieder.",
+        cannot_do="Ich bewahre nur Notizen auf und finde sie wieder, das kann ich also nicht. Soll "
+        "ich es notieren, beginne mit „Merk dir“.",
+        cannot_change="Ändern kann ich Notizen nicht selbst: Bearbeite die Datei, oder sag mir mit "
+        "„Merk dir“, was stimmt.",
+        leave="Zum Verlassen im Terminal Strg-D drücken. Deine Notizen bleiben.",
+        notice="Es ist kein Sprachmodell eingerichtet, deshalb kann ich nur Notizen aufbewahren "
+        "und finden. Modelle kommen in config.toml dazu (`chain` unter `[models]`, ein "
+        "Abschnitt `[providers.…]`); welche diese Version kennt, steht im README.",
     ),
     verb_second=phrases("ich|wir|er|sie|es"),
     ordinal_dots=True,
@@ -35,6 +44,7 @@ GERMAN = Language(
         "|über|um|seit|sich|mir|mich|dir|dich|uns|am|heute|morgen|gestern"
     ),
     letters="äöüß",
+    accents="äöüß",
     please=phrases("bitte|mal|bitte mal|doch"),
     before=phrases("hey|hallo|hi|ok|okay|also|und|so|commonplace|du sollst|du musst|ich möchte, dass du|ach"),
     could_you=phrases("kannst du|könntest du|würdest du|können sie|könnten sie|magst du"),
@@ -64,32 +74,57 @@ GERMAN = Language(
         "|schau nach|sieh nach|weißt du|weisst du|was weißt du über|was weisst du über|was habe ich über"
         "|erinnerst du dich an|erinnerst du dich|was weißt du noch über|gib mir"
     ),
+    remind=phrases(
+        "erinnere mich|erinner mich|erinnere uns|erinner uns"
+        "|stell einen wecker|stelle einen wecker|stell mir einen wecker|weck mich|wecke mich"
+        "|setze eine erinnerung|erstelle eine erinnerung|erinnerung:"
+    ),
+    remind_end=phrases("erinnern"),
+    change=phrases(
+        "lösche|lösch|vergiss|entferne|korrigiere|korrigier|berichtige|ändere|änder|aktualisiere|streiche"
+    ),
+    orders=phrases(
+        "schreib mir|schreibe mir|schreib ein|schreib eine|schreib einen|schreibe ein|schreibe eine"
+        "|schreibe einen|dichte|übersetze|übersetz|berechne|rechne|zeichne mir|zeichne ein|zeichne eine"
+        "|zeichne einen|mal mir|male mir|öffne|öffne mir|schalte|schalt|mach das licht|spiel mir"
+        "|spiel musik|spiele musik|schick eine|schicke eine|erzähl mir einen witz|erzähl einen witz"
+        "|hilf mir|ich brauche hilfe|ich brauche deine hilfe|ich kann mich nicht anmelden"
+        "|ich kann mich nicht einloggen"
+    ),
     ask_first=phrases(
         "wo|wer|wen|wem|wessen|was|wann|wie|wieso|weshalb|warum|welche|welcher|welches|welchen|welchem"
         "|wohin|woher|womit|wofür|worüber|woran|wovon|wieviel|wieviele|hast du|habe ich|hab ich|haben wir"
         "|kennst du|gibt es|kannst du|könntest du|ist|sind|war|waren|bin ich|darf|soll ich|sollen wir"
         "|muss ich|müssen wir|kann ich|können wir|ich frage mich|ich möchte wissen|ich will wissen"
         "|ich weiß nicht|ich weiß nicht mehr|ich suche|ich habe vergessen, wo|ich habe vergessen, wann"
-        "|ich habe vergessen, wer|übersetze|übersetz|erkläre|erklär|fasse|hilf mir|lösche|lösch|vergiss"
-        "|berechne|schreib mir|schreibe mir|zeig|zeige|liste"
+        "|ich habe vergessen, wer|erkläre|erklär|fasse|zeig|zeige|liste"
     ),
     conjunctions=phrases("wer|was|wo|wie|welche|welcher|ist|sind|war|waren|darf"),
     ask_last=phrases("wo|wann|wer"),
     idioms=phrases("finde ich|wie schön|was für ein|wie gut"),
-    subjects=phrases("ich|wir|er|sie|es|ich bin|ich hab's"),
+    subjects=phrases("ich|wir|er|sie|es|ich bin|ich hab's|mein name ist"),
     verbs=phrases(
         "ist|sind|war|waren|bin|hat|habe|haben|hatte|heißt|heisst|heiße|heisse|wohnt|wohne|wohnen|lebt|lebe"
         "|leben|liegt|steht|mag|liebt|hasst|will|muss|soll|kann|wird|werden|arbeitet|arbeite|spielt|spricht"
         "|isst|trinkt|geht|ging|kommt|kam|kostet|beginnt|endet|öffnet|schließt|fährt|fliegt|kaufte|gekauft"
         "|gehört|braucht|brauche|zieht|zog|umgezogen|geboren|gestorben|getroffen|gegeben|sagt|sagte|gesagt"
-        "|wurde"
+        "|wurde|wurden|hängt|hängen|stehen|liegen|lag|kommen|gehen|fahren|fliegen|läuft|hält|findet|bleibt|gibt"
+        "|gab|nimmt|trägt|kennt|weiß|bekommt|bringt|holt|wollen|sollen|müssen|können|dürfen|darf|mögen|möchte"
+        "|hatten|heißen|lautet|steckt|parkt|passt|fehlt|lernt|studiert|schläft|feiert|heiratet|heiraten|kauft"
+        "|trinken|trinke|essen|esse|spielen|wartet|öffnen|schließen|beginnen|wohnte|arbeiten|lieben|brauchen"
     ),
     chat=phrases(
         "hallo|moin|servus|grüezi|grüß dich|grüß gott|guten tag|guten morgen|guten abend|gute nacht|morgen"
-        "|na|wie geht's|wie geht es dir|wie gehts|danke|vielen dank|danke schön|dankeschön|danke dir"
-        "|besten dank|bitte|bitte sehr|gern|gerne|ja|nein|nee|jo|jawohl|genau|klar|alles klar|gut|super"
-        "|toll|prima|schön|sehr gut|okay|tschüss|tschüs|tschau|auf wiedersehen|bis bald|bis später"
-        "|bis morgen|egal|schon gut|entschuldigung|hilfe|wer bist du|was kannst du|was bist du|aha|ach so"
-        "|stopp|macht nichts"
+        "|na|wie geht's|wie geht es dir|wie gehts|bitte|bitte sehr|hilfe|wer bist du|was kannst du"
+        "|was bist du|ich hasse dich|ich liebe dich|ich mag dich|und du|und dir|und selbst|wie heißt du"
+        "|wer bist denn du"
     ),
+    thanks=phrases("danke|vielen dank|danke schön|dankeschön|danke dir|besten dank"),
+    fine=phrases(
+        "ja|nein|nee|jo|jawohl|genau|klar|alles klar|gut|super|toll|prima|schön|sehr gut|okay|tschüss"
+        "|tschüs|tschau|auf wiedersehen|bis bald|bis später|bis morgen|egal|schon gut|entschuldigung|aha"
+        "|ach so|stopp|macht nichts|gern|gerne|ich glaube schon|ich denke schon|ich glaube nicht|vergiss es"
+        "|das war's|das wär's"
+    ),
+    leave=phrases("beenden|verlassen|abmelden"),
 )

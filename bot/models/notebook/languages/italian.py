@@ -19,9 +19,17 @@ ITALIAN = Language(
         cannot_find="Qui non posso cercarlo: in questa chat non ho accesso alla memoria.",
         not_noted="Non sono riuscito ad annotarlo: {error}",
         not_found="Non sono riuscito a cercare nelle tue note: {error}",
-        notice="Nessun modello linguistico è configurato, quindi posso solo conservare note e ritrovarle. Per "
-        "aggiungerne uno: in config.toml, indicalo in `chain` sotto `[models]` e descrivi il suo "
-        "fornitore in una sezione `[providers.…]`; il README spiega come.",
+        thanks="Prego.",
+        fine="Va bene.",
+        cannot_remind="In questa versione non posso ricordartelo da solo; chiedimelo e lo ritrovo.",
+        cannot_do="Conservo soltanto note e le ritrovo, quindi questo non posso farlo. Se vuoi che "
+        "lo annoti, comincia con “ricorda”.",
+        cannot_change="Non posso modificare le note da solo: modifica il file oppure dimmi che cosa è "
+        "giusto, cominciando con “ricorda”.",
+        leave="Per uscire, premi Ctrl-D nel terminale. Le tue note restano.",
+        notice="Nessun modello linguistico è configurato, quindi posso solo conservare note e "
+        "ritrovarle. I modelli si aggiungono in config.toml (`chain` sotto `[models]`, una "
+        "sezione `[providers.…]`); il README dice quali conosce questa versione.",
     ),
     abbreviations=phrases("dr|dott|sig|sigg|avv|ing|prof|tel|pag|ca|st"),
     hints=phrases(
@@ -30,6 +38,7 @@ ITALIAN = Language(
         "|domani|ieri|c'è|da|ho|ha"
     ),
     letters="òì",
+    accents="àèéìíîòóùú",
     please=phrases("per favore|per piacere|ti prego"),
     before=phrases("ehi|ciao|ok|e|allora|commonplace|voglio che tu|vorrei che tu"),
     could_you=phrases("puoi|potresti|può|potrebbe|mi puoi"),
@@ -53,16 +62,25 @@ ITALIAN = Language(
         "|che cosa sai di|cosa sai di|cosa ricordi di|cosa sai su|sai|ti ricordi di|ti ricordi|ricordi"
         "|dammi"
     ),
+    remind=phrases(
+        "ricordami|ricordaci|ricordarmi|avvisami|imposta una sveglia|imposta un promemoria|svegliami"
+    ),
+    change=phrases("cancella|elimina|dimentica|correggi|modifica|cambia"),
+    orders=phrases(
+        "traduci|aiutami|calcola|scrivimi|scrivi un|scrivi una|disegnami|apri la|apri il|accendi|spegni"
+        "|raccontami una barzelletta|ho bisogno di aiuto"
+    ),
     ask_first=phrases(
         "dove|dov'è|dov'e|quando|quand'è|chi|che cosa|cosa|cos'è|che|come|com'è|perché|quale|quali|qual"
         "|quanto|quanta|quanti|quante|a che ora|di chi|con chi|da chi|hai|c'è qualche|mi chiedo"
-        "|vorrei sapere|voglio sapere|non ricordo|non trovo|non so dove|traduci|riassumi|spiega|spiegami"
-        "|aiutami|cancella|elimina|dimentica|calcola"
+        "|vorrei sapere|voglio sapere|non ricordo|non trovo|non so dove|riassumi|spiega|spiegami"
     ),
     conjunctions=phrases("quando|come|dove|che|chi|perché|cosa"),
     ask_last=phrases("dove|quando|chi"),
     idioms=phrases("che bello|che bella|come va"),
-    subjects=phrases("io|sono|ho|abito|vivo|noi|lui|lei|mi chiamo|abbiamo|siamo|abitiamo|mi piace|odio"),
+    subjects=phrases(
+        "io|sono|ho|abito|vivo|noi|lui|lei|mi chiamo|abbiamo|siamo|abitiamo|mi piace|odio|il mio nome è"
+    ),
     verbs=phrases(
         "è|sono|era|ha|ho|hanno|abita|abito|abitano|vive|vivo|lavora|lavoro|piace|piacciono|vuole|voglio"
         "|chiama|chiamo|odia|ama|costa|inizia|comincia|finisce|apre|chiude|arriva|viene|va|parte|comprato"
@@ -70,9 +88,14 @@ ITALIAN = Language(
         "|si trova|c'è|detto"
     ),
     chat=phrases(
-        "ciao|salve|buongiorno|buon giorno|buonasera|buona sera|buonanotte|come va|come stai|come sta"
-        "|grazie|grazie mille|molte grazie|prego|sì|no|ok|okay|va bene|certo|bene|benissimo|perfetto|ottimo"
-        "|arrivederci|a dopo|a domani|a presto|scusa|scusami|aiuto|chi sei|cosa sai fare|cosa puoi fare"
-        "|che cosa sai fare|prova|capito|d'accordo"
+        "ciao|salve|buongiorno|buon giorno|buonasera|buona sera|buonanotte|come va|come stai|come sta|aiuto"
+        "|chi sei|cosa sai fare|cosa puoi fare|che cosa sai fare|prova|e tu|e lei|come ti chiami|ti odio"
+        "|ti amo"
     ),
+    thanks=phrases("grazie|grazie mille|molte grazie"),
+    fine=phrases(
+        "sì|no|ok|okay|va bene|certo|bene|benissimo|perfetto|ottimo|arrivederci|a dopo|a domani|a presto"
+        "|scusa|scusami|capito|d'accordo|prego"
+    ),
+    leave=phrases("uscire|esci"),
 )

@@ -19,17 +19,26 @@ PORTUGUESE = Language(
         cannot_find="Aqui não posso procurar: neste chat não tenho acesso à memória.",
         not_noted="Não consegui anotar: {error}",
         not_found="Não consegui procurar nas suas notas: {error}",
-        notice="Nenhum modelo de linguagem está configurado, por isso só posso guardar notas e encontrá-las. "
-        "Para adicionar um: em config.toml, indique-o em `chain` sob `[models]` e descreva o provedor "
-        "numa seção `[providers.…]`; o README mostra como.",
+        thanks="De nada.",
+        fine="Está bem.",
+        cannot_remind="Nesta versão não consigo lembrar por conta própria; pergunte-me, e volto a encontrar.",
+        cannot_do="Só guardo notas e volto a encontrá-las, por isso não posso fazer isso. Se é "
+        "para anotar, comece com “anote que”.",
+        cannot_change="Não posso alterar notas por conta própria: edite o arquivo ou diga-me o que "
+        "está certo, começando com “anote que”.",
+        leave="Para sair, pressione Ctrl-D no terminal. As suas notas ficam.",
+        notice="Nenhum modelo de linguagem está configurado, por isso só posso guardar notas e "
+        "encontrá-las. Os modelos são adicionados em config.toml (`chain` sob `[models]`, "
+        "uma seção `[providers.…]`); o README diz quais esta versão conhece.",
     ),
     abbreviations=phrases("dr|dra|sr|sra|av|tel|prof|profa|pág|núm|st"),
     hints=phrases(
-        "a|o|os|as|um|uma|do|da|dos|das|no|na|nos|nas|e|em|com|por|para|meu|minha|meus|minhas|seu|sua|é"
+        "a|o|os|as|um|uma|do|da|de|dos|das|no|na|nos|nas|e|em|com|por|para|meu|minha|meus|minhas|seu|sua|é"
         "|está|são|sou|não|muito|mas|mais|já|eu|ele|ela|nós|você|isso|esta|este|hoje|amanhã|ontem|tem|ao"
         "|pela|pelo"
     ),
     letters="ãõ",
+    accents="ãõáâàçéêíóôúü",
     please=phrases("por favor|pf|se faz favor"),
     before=phrases("oi|olá|ok|e|então|commonplace|quero que você|preciso que você"),
     could_you=phrases("você pode|pode|podes|poderia|você poderia|podias|consegue|dá para"),
@@ -54,17 +63,26 @@ PORTUGUESE = Language(
         "|o que você sabe sobre|o que sabes sobre|o que você lembra sobre|você sabe|sabes|você lembra"
         "|lembras-te de"
     ),
+    remind=phrases(
+        "lembre-me|lembra-me|me lembre|me lembra|me lembrar|lembrar-me|avise-me|me avise|me avisa"
+        "|coloque um alarme|me acorde"
+    ),
+    change=phrases("apaga|apague|esquece|esqueça|exclua|corrija|corrige|altere|altera|mude"),
+    orders=phrases(
+        "traduz|traduza|ajude-me|me ajuda|me ajude|calcula|calcule|escreva um|escreva uma|escreve um poema"
+        "|me escreva|desenhe|me conta uma piada|conte uma piada|preciso de ajuda"
+    ),
     ask_first=phrases(
         "onde|quando|quem|o que|que|o quê|qual|quais|como|quanto|quanta|quantos|quantas|por que|por quê"
         "|porquê|cadê|a que horas|de quem|com quem|em que|tens|você tem|há quanto|eu queria saber"
-        "|quero saber|não lembro|não me lembro|não encontro|não acho|traduz|traduza|resume|resuma|explica"
-        "|explique|ajude-me|me ajuda|apaga|apague|esquece|esqueça|calcula"
+        "|quero saber|não lembro|não me lembro|não encontro|não acho|resume|resuma|explica|explique"
     ),
     conjunctions=phrases("quando|como|onde|que|quem|qual"),
     ask_last=phrases("onde|quando|quem"),
     idioms=phrases("que bom|que lindo|que pena"),
     subjects=phrases(
         "eu|sou|tenho|estou|moro|vivo|nós|ele|ela|a gente|me chamo|chamo-me|temos|moramos|gosto|odeio"
+        "|meu nome é"
     ),
     verbs=phrases(
         "é|está|estão|são|sou|era|foi|tem|tenho|têm|mora|moro|moram|vive|vivo|trabalha|trabalho|gosta|gosto"
@@ -73,9 +91,14 @@ PORTUGUESE = Language(
         "|disse|fica"
     ),
     chat=phrases(
-        "oi|olá|ola|bom dia|boa tarde|boa noite|tudo bem|tudo bom|como vai|como estás|obrigado|obrigada"
-        "|muito obrigado|muito obrigada|valeu|de nada|sim|não|ok|okay|claro|bem|muito bem|perfeito|ótimo"
-        "|legal|tchau|adeus|até logo|até amanhã|até mais|desculpa|desculpe|ajuda|quem é você|quem és tu"
-        "|o que você pode fazer|o que podes fazer|teste|entendi|beleza"
+        "oi|olá|ola|bom dia|boa tarde|boa noite|tudo bem|tudo bom|como vai|como estás|ajuda|quem é você"
+        "|quem és tu|o que você pode fazer|o que podes fazer|teste|e você|e tu|como você se chama|te odeio"
+        "|te amo"
     ),
+    thanks=phrases("obrigado|obrigada|muito obrigado|muito obrigada|valeu"),
+    fine=phrases(
+        "sim|não|ok|okay|claro|bem|muito bem|perfeito|ótimo|legal|tchau|adeus|até logo|até amanhã|até mais"
+        "|desculpa|desculpe|entendi|beleza|de nada"
+    ),
+    leave=phrases("sair"),
 )

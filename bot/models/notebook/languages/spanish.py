@@ -19,16 +19,26 @@ SPANISH = Language(
         cannot_find="Aquí no puedo buscarlo: en este chat no tengo acceso a la memoria.",
         not_noted="No pude anotarlo: {error}",
         not_found="No pude buscar en tus notas: {error}",
-        notice="No hay ningún modelo de lenguaje configurado, así que solo puedo guardar notas y encontrarlas. "
-        "Para añadir uno: en config.toml, nómbralo en `chain` bajo `[models]` y describe su proveedor en "
-        "una sección `[providers.…]`; el README explica cómo.",
+        thanks="De nada.",
+        fine="De acuerdo.",
+        cannot_remind="En esta versión no puedo recordarte cosas por mi cuenta; pregúntame y lo vuelvo "
+        "a encontrar.",
+        cannot_do="Solo guardo notas y las encuentro, así que eso no puedo hacerlo. Si quieres que "
+        "lo anote, empieza con «recuerda».",
+        cannot_change="No puedo cambiar las notas por mi cuenta: edita el archivo o dime lo correcto "
+        "empezando con «recuerda».",
+        leave="Para salir, pulsa Ctrl-D en la terminal. Tus notas se quedan.",
+        notice="No hay ningún modelo de lenguaje configurado, así que solo puedo guardar notas "
+        "y encontrarlas. Los modelos se añaden en config.toml (`chain` bajo `[models]`, una "
+        "sección `[providers.…]`); el README dice cuáles conoce esta versión.",
     ),
     abbreviations=phrases("dr|dra|sr|sra|srta|ud|uds|av|avda|tel|pág|núm|prof|st"),
     hints=phrases(
-        "a|el|la|los|las|un|una|unos|del|al|y|en|con|por|para|mi|mis|su|sus|tu|está|están|es|soy|muy|pero"
+        "a|el|la|los|las|un|una|unos|del|de|al|y|en|con|por|para|mi|mis|su|sus|tu|está|están|es|soy|muy|pero"
         "|porque|hay|se|lo|más|ya|desde|sobre|nuestro|nuestra|esta|este|hoy|mañana|ayer|yo|cuando"
     ),
     letters="ñ¿¡",
+    accents="áéíóúüñ",
     please=phrases("por favor|porfa|porfavor"),
     before=phrases("oye|hola|ok|bueno|y|pues|commonplace|quiero que|necesito que"),
     could_you=phrases("puedes|podrías|podrias|puede|podría|me puedes|me podrías"),
@@ -53,17 +63,26 @@ SPANISH = Language(
         "|qué recuerdas de|¿qué sabes de|¿qué sabes sobre|¿qué recuerdas de|sabes|recuerdas|¿sabes"
         "|¿recuerdas|te acuerdas de"
     ),
+    remind=phrases(
+        "recuérdame|recuerdame|recuérdenos|recordarme|avísame|avisame|pon una alarma|pon un recordatorio"
+        "|despiértame"
+    ),
+    change=phrases("borra|bórralo|elimina|olvida|corrige|cambia|modifica"),
+    orders=phrases(
+        "traduce|tradúceme|ayúdame|ayudame|calcula|escríbeme|escribe un poema|escribe un haiku"
+        "|escribe un cuento|dibújame|cuéntame un chiste|necesito ayuda|pon música"
+    ),
     ask_first=phrases(
         "dónde|donde|cuándo|cuando|quién|quien|quiénes|qué|que|cómo|como|cuál|cual|cuáles|cuánto|cuánta"
         "|cuántos|cuántas|cuanto|cuantos|por qué|adónde|a qué hora|de quién|a quién|en qué|con quién|tienes"
-        "|me pregunto|quiero saber|necesito saber|no recuerdo|no encuentro|no sé dónde|traduce|resume"
-        "|explica|ayúdame|borra|elimina|olvida|calcula"
+        "|me pregunto|quiero saber|necesito saber|no recuerdo|no encuentro|no sé dónde|resume|explica"
     ),
     conjunctions=phrases("cuando|cuándo|como|donde|que|quien|cual|no encuentro"),
     ask_last=phrases("dónde|donde|cuándo"),
     idioms=phrases("qué bonito|qué bien|que bien|qué bueno"),
     subjects=phrases(
         "yo|soy|tengo|estoy|vivo|nosotros|me llamo|somos|tenemos|vivimos|él|ella|me gusta|me gustan|odio"
+        "|mi nombre es"
     ),
     verbs=phrases(
         "es|está|están|son|soy|era|fue|ha|he|tiene|tengo|tienen|vive|vivo|viven|trabaja|trabajo|gusta"
@@ -73,8 +92,13 @@ SPANISH = Language(
     ),
     chat=phrases(
         "hola|buenas|buenos días|buenos dias|buenas tardes|buenas noches|qué tal|que tal|cómo estás"
-        "|como estas|gracias|muchas gracias|mil gracias|de nada|sí|si|no|vale|ok|okay|claro|bien|muy bien"
-        "|perfecto|genial|adiós|adios|chao|hasta luego|hasta mañana|nos vemos|perdón|lo siento|ayuda"
-        "|quién eres|quien eres|qué puedes hacer|que puedes hacer|prueba|jaja|jajaja|entendido|de acuerdo"
+        "|como estas|ayuda|quién eres|quien eres|qué puedes hacer|que puedes hacer|prueba|y tú|y usted"
+        "|cómo te llamas|te odio|te quiero"
     ),
+    thanks=phrases("gracias|muchas gracias|mil gracias"),
+    fine=phrases(
+        "sí|si|no|vale|ok|okay|claro|bien|muy bien|perfecto|genial|adiós|adios|chao|hasta luego"
+        "|hasta mañana|nos vemos|perdón|lo siento|entendido|de acuerdo|de nada|jaja|jajaja"
+    ),
+    leave=phrases("salir"),
 )

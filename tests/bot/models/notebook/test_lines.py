@@ -1,5 +1,7 @@
 """A message falls into lines and sentences where a reader would see them end."""
 
+from typing import Any
+
 import pytest
 
 from bot.models.notebook.languages.german import GERMAN
@@ -10,17 +12,32 @@ from bot.models.notebook.lines import Line, lines_of, sentences
     ("text", "wanted"),
     [
         ("one\r\n\n  two  words ", [("one", False), ("two words", False)]),
-        ("- a\n* b\n• c\n# d\n> e", [("a", True), ("b", True), ("c", True), ("d", True), ("e", True)]),
-        ("1. a\n2. b\n3) c", [("a", True), ("b", True), ("c", True)]),
+        ("# d\n> e", [("d", True), ("e", True)]),
+        ("- a\n* b\n• c", [("", True, ("a", "b", "c"), "- a\n* b\n• c")]),
+        ("1. a\n2. b\n3) c", [("", True, ("a", "b", "c"), "1. a\n2. b\n3) c")]),
+        (
+            "  - a\n    more\n\n    * b\nc",
+            [("", True, ("a more", "b"), "- a\n  more\n\n  * b"), ("c", False)],
+        ),
+        (
+            "- a\n  ```\n  x\n\n  y\n  ```\n",
+            [("", True, ("a ``` x y ```",), "- a\n  ```\n  x\n\n  y\n  ```")],
+        ),
         ("1. Mai ist Feiertag", [("1. Mai ist Feiertag", False)]),
         ("-5 degrees", [("-5 degrees", False)]),
-        ("run:\n~~~\na  b\n\nc\n~~~\nthen", [("run: `a b` `c`", False), ("then", False)]),
-        ("```\nnever closed", [("`never closed`", False)]),
+        (
+            "run:\n~~~ sh\na  b\n\nc\n~~~\nthen",
+            [("run:", False), ("", False, (), "~~~ sh\na  b\n\nc\n~~~"), ("then", False)],
+        ),
+        ("```\nnever closed", [("", False, (), "```\nnever closed\n```")]),
+        ("```\n```", []),
         ("``` is not a fence ```", [("``` is not a fence ```", False)]),
         ("", []),
     ],
 )
-def test_lines_lose_their_marks_and_nothing_else(text: str, wanted: list[tuple[str, bool]]) -> None:
+def test_lines_lose_their_marks_and_lists_and_code_stay_whole(
+    text: str, wanted: list[tuple[Any, ...]]
+) -> None:
     assert lines_of(text) == [Line(*each) for each in wanted]
 
 

@@ -25,6 +25,7 @@ from bot.models.protocol import (
     ToolSpec,
     UserMessage,
 )
+from memory.entry import as_entry
 
 WRITE = ToolSpec("memory_write", "", {"type": "object", "properties": {}})
 SEARCH = ToolSpec("memory_search", "", {"type": "object", "properties": {}})
@@ -242,8 +243,52 @@ async def test_a_strange_result_is_no_reason_to_break(content: str, tool: str, f
 
 
 async def test_small_talk_is_neither_noted_nor_searched() -> None:
-    for text in ("hi", "Thanks!", "👍", "", "?"):
+    for text in ("hi", "help", "👍", "", "?"):
         assert (await step(TOLD, text)).text == ENGLISH.say.hello
+    assert (await step(TOLD, "Ok, thanks!")).text == ENGLISH.say.thanks
+    assert (await step(TOLD, "yes")).text == ENGLISH.say.fine
+    assert (await step(TOLD, "Danke!")).text == GERMAN.say.thanks
+    assert (await step(TOLD, "exit")).text == ENGLISH.say.leave
+
+
+# -- what it cannot do -----------------------------------------------------------------------------------
+
+
+async def test_a_reminder_is_noted_and_it_says_that_it_cannot_remind() -> None:
+    talk = Talk([TOLD])
+    answer = await talk.say("Remind me to call mum tomorrow", memory_write=written())
+    assert answer == f"Noted in `2026-11-21.md`, line 3.\n\n{ENGLISH.say.cannot_remind}"
+    assert (await step(TOLD, "Remind me")).text == ENGLISH.say.cannot_remind
+
+
+async def test_it_does_not_note_what_it_was_told_to_do() -> None:
+    assert (await step(TOLD, "Write a haiku about autumn")).text == ENGLISH.say.cannot_do
+    assert (await step(TOLD, "Schreib mir ein Gedicht")).text == GERMAN.say.cannot_do
+
+
+async def test_what_is_to_be_changed_is_shown_and_it_says_that_it_cannot_change_it() -> None:
+    talk = Talk([TOLD])
+    results = {"results": [hit("- The boiler code is 4711")]}
+    answer = await talk.say("Forget the boiler code", memory_search=results)
+    assert answer == (
+        "From your notes:\n\n- The boiler code is 4711 `2026-11-21.md:3`\n\n" + ENGLISH.say.cannot_change
+    )
+    assert (await step(TOLD, "Delete that")).text == ENGLISH.say.cannot_change
+
+
+async def test_a_block_is_written_below_what_it_belongs_to() -> None:
+    message = await step(
+        "I live in Oslo. To build:\n```sh\nif x\n\n  y\n```\nAnd:\n- a\n  - b\n\n```\nz\n```"
+    )
+    content = (
+        "- I live in Oslo.\n- To build:\n  ```sh\n  if x\n\n    y\n  ```\n- And:\n  - a\n    - b\n```\nz\n```"
+    )
+    assert wishes(message) == [("memory_write", {"content": content, "target": "daily"})]
+    assert as_entry(content) == content
+    message = await step("Shopping:\n- milk\n  - oat")
+    content = "- Shopping:\n  - milk\n    - oat"
+    assert wishes(message) == [("memory_write", {"content": content, "target": "daily"})]
+    assert as_entry(content) == content
 
 
 async def test_remember_alone_is_asked_back_and_the_next_message_is_the_fact() -> None:
@@ -298,7 +343,7 @@ async def test_it_goes_on_where_another_model_stopped() -> None:
 async def test_results_of_earlier_turns_are_not_told_again() -> None:
     talk = Talk([TOLD])
     await talk.say("Where is Eva?", memory_search={"results": [hit("- Eva is in Oslo.")]})
-    assert await talk.say("thanks") == ENGLISH.say.hello
+    assert await talk.say("thanks") == ENGLISH.say.thanks
 
 
 @pytest.mark.parametrize("messages", [(), (TOLD,), (ToolResult("abc123def", "memory_search", "{}"),)])

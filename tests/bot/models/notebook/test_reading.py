@@ -35,9 +35,14 @@ def cases() -> Iterator[tuple[str, str, list[str]]]:
 
 
 def told(reading: Reading) -> list[str]:
-    lines = [f"{'++' if fact.target == 'core' else '+'} {fact.text}" for fact in reading.facts]
+    lines = [
+        f"{'++' if fact.target == 'core' else '+'} "
+        + "\\n".join(filter(None, [fact.text, *fact.block.splitlines()]))
+        for fact in reading.facts
+    ]
     lines += [f"? {query}" for query in reading.queries]
-    return lines or ["…" if reading.unfinished else "-"]
+    lines += [f"! {wanted}" for wanted in reading.wanted]
+    return lines or ["…" if reading.unfinished else "-" if reading.chat == "hello" else f"- {reading.chat}"]
 
 
 @pytest.mark.parametrize(("language", "message", "wanted"), list(cases()))
@@ -94,20 +99,55 @@ def test_a_decomposed_message_is_read_like_a_composed_one() -> None:
 
 
 def test_a_code_block_stays_with_what_it_belongs_to() -> None:
-    message = "Remember how to build:\n```sh\nmake run\necho `date`\n```\nIt takes a minute."
-    assert [fact.text for fact in read(message).facts] == [
-        "How to build: `make run` `` echo `date` ``.",
-        "It takes a minute.",
-    ]
+    message = "Remember how to build:\n```sh\nmake run\n  echo `date`\n```\nIt takes a minute."
+    assert read(message).facts == (
+        Fact("How to build:", block="```sh\nmake run\n  echo `date`\n```"),
+        Fact("It takes a minute."),
+    )
 
 
-def test_a_long_list_of_facts_is_not_joined() -> None:
-    message = "Remember about Tom:\n- he lives in Oslo\n- he drives a red car"
+def test_a_code_block_in_a_question_is_searched_with_it() -> None:
+    assert read("Where did I write this?\n```\nmake run\n```").queries == (
+        "Where did I write this? ``` make run ```",
+    )
+
+
+def test_a_list_is_kept_as_it_was_written() -> None:
+    message = (
+        "Remember about Tom:\n  - he lives in Oslo\n    1. on the third floor\n\n  - he drives a red car"
+    )
+    assert read(message).facts == (
+        Fact("Tom:", block="- he lives in Oslo\n  1. on the third floor\n\n- he drives a red car"),
+    )
+    assert read("Ideas\n- tea\n- milk\nBye").facts == (Fact("Ideas."), Fact("", block="- tea\n- milk"))
+
+
+def test_questions_in_a_list_are_asked() -> None:
+    assert read("- Where is Tom?\n- Where is Eva?").queries == ("Where is Tom?", "Where is Eva?")
+
+
+def test_an_order_in_a_note_of_several_lines_is_noted() -> None:
+    message = "Today\nwrite a letter to Eva\ndelete the photos\n"
     assert [fact.text for fact in read(message).facts] == [
-        "Tom:",
-        "He lives in Oslo.",
-        "He drives a red car.",
+        "Today.",
+        "Write a letter to Eva.",
+        "Delete the photos.",
     ]
+    assert read("write a letter", expecting_note=True).facts == (Fact("Write a letter."),)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("Hej, hur mår du?", "Jeg bor i Oslo og har to katter", "Hvor er passet til Anna?", "Det er fint"),
+        *("Waar is mijn paspoort?", "De sleutel ligt in de la", "Hallo, hoe gaat het?", "Ik heet Tom"),
+        *("Dzień dobry", "Gdzie jest mój paszport?", "Kde je můj pas?", "Bydlím v Praze na Žižkově"),
+        *("Annemin doğum günü 3 Mayıs", "Merhaba, nasılsın?", "Unde este pașaportul meu?"),
+        *("Minun passini on laatikossa", "Az útlevelem a fiókban van", "Dia tinggal di Jakarta"),
+    ],
+)
+def test_a_language_without_an_entry_is_answered_in_english(text: str) -> None:
+    assert read(text).language.code == "en"
 
 
 @pytest.mark.parametrize(
@@ -121,12 +161,24 @@ def test_a_long_list_of_facts_is_not_joined() -> None:
         ("ßa", "ßa."),
         ("საქართველო", "საქართველო."),
         ("he said “yes.”", "He said “yes.”"),
-        ("he said “yes”", "He said “yes”."),
+        ("he said “yes”", "He said “yes”"),
         ("see https://example.org", "See https://example.org"),
         ("mail a@example.org", "Mail a@example.org"),
         ("wifi: hunter2", "Wifi: hunter2"),
         ("the key is hunter2", "The key is hunter2"),
-        ("costs 5 €", "Costs 5 €."),
+        ("costs 5 €", "Costs 5 €"),
+        ("Tom is 7", "Tom is 7"),
+        ("tulip-42-harbour", "tulip-42-harbour"),
+        ("she is my co-pilot", "She is my co-pilot."),
+        ("a mother-in-law", "A mother-in-law"),
+        ("the password is tulip", "The password is tulip"),
+        ("run: git push", "Run: git push"),
+        ("git push --force now", "git push --force now"),
+        ("use `make run`", "use `make run`"),
+        ("it is in ~/notes", "it is in ~/notes"),
+        ("it isn't", "It isn't."),
+        ("我用 Python 3", "我用 Python 3"),
+        ("密码是abc", "密码是abc"),
         ("it's fun 🎉", "It's fun 🎉"),
         ("so…", "So…"),
         ("我用 Python", "我用 Python。"),
@@ -213,7 +265,7 @@ def assert_no_word_is_lost(message: str) -> None:
     reading = read(message)
     if not reading.facts:
         return
-    kept = " ".join([*(fact.text for fact in reading.facts), *reading.queries])
+    kept = " ".join([*(f"{fact.text} {fact.block}" for fact in reading.facts), *reading.queries])
     words = set(words_of(kept))
     letters = set(kept.upper())
     for word in words_of(message):
@@ -239,7 +291,8 @@ def test_no_word_outside_a_recognised_phrase_is_lost(parts: list[str], glue: str
 @given(st.text(max_size=200))
 def test_any_text_can_be_read(message: str) -> None:
     reading = read(message)
-    assert all(fact.text == " ".join(fact.text.split()) and fact.text for fact in reading.facts)
+    assert all(fact.text == " ".join(fact.text.split()) for fact in reading.facts)
+    assert all((fact.text + fact.block).strip() for fact in reading.facts)
     assert all(query.strip() for query in reading.queries)
 
 

@@ -1,0 +1,138 @@
+"""Pure: what a sentence wants that the notebook cannot do, and what two sentences with one question mark hold."""
+
+import re
+from typing import Literal, NamedTuple
+
+from bot.models.notebook.language import Language
+from bot.models.notebook.languages.english import ENGLISH
+from bot.models.notebook.phrases import (
+    OPENERS,
+    SEPARATORS,
+    Match,
+    body_end,
+    fold,
+    has_words,
+    is_question,
+    phrase_at,
+    phrase_up_to,
+    skip,
+)
+from bot.models.notebook.sentence import asks, begins_with_question, is_idiom, without_greeting
+
+Wanted = Literal["remind", "change", "do", "leave"]
+_KINDS: tuple[tuple[str, Wanted], ...] = (("remind", "remind"), ("change", "change"), ("orders", "do"))
+
+
+class Request(NamedTuple):
+    """Something that is asked of the notebook, other than to note or to find."""
+
+    wanted: Wanted
+    rest: str
+    """What is to be changed, or what to be reminded of in the person's words; blank where that is not said."""
+
+
+def read_request(text: str, spoken: Language) -> Request | None:
+    """Read "Could you remind me to …", "Forget …", "Write a …"; None where it is not plainly such a request."""
+    if _wants_to_leave(text, spoken):
+        return Request("leave", "")
+    return _read_start(text, spoken) or _read_end(text, spoken)
+
+
+def _wants_to_leave(text: str, spoken: Language) -> bool:
+    bare = fold(text[: body_end(text)][:20]).lstrip(SEPARATORS + OPENERS)
+    return bare in spoken.leave or bare in ENGLISH.leave
+
+
+def _read_start(text: str, spoken: Language) -> Request | None:
+    head = fold(text[:200])
+    at = skip(head, 0, SEPARATORS + "¡" + OPENERS)
+    if is_idiom(head, spoken):
+        return None
+    asked = False
+    for _ in range(4):
+        if found := _verb_at(head, at, spoken):
+            wanted, verb = found
+            rest = text[verb.end :].lstrip(SEPARATORS + "-–—")
+            if wanted == "remind":
+                if begins_with_question(rest, spoken):
+                    return None
+                whole = text[at:] if has_words(rest) else ""
+                return Request(wanted, whole.rstrip(" ?？؟") if asked else whole)
+            return Request(wanted, rest)
+        opening = max(
+            (
+                match
+                for kind in ("could_you", "please", "before")
+                if (match := phrase_at(head, at, kind, prefer=spoken, only=True))
+            ),
+            key=lambda match: match.end,
+            default=None,
+        )
+        if opening is None or opening.phrase in spoken.intending:
+            return None
+        asked = asked or opening.phrase in spoken.could_you
+        at = skip(head, opening.end, SEPARATORS)
+        end = body_end(text)
+        if asked and (last := phrase_up_to(fold(text), end, "remind_end", prefer=spoken, only=True)):
+            # "Kannst du mich an den Zahnarzt erinnern?"
+            return Request("remind", text[at:end] if last.start > at else "")
+    return None
+
+
+def _verb_at(head: str, at: int, spoken: Language) -> tuple[Wanted, Match] | None:
+    """The verb of a request that begins at `at`, unless a longer phrase there means something else."""
+    found: tuple[Wanted, Match] | None = None
+    for kind, wanted in _KINDS:
+        match = phrase_at(head, at, kind, prefer=spoken, only=True)
+        if match and (found is None or match.end > found[1].end):
+            found = wanted, match
+    found = found or _change_to(head, at, spoken)
+    if found is None:
+        return None
+    others = (phrase_at(head, at, kind, prefer=spoken, only=True) for kind in ("search", "ask_first"))
+    return None if any(other and other.end > found[1].end for other in others) else found
+
+
+def _change_to(head: str, at: int, spoken: Language) -> tuple[Wanted, Match] | None:
+    for phrase in spoken.change:
+        verb, gap, word = phrase.partition(" … ")
+        if gap and head.startswith(f"{verb} ", at) and f" {word} " in head[at + len(verb) :]:
+            return "change", Match(at, at + len(verb), phrase, spoken)
+    return None
+
+
+def _read_end(text: str, spoken: Language) -> Request | None:
+    """Where commands stand last: 「…を書いてください」."""
+    if not spoken.verb_last:
+        return None
+    end = body_end(text)
+    cut = max(0, end - 80)
+    tail = fold(text[cut:end])
+    at = len(tail)
+    while True:
+        for kind, wanted in _KINDS:
+            match = phrase_up_to(tail, at, f"{kind}_end", prefer=spoken, only=True)
+            if match:
+                rest = text[: cut + match.start].rstrip(SEPARATORS)
+                return Request(wanted, text if wanted == "remind" and has_words(rest) else rest)
+        ending = phrase_up_to(tail, at, "please_end", prefer=spoken, only=True)
+        if ending is None:
+            return None
+        at = len(tail[: ending.start].rstrip(SEPARATORS))
+
+
+def told_and_asked(text: str, spoken: Language) -> tuple[str, str] | None:
+    """Part "My name is Sam, what's yours?" where it tells something of the speaker first."""
+    if len(text) > 400 or not is_question(text):
+        return None
+    match = re.fullmatch(r"(.+?)[,，、]\s*([^,，、]+)", text)
+    if match is None:
+        return None
+    told, asked = match[1], match[2]
+    subject = phrase_at(fold(told), skip(fold(told), 0, OPENERS), "subjects", prefer=spoken, only=True)
+    if not subject or (spoken.spacing == "words" and len(told.split()) < 3) or asks(told, spoken):
+        return None
+    only_chat = not without_greeting(asked, spoken)[0]
+    if only_chat or (spoken.spacing == "words" and begins_with_question(asked, spoken)):
+        return told, asked
+    return None
