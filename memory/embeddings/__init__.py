@@ -1,0 +1,1 @@
+"""Vectors for texts, from whoever can make them."""

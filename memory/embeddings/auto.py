@@ -1,0 +1,194 @@
+"""Which embedding provider it is, and why: chosen from what is given, without a look at disk or network."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from memory.embeddings.errors import AnswerUnusable, EmbeddingError, ModelUnknown, RequestRefused
+from memory.embeddings.protocol import EmbeddingProvider
+from memory.embeddings.table import PROVIDERS, ProviderOptions, mends_of
+from memory.settings import EmbeddingSettings
+
+IN_ORDER = ("openai", "gemini", "voyage")
+PROBE = "commonplace"
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderSection:
+    """A `[providers.NAME]` of the settings, as far as it matters here; `base_url` is "" for the usual one."""
+
+    kind: str
+    base_url: str = ""
+    api_key: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ChatProvider:
+    """The provider that chats, of kind openai, with its address filled in."""
+
+    name: str
+    base_url: str
+    api_key: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The provider, "none" included, and why it is this one, in one line; `options` to open it with.
+
+    `unsure`: a chat provider that nobody asked yet whether it makes vectors; see `confirm`.
+    """
+
+    provider: str
+    reason: str
+    options: ProviderOptions | None = None
+    unsure: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    key: str
+    base_url: str
+    where: str
+
+
+def choose(
+    settings: EmbeddingSettings,
+    *,
+    local_model_exists: bool,
+    sections: Mapping[str, ProviderSection],
+    environment: Mapping[str, str],
+    chat: ChatProvider | None = None,
+) -> Choice:
+    """Take the provider that is set, or with "auto" the first that can be had, else none."""
+    if settings.provider == "none":
+        return Choice("none", "none: set in memory.embedding.provider")
+    if settings.provider != "auto":
+        return _named(settings.provider, settings, sections, environment, chat, own=True)
+    if local_model_exists:
+        return Choice("local", "local: its model file is there", _options("local", settings, own=True))
+    for name in IN_ORDER:
+        found = _find_key(name, settings, sections, environment, own=True)
+        if found.key:
+            return Choice(
+                name, f"{name}: a key is in {found.where}", _options(name, settings, found, own=True)
+            )
+    if chat:
+        options = _options("llm", settings, _Found(chat.api_key, chat.base_url, ""), own=True)
+        return Choice("llm", f"llm: chat provider {chat.name}, no other key is there", options, unsure=True)
+    return Choice("none", "none: no local model, no key, no chat provider that could make vectors")
+
+
+def choose_fallback(
+    settings: EmbeddingSettings,
+    primary: Choice,
+    *,
+    sections: Mapping[str, ProviderSection],
+    environment: Mapping[str, str],
+    chat: ChatProvider | None = None,
+) -> Choice:
+    """Take `memory.embedding.fallback` if it is another provider; key, model and address are its own defaults.
+
+    What `[memory.embedding]` says of key, address and model is meant for the first provider: its key is
+    not shown to another service.
+    """
+    name = settings.fallback
+    if name == "none" or primary.provider == "none":
+        return Choice(
+            "none", "none: no fallback is set" if name == "none" else "none: nothing to fall back from"
+        )
+    if name == primary.provider:
+        return Choice("none", f"none: memory.embedding.fallback is {name} too")
+    return _named(name, settings, sections, environment, chat, own=False)
+
+
+def open_provider(choice: Choice) -> EmbeddingProvider | None:
+    """Import and open what was chosen; None for "none". Asks nobody; raises `EmbeddingError`."""
+    if choice.options is None:
+        return None
+    return PROVIDERS[choice.provider].open(choice.options)
+
+
+async def confirm(choice: Choice, provider: EmbeddingProvider) -> Choice:
+    """Ask a chat provider that nobody chose by name for one vector: without /embeddings it is "none".
+
+    A server that cannot be reached, or a key that it does not take, settles nothing.
+    """
+    if not choice.unsure:
+        return choice
+    try:
+        await provider.embed([PROBE], purpose="query")
+    except (ModelUnknown, RequestRefused, AnswerUnusable) as error:
+        return Choice("none", f"none: the chat provider makes no vectors ({error})")
+    except EmbeddingError:
+        return choice
+    return replace(choice, unsure=False)
+
+
+def _named(
+    name: str,
+    settings: EmbeddingSettings,
+    sections: Mapping[str, ProviderSection],
+    environment: Mapping[str, str],
+    chat: ChatProvider | None,
+    *,
+    own: bool,
+) -> Choice:
+    reason = f"{name}: set in memory.embedding.{'provider' if own else 'fallback'}"
+    found = _find_key(name, settings, sections, environment, own=own)
+    if name == "llm":
+        if chat is None and not (own and settings.base_url):
+            return Choice(
+                "none",
+                f"none: memory.embedding.{'provider' if own else 'fallback'} is llm, "
+                "but no chat provider of kind openai is in models.chain",
+            )
+        if chat:
+            found = _Found(found.key or chat.api_key, chat.base_url, "")
+    return Choice(name, reason, _options(name, settings, found, own=own))
+
+
+def _find_key(
+    name: str,
+    settings: EmbeddingSettings,
+    sections: Mapping[str, ProviderSection],
+    environment: Mapping[str, str],
+    *,
+    own: bool,
+) -> _Found:
+    """The setting, then the provider's own section, whose key belongs to its address, then the environment."""
+    if own and (key := settings.api_key.get_secret_value().strip()):
+        return _Found(key, "", "memory.embedding.api_key")
+    for section_name, section in sections.items():
+        if _is_section_of(name, section_name, section) and (key := section.api_key.strip()):
+            return _Found(key, section.base_url, f"providers.{section_name}")
+    for variable in PROVIDERS[name].key_variables:
+        if key := environment.get(variable, "").strip():
+            return _Found(key, "", variable)
+    return _Found("", "", "")
+
+
+def _is_section_of(name: str, section_name: str, section: ProviderSection) -> bool:
+    """By its name; or by its kind, where it goes to the very service and not to one that is compatible."""
+    return section_name == name or (
+        section.kind == name and section.base_url.rstrip("/") in {"", PROVIDERS[name].base_url}
+    )
+
+
+def _options(
+    name: str, settings: EmbeddingSettings, found: _Found | None = None, *, own: bool
+) -> ProviderOptions:
+    row = PROVIDERS[name]
+    found = found or _Found("", "", "")
+    base_url = (own and settings.base_url) or found.base_url or row.base_url
+    model = (own and settings.model) or row.model
+    return ProviderOptions(
+        provider=name,
+        model=model,
+        base_url=base_url.rstrip("/"),
+        api_key=found.key,
+        dimensions=settings.dimensions if own else 0,
+        needs_key=bool(row.key_variables) and base_url == row.base_url,
+        model_is_default=not (own and settings.model),
+        mends=mends_of(name),
+        model_path=settings.local.model_path,
+        cache_dir=settings.local.cache_dir,
+    )

@@ -1,0 +1,328 @@
+"""What the memory holds: texts in any number, a provider and another one behind it, and failures survived."""
+
+import asyncio
+import random
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from memory.embeddings.errors import (
+    AnswerUnusable,
+    EmbeddingError,
+    RequestRefused,
+    RequestTooLarge,
+    ServiceFailed,
+    TimedOut,
+)
+from memory.embeddings.protocol import EmbeddingProvider, ModelId, Vector
+from memory.embeddings.recovery import PASSING, Recovery
+from memory.embeddings.table import Limits, limits_of
+
+HARMLESS = "A note."
+"""What is asked to learn whose fault a failure is: the texts' or the provider's."""
+TRIES, SILENT_TRIES = 3, 2
+"""How often a batch may meet a broken or silent service before it is suspected of being the cause."""
+BLANK = "nothing but white space"
+
+_ABOUT_TEXTS = (RequestRefused, RequestTooLarge)
+
+
+class NoProviderAnswered(EmbeddingError):
+    """Every provider was tried; `causes` holds the failure of each."""
+
+    def __init__(self, causes: Sequence[EmbeddingError]) -> None:
+        super().__init__("; fallback: ".join(str(cause) for cause in causes))
+        self.causes = tuple(causes)
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedBatch:
+    """What one request brought: vectors of one model by the index of their text, and texts without one, and why."""
+
+    model: ModelId
+    vectors: dict[int, Vector]
+    refused: dict[int, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryVector:
+    """A query's vector; to be compared with vectors of the same model only."""
+
+    model: ModelId
+    vector: Vector
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderState:
+    """How a provider fares; `error` is one line, "" while it is well."""
+
+    model: ModelId
+    ok: bool
+    error: str = ""
+    since: datetime | None = None
+    next_try: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderState:
+    """How both fare; vectors come while one of them is well."""
+
+    primary: ProviderState
+    fallback: ProviderState | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether the first one answers."""
+        return self.primary.ok
+
+
+@dataclass(slots=True)
+class _Lane:
+    provider: EmbeddingProvider
+    limits: Limits
+    recovery: Recovery
+    most_bytes: int
+    """What it is known to take at once; shrinks when it says that less would be better."""
+
+    @property
+    def model(self) -> ModelId:
+        return ModelId(self.provider.provider, self.provider.model, self.provider.dimensions)
+
+
+@dataclass(slots=True)
+class _Run:
+    """One call of `embed_documents`."""
+
+    texts: Sequence[str]
+    sizes: Sequence[int]
+    on_done: Callable[[EmbeddedBatch], Awaitable[None]]
+    undone: set[int]
+
+    async def deliver(self, batch: EmbeddedBatch) -> None:
+        """What was paid for is handed over, also when somebody wants to stop just now."""
+        self.undone.difference_update(batch.vectors, batch.refused)
+        task = asyncio.ensure_future(self.on_done(batch))
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            await asyncio.wait([task])
+            if not task.cancelled():
+                task.exception()  # seen: who stops does not want to hear of it any more
+            raise
+
+
+class Embedder:
+    """A provider with its fallback. Belongs to one event loop; `close` it at the end."""
+
+    def __init__(
+        self,
+        primary: EmbeddingProvider,
+        fallback: EmbeddingProvider | None = None,
+        *,
+        batch_size: int = 100,
+        limits: Callable[[str], Limits] = limits_of,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        self._batch_size = batch_size
+        self._lanes = [
+            _Lane(
+                provider,
+                allowed := limits(provider.provider),
+                Recovery(provider.provider, clock=clock, sleep=sleep, now=now, jitter=jitter),
+                allowed.bytes,
+            )
+            for provider in (primary, fallback)
+            if provider is not None
+        ]
+
+    @property
+    def model(self) -> ModelId:
+        """The first provider's model: what all chunks should have vectors of. `dimensions` may still be 0."""
+        return self._lanes[0].model
+
+    @property
+    def state(self) -> EmbedderState:
+        """For status."""
+        return EmbedderState(*map(_state, self._lanes))
+
+    async def close(self) -> None:
+        """Let go of connections and memory."""
+        for lane in self._lanes:
+            await lane.provider.close()
+
+    async def embed_query(self, text: str) -> QueryVector:
+        """Ask each provider once, for a short time: a person waits. Raises `EmbeddingError` with all causes."""
+        causes: list[EmbeddingError] = []
+        for lane in self._lanes:
+            try:
+                return await _ask_quickly(lane, text)
+            except EmbeddingError as error:
+                causes.append(error)
+        raise _joined(causes)
+
+    async def embed_documents(
+        self,
+        texts: Sequence[str],
+        *,
+        on_done: Callable[[EmbeddedBatch], Awaitable[None]],
+        use_fallback: bool = True,
+    ) -> None:
+        """Get a vector for every text; `on_done` has each batch as it comes, in any order, one text once.
+
+        A text that no service takes is told by its index. Raises `EmbeddingError` when the providers
+        fail before all is done: what was delivered is paid for and good. Cancelling stops at once, but
+        for an `on_done` that is at work.
+        """
+        run = _Run(
+            texts, [len(text.encode("utf-8", "replace")) for text in texts], on_done, set(range(len(texts)))
+        )
+        blank = {index: BLANK for index, text in enumerate(texts) if not text.strip()}
+        if blank:
+            await run.deliver(EmbeddedBatch(self.model, {}, blank))
+        causes: list[EmbeddingError] = []
+        for lane in self._lanes if use_fallback else self._lanes[:1]:
+            if run.undone:
+                causes += await self._embed_all(lane, run)
+        if run.undone:
+            raise _joined(causes)
+
+    async def _embed_all(self, lane: _Lane, run: _Run) -> list[EmbeddingError]:
+        """Do what is undone, as far as the provider lives; give back what it died of, if it did."""
+        batches = deque(self._batches(lane, run))
+        deaths: list[EmbeddingError] = []
+
+        async def work() -> None:
+            while batches:
+                try:
+                    await _embed_batch(lane, run, batches.popleft())
+                except EmbeddingError as error:
+                    deaths.append(error)
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(min(lane.limits.requests, len(batches))):
+                    group.create_task(work())
+        except BaseExceptionGroup as failures:  # `on_done` could not take it, or a bug
+            raise failures.exceptions[0] from None
+        return deaths[-1:]
+
+    def _batches(self, lane: _Lane, run: _Run) -> Iterator[list[int]]:
+        most_texts = min(self._batch_size, lane.limits.texts)
+        batch: list[int] = []
+        size = 0
+        for index in sorted(run.undone):
+            if batch and (len(batch) >= most_texts or size + run.sizes[index] > lane.most_bytes):
+                yield batch
+                batch, size = [], 0
+            batch.append(index)
+            size += run.sizes[index]
+        if batch:
+            yield batch
+
+
+async def _embed_batch(lane: _Lane, run: _Run, batch: Sequence[int], *, suspected: bool = False) -> None:
+    """Get and deliver the vectors of a batch; where it is at fault, find the texts that are.
+
+    `suspected`: it is known that the provider is well, and that one of these texts is not.
+    """
+    size = sum(run.sizes[index] for index in batch)
+    if size > lane.most_bytes and len(batch) > 1:
+        return await _embed_halves(lane, run, batch, suspected=suspected)
+    tries = 0
+    while True:
+        try:
+            vectors = await _ask(lane, [run.texts[index] for index in batch])
+        except EmbeddingError as error:
+            tries += 1
+            if not await _texts_are_at_fault(
+                lane, error, tries=tries, alone=len(batch) == 1, suspected=suspected
+            ):
+                continue
+            if len(batch) == 1:
+                return await run.deliver(EmbeddedBatch(lane.model, {}, {batch[0]: str(error)}))
+            if isinstance(error, RequestTooLarge):
+                lane.most_bytes = min(lane.most_bytes, size // 2)
+            else:
+                suspected = True
+            return await _embed_halves(lane, run, batch, suspected=suspected)
+        return await run.deliver(EmbeddedBatch(lane.model, dict(zip(batch, vectors, strict=True))))
+
+
+async def _embed_halves(lane: _Lane, run: _Run, batch: Sequence[int], *, suspected: bool) -> None:
+    middle = len(batch) // 2
+    for half in (batch[:middle], batch[middle:]):
+        await _embed_batch(lane, run, half, suspected=suspected)
+
+
+async def _texts_are_at_fault(
+    lane: _Lane, error: EmbeddingError, *, tries: int, alone: bool, suspected: bool
+) -> bool:
+    """Tell them from a provider that may be asked again (False) and from one that may not (raises)."""
+    most_tries = 1 if suspected else SILENT_TRIES if isinstance(error, TimedOut) else TRIES
+    match error:
+        case RequestTooLarge() if not alone:
+            return True
+        case RequestRefused() | AnswerUnusable() | RequestTooLarge():
+            if suspected:
+                return True
+        case ServiceFailed() | TimedOut() if tries >= most_tries and not lane.recovery.hopeless:
+            pass  # some services break on a text rather than refuse it
+        case _ if isinstance(error, PASSING) and not lane.recovery.hopeless:
+            return False
+        case _:
+            raise error
+    try:
+        await _ask(lane, [HARMLESS], about_texts=())
+    except PASSING:
+        if lane.recovery.hopeless:
+            raise
+        return False
+    return True
+
+
+async def _ask(
+    lane: _Lane,
+    texts: Sequence[str],
+    *,
+    about_texts: tuple[type[EmbeddingError], ...] = (*_ABOUT_TEXTS, AnswerUnusable),
+) -> list[Vector]:
+    async with lane.recovery.attempt(patient=True, innocent=about_texts):
+        return await lane.provider.embed(texts, purpose="document")
+
+
+async def _ask_quickly(lane: _Lane, text: str) -> QueryVector:
+    seconds = lane.limits.query_seconds
+    deadline = asyncio.get_running_loop().time() + seconds
+    late = f"{lane.provider.provider} gave no answer within {seconds:g} s"
+    try:
+        async with (
+            asyncio.timeout_at(deadline) as waiting,
+            lane.recovery.attempt(patient=False, innocent=_ABOUT_TEXTS),
+        ):
+            waiting.reschedule(None)
+            try:
+                async with asyncio.timeout_at(deadline):
+                    [vector] = await lane.provider.embed([text], purpose="query")
+            except (
+                TimeoutError
+            ) as error:  # counts as a failure, which waiting for somebody else's try does not
+                raise TimedOut(late) from error
+    except TimeoutError as error:
+        raise TimedOut(late) from error
+    return QueryVector(lane.model, vector)
+
+
+def _state(lane: _Lane) -> ProviderState:
+    recovery = lane.recovery
+    return ProviderState(
+        lane.model, recovery.error is None, str(recovery.error or ""), recovery.since, recovery.next_try
+    )
+
+
+def _joined(causes: Sequence[EmbeddingError]) -> EmbeddingError:
+    return causes[0] if len(causes) == 1 else NoProviderAnswered(causes)

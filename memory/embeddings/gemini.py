@@ -1,0 +1,99 @@
+"""Google's Gemini embeddings."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from memory.embeddings.errors import EmbeddingError, KeyRejected, OutOfCredit
+from memory.embeddings.http import Failure, HttpProvider
+from memory.embeddings.protocol import Purpose
+from memory.embeddings.table import ProviderOptions
+
+DIMENSIONS = 768
+VERSION = "v1beta"
+
+_TASKS = {"query": "RETRIEVAL_QUERY", "document": "RETRIEVAL_DOCUMENT"}
+# From the second generation on the task is told in the text itself; a `taskType` is not looked at.
+_PROMPTS = {"query": "task: search result | query: {}", "document": "title: none | text: {}"}
+_REASONS: Mapping[object, type[EmbeddingError]] = {
+    "API_KEY_INVALID": KeyRejected,  # comes as 400
+    "API_KEY_SERVICE_BLOCKED": KeyRejected,
+    "FAILED_PRECONDITION": OutOfCredit,  # 400: no free use in this country
+}
+
+
+@dataclass(frozen=True, slots=True)
+class GeminiDialect:
+    """`POST {host}/v1beta/models/{model}:batchEmbedContents`, at most 100 texts."""
+
+    base_url: str
+    name: str
+    key: str = field(repr=False)
+    dimensions: int
+    mends: Mapping[type[EmbeddingError], str]
+    provider: str = "gemini"
+    offers_base64: bool = False
+
+    @property
+    def model(self) -> str:
+        """Without `models/`, so that both ways of writing it are one model."""
+        return self.name.removeprefix("models/")
+
+    @property
+    def url(self) -> str:
+        """Has no key in it: URLs end up in logs."""
+        return f"{self.base_url}/{VERSION}/models/{self.model}:batchEmbedContents"
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The key."""
+        return {"x-goog-api-key": self.key} if self.key else {}
+
+    def body(self, texts: Sequence[str], purpose: Purpose, *, base64: bool) -> Mapping[str, object]:
+        """Each text is a request of its own, with model, task and length."""
+        common: dict[str, object] = {
+            "model": f"models/{self.model}",
+            "outputDimensionality": self.dimensions,
+        }
+        told_in_text = self.model.startswith("gemini-embedding-2")
+        prompt = _PROMPTS[purpose] if told_in_text else "{}"
+        if not told_in_text:
+            common["taskType"] = _TASKS[purpose]
+        return {
+            "requests": [{**common, "content": {"parts": [{"text": prompt.format(text)}]}} for text in texts]
+        }
+
+    def items(self, answer: object) -> Sequence[object]:
+        """In the order of the requests; shortened vectors are not of length 1."""
+        match answer:
+            case {"embeddings": list(embeddings)}:
+                return [embedding["values"] for embedding in embeddings]
+        raise LookupError("embeddings")
+
+    def kind_of(self, failure: Failure) -> type[EmbeddingError] | None:
+        """By `error.details[].reason`, else by `error.status`."""
+        return next(
+            (_REASONS[reason] for reason in _reasons(failure.fields.get("error")) if reason in _REASONS), None
+        )
+
+
+def _reasons(error: object) -> Iterator[str]:
+    if isinstance(error, Mapping):
+        details = error.get("details")
+        for detail in details if isinstance(details, list) else []:
+            if isinstance(detail, Mapping) and isinstance(reason := detail.get("reason"), str):
+                yield reason
+        if isinstance(status := error.get("status"), str):
+            yield status
+
+
+def open_gemini(options: ProviderOptions) -> HttpProvider:
+    """Open Gemini; vectors have 768 numbers unless told otherwise."""
+    dimensions = options.dimensions or DIMENSIONS
+    dialect = GeminiDialect(
+        base_url=options.base_url,
+        name=options.model,
+        key=options.api_key,
+        dimensions=dimensions,
+        mends=options.mends,
+    )
+    return HttpProvider(dialect, dimensions=dimensions, key=options.api_key, needs_key=options.needs_key)

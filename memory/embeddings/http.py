@@ -1,0 +1,342 @@
+"""What all services over HTTP have in common: one POST, bounded in time and size, and its failures as types."""
+
+import asyncio
+import json
+import re
+import ssl
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from functools import cache
+from typing import Protocol, cast
+from urllib.parse import urlsplit
+
+import httpx
+
+from memory.embeddings.errors import (
+    AnswerUnusable,
+    EmbeddingError,
+    KeyRejected,
+    LimitReached,
+    ModelUnknown,
+    OutOfCredit,
+    RequestRefused,
+    RequestTooLarge,
+    ServiceFailed,
+    TimedOut,
+    Unreachable,
+)
+from memory.embeddings.protocol import Purpose, Vector
+from memory.embeddings.vectors import BYTES_A_NUMBER, unit_vectors
+
+CONNECT_SECONDS = 10.0
+CONNECTIONS = 8
+ANSWER_BYTES = 1 << 20
+ANSWER_BYTES_A_TEXT = 1 << 18  # 8,192 numbers, written out
+ERROR_BYTES = 1 << 16
+MESSAGE_LETTERS = 200
+LONGEST_RETRY_AFTER = 86_400.0
+
+_KEYS = re.compile(r"\b(?:sk|pa|pk)-[\w*.-]{8,}|\bAIza[\w-]{8,}|(?i:\bbearer\s+[^\s'\"]+|\bkey=[^&\s]+)")
+_DELAY = re.compile(r"(\d{1,5}(?:\.\d+)?)s")
+_STATUS: Mapping[int, type[EmbeddingError]] = {
+    401: KeyRejected,
+    402: OutOfCredit,
+    403: KeyRejected,
+    404: ModelUnknown,
+    408: TimedOut,
+    413: RequestTooLarge,
+    429: LimitReached,
+    431: RequestTooLarge,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An answer that is no success; `fields` is its JSON object, empty where there is none."""
+
+    status: int
+    fields: Mapping[str, object] = field(default_factory=dict)
+    retry_after: float | None = None
+
+
+class Dialect(Protocol):
+    """What is a service's own: where it is asked, how, and what its answers and errors look like."""
+
+    @property
+    def provider(self) -> str:
+        """Its name in the settings."""
+        ...
+
+    @property
+    def model(self) -> str:
+        """The service's own name of the model."""
+        ...
+
+    @property
+    def url(self) -> str:
+        """Where texts are posted to."""
+        ...
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """What goes with each request; the key is here, never in the URL."""
+        ...
+
+    @property
+    def offers_base64(self) -> bool:
+        """Whether vectors can be asked for as base64, which costs a tenth of the CPU."""
+        ...
+
+    @property
+    def mends(self) -> Mapping[type[EmbeddingError], str]:
+        """What to do about an error, where the service has a way of its own."""
+        ...
+
+    def body(self, texts: Sequence[str], purpose: Purpose, *, base64: bool) -> Mapping[str, object]:
+        """The request."""
+        ...
+
+    def items(self, answer: object) -> Sequence[object]:
+        """The vectors of an answer in the order of the texts; raises LookupError or TypeError at will."""
+        ...
+
+    def kind_of(self, failure: Failure) -> type[EmbeddingError] | None:
+        """What the service's own error code means; None leaves it to the status."""
+        ...
+
+
+class HttpProvider:
+    """An `EmbeddingProvider` that speaks one dialect; remembers whether the server has base64."""
+
+    def __init__(
+        self,
+        dialect: Dialect,
+        *,
+        dimensions: int,
+        key: str,
+        needs_key: bool = False,
+        seconds: float = 60.0,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        address = urlsplit(dialect.url)
+        self._dialect = dialect
+        self._dimensions = dimensions
+        self._host = address.netloc.rpartition("@")[2]
+        self._secrets = (key, address.password or "")
+        self._bad_key = _what_is_wrong_with(key) or ("has no key" if needs_key and not key else "")
+        self._seconds = seconds
+        self._now = now
+        self._base64: bool | None = None if dialect.offers_base64 else False
+        self._client = httpx.AsyncClient(
+            verify=_certificates() if dialect.url.startswith("https:") else _no_certificates(),
+            headers={
+                # Packing pays for text; packed floats cost both sides more CPU than they save.
+                "Accept-Encoding": "identity",
+                "Content-Type": "application/json",
+                "User-Agent": "commonplace",
+                **({} if self._bad_key else dialect.headers),
+            },
+            timeout=httpx.Timeout(seconds, connect=min(CONNECT_SECONDS, seconds), pool=None),
+            limits=httpx.Limits(max_connections=CONNECTIONS),
+        )
+
+    @property
+    def provider(self) -> str:
+        """Its name in the settings."""
+        return self._dialect.provider
+
+    @property
+    def model(self) -> str:
+        """The service's own name of the model."""
+        return self._dialect.model
+
+    @property
+    def dimensions(self) -> int:
+        """Length of its vectors; 0 while it is not known."""
+        return self._dimensions
+
+    async def embed(self, texts: Sequence[str], *, purpose: Purpose) -> list[Vector]:
+        """Ask once for all texts, or twice while it is not known whether the server has base64."""
+        if self._bad_key:
+            raise self._error(KeyRejected, self._bad_key)
+        if self._base64 is not None:
+            return await self._ask(texts, purpose, base64=self._base64)
+        try:
+            vectors = await self._ask(texts, purpose, base64=True)
+            self._base64 = True
+        except (RequestRefused, AnswerUnusable):
+            vectors = await self._ask(texts, purpose, base64=False)
+            self._base64 = False
+        return vectors
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.aclose()
+
+    async def _ask(self, texts: Sequence[str], purpose: Purpose, *, base64: bool) -> list[Vector]:
+        request = self._dialect.body(texts, purpose, base64=base64)
+        answer = await self._post(request, most_bytes=ANSWER_BYTES + len(texts) * ANSWER_BYTES_A_TEXT)
+        try:
+            items = self._dialect.items(answer)
+        except (LookupError, TypeError, AttributeError) as error:
+            raise self._error(AnswerUnusable, "sent JSON without vectors in it") from error
+        try:
+            vectors = unit_vectors(items, count=len(texts), dimensions=self._dimensions)
+        except AnswerUnusable as error:
+            raise self._error(AnswerUnusable, f"sent {error}") from error
+        self._dimensions = len(vectors[0]) // BYTES_A_NUMBER
+        return vectors
+
+    async def _post(self, request: Mapping[str, object], *, most_bytes: int) -> object:
+        content = json.dumps(request, ensure_ascii=False).encode("utf-8", "replace")
+        try:
+            async with (
+                asyncio.timeout(self._seconds),
+                self._client.stream("POST", self._dialect.url, content=content) as response,
+            ):
+                if not response.is_success:
+                    raise self._refusal(response, await _read(response, ERROR_BYTES))
+                body = await _read(response, most_bytes)
+        except httpx.DecodingError as error:
+            raise self._error(AnswerUnusable, "sent an answer packed in a way that cannot be read") from error
+        except (httpx.ConnectTimeout, httpx.PoolTimeout) as error:
+            raise self._error(
+                Unreachable, f"cannot be reached at {self._host}: no connection in time"
+            ) from error
+        except (TimeoutError, httpx.TimeoutException) as error:
+            raise self._error(TimedOut, f"gave no answer within {self._seconds:g} s") from error
+        except (httpx.TransportError, httpx.InvalidURL) as error:
+            raise self._error(
+                Unreachable, f"cannot be reached at {self._host}: {error or type(error).__name__}"
+            ) from error
+        if len(body) > most_bytes:
+            raise self._error(AnswerUnusable, f"sent more than {most_bytes >> 20} MB")
+        try:
+            return json.loads(body)
+        except (ValueError, RecursionError) as error:
+            raise self._error(AnswerUnusable, "sent something that is no JSON") from error
+
+    def _refusal(self, response: httpx.Response, body: bytes) -> EmbeddingError:
+        fields = _fields(body)
+        retry_after = seconds_to_wait(response.headers, now=self._now())
+        if retry_after is None:
+            retry_after = _google_retry_delay(fields)
+        failure = Failure(response.status_code, fields, retry_after)
+        kind = self._dialect.kind_of(failure) or kind_of_status(failure.status)
+        if kind is KeyRejected:  # what they say repeats parts of the key
+            said = ""
+        elif response.is_redirect:
+            said = "sent us elsewhere: check memory.embedding.base_url"
+        else:
+            said = message_of(fields)
+        words = f"answered {failure.status}" + (f" ({said})" if said else "")
+        return self._error(kind, words, retry_after=retry_after)
+
+    def _error(
+        self,
+        kind: type[EmbeddingError],
+        words: str,
+        *,
+        retry_after: float | None = None,
+    ) -> EmbeddingError:
+        mend = self._dialect.mends.get(kind, "")
+        text = one_line(f"{self.provider} {words}", secrets=self._secrets) + (f": {mend}" if mend else "")
+        if issubclass(kind, LimitReached | ServiceFailed):
+            return kind(text, retry_after=retry_after)
+        return kind(text)
+
+
+def kind_of_status(status: int) -> type[EmbeddingError]:
+    """What an HTTP status alone says."""
+    return _STATUS.get(status) or (ServiceFailed if status >= 500 else RequestRefused)
+
+
+def seconds_to_wait(headers: Mapping[str, str], *, now: datetime) -> float | None:
+    """Read Retry-After, in seconds or as a date, and `retry-after-ms`; None where there is none or it is odd."""
+    value = headers.get("retry-after-ms")
+    scale = 0.001
+    if value is None:
+        value, scale = headers.get("retry-after"), 1.0
+    if value is None:
+        return None
+    try:
+        seconds = float(value) * scale
+    except ValueError:
+        try:
+            date = parsedate_to_datetime(value)
+        except ValueError:
+            return None
+        seconds = ((date if date.tzinfo else date.replace(tzinfo=UTC)) - now).total_seconds()
+    # `min` and `max` in this order also turn NaN into a number.
+    return max(0.0, min(LONGEST_RETRY_AFTER, seconds))
+
+
+def one_line(text: str, *, secrets: Sequence[str] = ()) -> str:
+    """Make what others wrote fit for log and status: no secrets, one line, not long."""
+    for secret in secrets:
+        if secret:
+            text = text.replace(secret, "***")
+    text = " ".join(_KEYS.sub("***", text).split())
+    text = "".join(letter for letter in text if letter.isprintable())
+    return text if len(text) <= MESSAGE_LETTERS else text[: MESSAGE_LETTERS - 1] + "…"
+
+
+def message_of(fields: Mapping[str, object]) -> str:
+    """What an error says for people, in any of the usual places; "" where it says nothing."""
+    error = fields.get("error")
+    said = error.get("message") if isinstance(error, Mapping) else error
+    for candidate in (said, fields.get("detail"), fields.get("message")):
+        if isinstance(candidate, str) and candidate.strip():
+            return candidate
+    return ""
+
+
+def _google_retry_delay(fields: Mapping[str, object]) -> float | None:
+    """`error.details[].retryDelay`, such as "7.5s": Google has no Retry-After."""
+    match fields.get("error"):
+        case {"details": list(details)}:
+            delays = [detail.get("retryDelay") for detail in details if isinstance(detail, dict)]
+            return next((float(found[1]) for found in map(_DELAY.fullmatch, map(str, delays)) if found), None)
+    return None
+
+
+def _what_is_wrong_with(key: str) -> str:
+    if key.isascii() and key.isprintable() and " " not in key:
+        return ""
+    return "has a key with something in it that cannot be part of one"
+
+
+def _fields(body: bytes) -> Mapping[str, object]:
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):  # a proxy's HTML
+        return {}
+    if isinstance(found, list) and found:  # Google wraps errors of some gateways in a list
+        found = found[0]
+    return found if isinstance(found, dict) else {}
+
+
+async def _read(response: httpx.Response, most_bytes: int) -> bytes:
+    """Read the body, but hardly more than `most_bytes` of it."""
+    body = bytearray()
+    async with aclosing(cast(AsyncGenerator[bytes, None], response.aiter_bytes())) as pieces:
+        async for piece in pieces:
+            body += piece
+            if len(body) > most_bytes:
+                break
+    return bytes(body)
+
+
+@cache
+def _certificates() -> ssl.SSLContext:
+    # Reading the certificates costs 50 ms of CPU: once for all clients.
+    return httpx.create_ssl_context()
+
+
+@cache
+def _no_certificates() -> ssl.SSLContext:
+    # For a server without encryption: trusts nobody, should it ever be asked to.
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

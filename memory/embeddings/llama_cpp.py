@@ -1,0 +1,222 @@
+"""Vectors from a GGUF file on this machine, by llama.cpp."""
+
+import asyncio
+import atexit
+import contextlib
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, InvalidStateError
+from importlib.util import find_spec
+from pathlib import Path
+
+from memory.embeddings.errors import EmbeddingError, ModelUnusable
+from memory.embeddings.llama_model import MOST_TEXTS, MOST_TOKENS, LlamaModel, StopFlag
+from memory.embeddings.model_files import Progress, fetch, model_name
+from memory.embeddings.protocol import Purpose, Vector
+
+_EXIT_SECONDS = 5.0
+_CLOSED = "The local embedding model was closed."
+
+
+def is_installed() -> bool:
+    """Tell whether llama-cpp-python is there; loads nothing."""
+    return find_spec("llama_cpp") is not None
+
+
+def usable_cores() -> int:
+    """Count the processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class LlamaCppProvider:
+    """The model is loaded, and an `hf:` one fetched, at the first text; all on one thread of its own.
+
+    A text is cut at what the model takes (its training context: 512 tokens for most small ones), and at 2048
+    tokens in any case. Queries go before documents, and wait for at most one call of 256 tokens (a longer text
+    is a call of its own).
+    """
+
+    def __init__(
+        self,
+        model_path: str,
+        *,
+        cache_dir: str | Path,
+        dimensions: int = 0,
+        threads: int = 0,
+        report: Callable[[Progress], None] = lambda _: None,
+    ) -> None:
+        """Remember the settings. `dimensions` cuts the vectors (for models trained for it), 0 leaves them whole.
+
+        `threads` is how many processors may be used, 0 for all. `report` is told how a download goes, on the
+        provider's own thread.
+        """
+        self._reference = model_path
+        self._cache_dir = cache_dir
+        self._wanted_dimensions = dimensions
+        self._threads = threads or usable_cores()
+        self._report = report
+        self._model = model_name(model_path)
+        self._dimensions = dimensions
+        self._fetching: Progress | None = None
+        self._changed = threading.Condition()
+        self._waiting: list[_Request] = []
+        self._stop = StopFlag()
+        self._thread: threading.Thread | None = None
+        self._ended: Future[None] = Future()
+
+    @property
+    def provider(self) -> str:
+        """The name in the settings."""
+        return "local"
+
+    @property
+    def model(self) -> str:
+        """The file's name: the same by path and by `hf:`, and known before it is fetched."""
+        return self._model
+
+    @property
+    def dimensions(self) -> int:
+        """Length of the vectors, 0 before the first one."""
+        return self._dimensions
+
+    @property
+    def fetching(self) -> Progress | None:
+        """How far the file is on its way, None while none is fetched."""
+        return self._fetching
+
+    async def embed(self, texts: Sequence[str], *, purpose: Purpose) -> list[Vector]:
+        """See `EmbeddingProvider`. Waits while the model is fetched and loaded; what failed is tried anew."""
+        request = _Request(texts, purpose)
+        with self._changed:
+            if self._stop.is_set():
+                raise ModelUnusable(_CLOSED)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, name="local-embedding", daemon=True)
+                self._thread.start()
+                atexit.register(self._end)
+            self._waiting.append(request)
+            self._changed.notify()
+        try:
+            return await asyncio.wrap_future(request.answer)
+        finally:
+            self._drop(request)
+
+    async def close(self) -> None:
+        """Stop in the middle of what is running, and give the memory back; a silent hub is not waited for."""
+        self._stop.set()
+        with self._changed:
+            self._changed.notify()
+        if self._thread is not None:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_EXIT_SECONDS):
+                    await asyncio.shield(asyncio.wrap_future(self._ended))
+
+    def _end(self) -> None:
+        """Before Python goes: nothing of it may be missing while C is still at work."""
+        self._stop.set()
+        with self._changed:
+            self._changed.notify()
+        if self._thread is not None:
+            self._thread.join(_EXIT_SECONDS)
+
+    def _drop(self, request: "_Request") -> None:
+        with self._changed:
+            if request in self._waiting:
+                self._waiting.remove(request)
+
+    def _work(self) -> None:
+        model: LlamaModel | None = None
+        try:
+            while request := self._next():
+                try:
+                    model = model or self._load()
+                    if request.advance(model):
+                        self._drop(request)
+                except EmbeddingError as error:
+                    self._fail([request] if model else self._all(), error)
+                except Exception as error:  # noqa: BLE001 - nobody else hears of it, and callers wait
+                    failure = ModelUnusable(f"The local embedding model failed: {error!r}")
+                    self._fail([request] if model else self._all(), failure)
+        finally:
+            if model:
+                model.close()
+            self._fail(self._all(), ModelUnusable(_CLOSED))
+            atexit.unregister(self._end)
+            self._ended.set_result(None)
+
+    def _next(self) -> "_Request | None":
+        """Wait for work: queries first, since somebody waits for them; None once closed."""
+        with self._changed:
+            while True:
+                if self._stop.is_set():
+                    return None
+                self._waiting = [request for request in self._waiting if not request.answer.cancelled()]
+                if self._waiting:
+                    return min(self._waiting, key=lambda request: request.purpose != "query")
+                self._changed.wait()
+
+    def _load(self) -> LlamaModel:
+        try:
+            path = fetch(self._reference, self._cache_dir, report=self._note, stopped=self._stop.is_set)
+        finally:
+            self._fetching = None
+        model = LlamaModel(path, dimensions=self._wanted_dimensions, threads=self._threads, stop=self._stop)
+        self._dimensions = model.dimensions
+        return model
+
+    def _note(self, progress: Progress) -> None:
+        self._fetching = progress
+        self._report(progress)
+
+    def _all(self) -> "list[_Request]":
+        with self._changed:
+            return [*self._waiting]
+
+    def _fail(self, requests: "Iterable[_Request]", error: EmbeddingError) -> None:
+        for request in requests:
+            request.fail(error)
+            self._drop(request)
+
+
+class _Request:
+    """Texts of one caller, and what has become of them."""
+
+    def __init__(self, texts: Sequence[str], purpose: Purpose) -> None:
+        self.texts = texts
+        self.purpose: Purpose = purpose
+        self.answer: Future[list[Vector]] = Future()
+        self._vectors: list[Vector] = []
+        self._batches: Iterator[list[list[int]]] | None = None
+
+    def advance(self, model: LlamaModel) -> bool:
+        """Embed some of the texts, as many as go well at once; True when all are done. Raises EmbeddingError."""
+        if self._batches is None:
+            tokens = (model.tokens(text, self.purpose) for text in self.texts)
+            self._batches = batches(tokens, most_tokens=MOST_TOKENS, most_texts=MOST_TEXTS)
+        self._vectors += model.vectors(next(self._batches))
+        if len(self._vectors) < len(self.texts):
+            return False
+        with contextlib.suppress(InvalidStateError):  # cancelled meanwhile
+            self.answer.set_result(self._vectors)
+        return True
+
+    def fail(self, error: EmbeddingError) -> None:
+        with contextlib.suppress(InvalidStateError):
+            self.answer.set_exception(error)
+
+
+def batches(texts: Iterable[list[int]], *, most_tokens: int, most_texts: int) -> Iterator[list[list[int]]]:
+    """Put texts together while they stay within both limits; a text that is too long for that stands alone."""
+    batch: list[list[int]] = []
+    size = 0
+    for text in texts:
+        if batch and (size + len(text) > most_tokens or len(batch) == most_texts):
+            yield batch
+            batch, size = [], 0
+        batch.append(text)
+        size += len(text)
+    if batch:
+        yield batch

@@ -1,0 +1,304 @@
+"""One embedding model in llama.cpp: text to tokens, tokens to vectors. For one thread alone."""
+
+import ctypes
+import os
+import re
+import threading
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from memory.disk import reason
+from memory.embeddings.errors import AnswerUnusable, ModelUnusable
+from memory.embeddings.model_files import GGUF, SETTING
+from memory.embeddings.protocol import Purpose, Vector
+
+if TYPE_CHECKING:
+    import numpy as np
+
+LONGEST_TEXT = 2048
+"""Tokens. A model may take more, but its working memory grows with the square."""
+
+MOST_TOKENS = 256
+"""Tokens of several texts that go well together: more are no faster, and a query has to wait for them."""
+MOST_TEXTS = 64
+"""Texts that go together at most."""
+
+_NOTHING = ("", "")
+_INSTRUCT = "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery: "
+_REPRESENT = "Represent this sentence for searching relevant passages: "
+# What these models saw before each text when they were trained: without it they find clearly less.
+# The first row that fits the model's name (architecture, then general.name and the file's, in small letters
+# with "-" between words) counts; no row, no prefix.
+_PREFIXES = tuple(
+    (re.compile(pattern), prefixes)
+    for pattern, prefixes in (
+        (r"^gemma-embedding |embedding-?gemma", ("task: search result | query: ", "title: none | text: ")),
+        (r"^nomic-bert|nomic-embed-text", ("search_query: ", "search_document: ")),
+        (r"qwen3-embedding|\be5\b.*-instruct\b|\be5-mistral", (_INSTRUCT, "")),
+        (r"\be5-", ("query: ", "passage: ")),
+        (r"\bbge-m3\b", _NOTHING),
+        (r"\bbge-.*-en\b", (_REPRESENT, "")),
+        (r"\bbge-.*-zh\b", ("为这个句子生成表示以用于检索相关文章：", "")),
+        (r"arctic-embed-.*v2", ("query: ", "")),
+        (r"arctic-embed|mxbai-embed", (_REPRESENT, "")),
+    )
+)
+
+_ERROR_LEVEL = 4
+_POOLED = {1, 2, 3}  # mean, first token, last token; 0 is none, 4 ranks pairs
+_POOLED_MEAN = 1
+
+_log = threading.local()
+_loading = threading.Lock()
+
+
+class StopFlag:
+    """Tells llama.cpp to stop in the middle of its work; once set, it stays."""
+
+    def __init__(self) -> None:
+        self._digit = ctypes.create_string_buffer(b"0")
+
+    def set(self) -> None:
+        self._digit[0] = b"1"
+
+    def is_set(self) -> bool:
+        return self._digit[0] == b"1"
+
+    def as_callback(self, kind: Any) -> tuple[Any, ctypes.c_void_p]:
+        """Give a C function and its argument that are asked after each of a thousand small steps."""
+        # `atoi("0")` is false and `atoi("1")` is true: a function in C that needs neither Python nor its lock.
+        return ctypes.cast(ctypes.CDLL(None).atoi, kind), ctypes.cast(self._digit, ctypes.c_void_p)
+
+
+class Stopped(ModelUnusable):
+    """The flag was set while llama.cpp was at work."""
+
+
+def prefixes(name: str) -> tuple[str, str]:
+    """Give what stands before a query, and before a document, for the model of this name."""
+    plain = re.sub(r"[_\s]+", "-", name.lower())
+    return next((found for pattern, found in _PREFIXES if pattern.search(plain)), _NOTHING)
+
+
+class LlamaModel:
+    """A loaded model; not for two threads at once."""
+
+    def __init__(self, path: Path, *, dimensions: int = 0, threads: int, stop: StopFlag) -> None:
+        """Load it; `dimensions` cuts its vectors, 0 leaves them whole. Raises ModelUnusable, Stopped."""
+        _must_be_gguf(path)
+        self._stop = stop
+        self._path = path
+        self._c = _library()
+        self._model: Any = None
+        self._context: Any = None
+        try:
+            self._load()
+            self._open(threads)
+            self.dimensions = self._cut(dimensions)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Give the memory back."""
+        if self._context:
+            self._c.llama_free(self._context)
+        if self._model:
+            self._c.llama_model_free(self._model)
+        self._context = self._model = None
+
+    def tokens(self, text: str, purpose: Purpose) -> list[int]:
+        """Cut the text into the model's tokens, as many as it takes: `limit`. Its end mark is kept."""
+        text = self._prefixes[purpose == "document"] + text
+        # No token is this long on average; a text of megabytes need not be read to its end.
+        data = text[: self.limit * 64].encode("utf-8", "replace")
+        room = len(data) + 8
+        found = (ctypes.c_int32 * room)()
+        count = self._c.llama_tokenize(self._vocabulary, data, len(data), found, room, True, False)
+        if count < 0:
+            raise AnswerUnusable("The local embedding model cannot read a text.")
+        tokens = list(found[:count])
+        if count > self.limit:
+            last = tokens[-1]
+            is_mark = self._c.llama_vocab_is_control(self._vocabulary, last)
+            tokens[self.limit - 1 :] = [last if is_mark else tokens[self.limit - 1]]
+        return tokens or [max(self._c.llama_vocab_bos(self._vocabulary), 0)]
+
+    def vectors(self, texts: Sequence[Sequence[int]]) -> list[Vector]:
+        """Embed texts that are tokens: at most MOST_TEXTS, together at most `room`.
+
+        Raises AnswerUnusable, ModelUnusable, Stopped.
+        """
+        batch, _arrays = self._batch(texts)
+        cache = self._c.llama_get_memory(self._context)
+        if cache:
+            self._c.llama_memory_clear(cache, False)
+        code = (self._c.llama_decode if cache else self._c.llama_encode)(self._context, batch)
+        if self._stop.is_set():
+            raise Stopped("The local embedding model was closed.")
+        if code:
+            raise ModelUnusable(
+                f"The local embedding model {self._path.name} failed (llama.cpp says {code})."
+            )
+        return [self._vector(number) for number in range(len(texts))]
+
+    def _load(self) -> None:
+        settings = self._c.llama_model_default_params()
+        settings.n_gpu_layers = -1  # all of them, where llama.cpp was built for a GPU
+        # Weights laid out for AMX (Xeon since 2023) bring ggml down with a protection fault: its compilers leave
+        # the tiles' configuration unset (ggml-org/llama.cpp, 20824 and 26954).
+        settings.use_extra_bufts = b"AMX_INT8 = 1" not in self._c.llama_print_system_info()
+        go_on = self._c.llama_progress_callback(lambda _progress, _nothing: not self._stop.is_set())
+        settings.progress_callback = go_on
+        _log.lines = []
+        self._model = self._c.llama_model_load_from_file(bytes(self._path), settings)
+        if self._stop.is_set():
+            raise Stopped("The local embedding model was closed.")
+        if not self._model:
+            raise ModelUnusable(
+                f"{self._path} cannot be loaded{_why()}. Fetch or copy the file again, or name another one in "
+                f"{SETTING}."
+            )
+        self._vocabulary = self._c.llama_model_get_vocab(self._model)
+        name = f"{self._said('general.architecture')} {self._said('general.name')} {self._path.stem}"
+        self._prefixes = prefixes(name)
+
+    def _open(self, threads: int) -> None:
+        c = self._c
+        architecture = self._said("general.architecture")
+        pooling = self._said(f"{architecture}.pooling_type")
+        is_encoder = self._said(f"{architecture}.attention.causal") == "false"
+        trained = c.llama_model_n_ctx_train(self._model)
+        self.limit: int = min(trained, LONGEST_TEXT) if trained > 0 else LONGEST_TEXT
+        self.room: int = max(self.limit, MOST_TOKENS)
+        settings = c.llama_context_default_params()
+        settings.n_ctx = settings.n_batch = settings.n_ubatch = self.room
+        settings.n_seq_max = MOST_TEXTS
+        settings.kv_unified = True
+        settings.n_threads = settings.n_threads_batch = threads
+        settings.embeddings = True
+        settings.no_perf = True
+        if is_encoder and pooling in {"", "0"}:
+            settings.pooling_type = _POOLED_MEAN  # files of the first days do not say it
+        elif not pooling.isdigit() or int(pooling) not in _POOLED:
+            kind = "ranks texts" if pooling == "4" else "writes text"
+            raise ModelUnusable(
+                f"{self._path.name} is no embedding model (it {kind}). Name one in {SETTING}, or leave it empty."
+            )
+        settings.abort_callback, settings.abort_callback_data = self._stop.as_callback(c.ggml_abort_callback)
+        _log.lines = []
+        self._context = c.llama_init_from_model(self._model, settings)
+        if not self._context:
+            raise ModelUnusable(f"{self._path} cannot be used{_why()}. Name another model in {SETTING}.")
+        self._width: int = c.llama_model_n_embd_out(self._model)
+
+    def _cut(self, dimensions: int) -> int:
+        if dimensions > self._width:
+            raise ModelUnusable(
+                f"{self._path.name} makes vectors of {self._width} numbers: set memory.embedding.dimensions to at "
+                "most that, or to 0."
+            )
+        return dimensions or self._width
+
+    def _said(self, key: str) -> str:
+        """What the file itself says under `key`, "" for nothing."""
+        value = ctypes.create_string_buffer(256)
+        size = self._c.llama_model_meta_val_str(self._model, key.encode(), value, len(value))
+        return value.value.decode("utf-8", "replace") if size >= 0 else ""
+
+    def _batch(self, texts: Sequence[Sequence[int]]) -> "tuple[Any, list[np.ndarray[Any, Any]]]":
+        """Lay the tokens out as llama.cpp wants them; the arrays must live as long as the batch is used."""
+        import numpy as np
+
+        sizes = np.array([len(text) for text in texts])
+        total = int(sizes.sum())
+        tokens = np.fromiter((token for text in texts for token in text), np.int32, total)
+        positions = np.concatenate([np.arange(size, dtype=np.int32) for size in sizes])
+        counts = np.ones(total, np.int32)
+        owners = np.repeat(np.arange(len(texts), dtype=np.int32), sizes)
+        pointers = owners.ctypes.data + np.arange(total, dtype=np.uintp) * owners.itemsize
+        wanted = np.ones(total, np.int8)
+        arrays = {
+            "token": tokens,
+            "pos": positions,
+            "n_seq_id": counts,
+            "seq_id": pointers,
+            "logits": wanted,
+        }
+        batch = self._c.llama_batch()
+        batch.n_tokens = total
+        for name, kind in self._c.llama_batch._fields_:
+            if name in arrays:
+                setattr(batch, name, ctypes.cast(arrays[name].ctypes.data, kind))
+        return batch, [owners, *arrays.values()]
+
+    def _vector(self, number: int) -> Vector:
+        import numpy as np
+
+        found = self._c.llama_get_embeddings_seq(self._context, number)
+        if not found:
+            raise ModelUnusable(f"The local embedding model {self._path.name} gives no vectors.")
+        raw = np.ctypeslib.as_array(found, (self._width,))[: self.dimensions].astype(np.float64)
+        length = float(np.linalg.norm(raw))
+        if not np.isfinite(length) or not length:
+            raise AnswerUnusable(
+                f"The local embedding model {self._path.name} gives no usable vector for a text."
+            )
+        return (raw / length).astype("<f4").tobytes()
+
+
+def _must_be_gguf(path: Path) -> None:
+    try:
+        with path.open("rb") as file:
+            start = file.read(len(GGUF))
+    except FileNotFoundError:
+        raise ModelUnusable(f"There is no file {path}. Correct {SETTING}, or leave it empty.") from None
+    except OSError as error:
+        raise ModelUnusable(f"{path} cannot be read: {reason(error)}.") from error
+    if start != GGUF:
+        raise ModelUnusable(
+            f"{path} is not a GGUF file. Name an embedding model in GGUF format in {SETTING}."
+        )
+
+
+def _library() -> Any:
+    """Load llama.cpp, and make it silent: what it has to say would go to standard error."""
+    with _loading:
+        if "OMP_WAIT_POLICY" not in os.environ:
+            # Where others use the processors too, threads that spin for each other waste more than they work:
+            # 2.5 times the CPU at the same load. Read once, as the library comes in.
+            os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+        try:
+            library = import_module("llama_cpp.llama_cpp")
+        except ModuleNotFoundError as error:
+            raise ModelUnusable(
+                f"The local embedding model needs {error.name}, which is not installed: "
+                "pip install 'commonplace[local]'"
+            ) from None
+        except (ImportError, OSError, RuntimeError) as error:
+            raise ModelUnusable(
+                f"llama-cpp-python is installed but does not run here ({error}); build it again: "
+                "pip install --force-reinstall --no-binary llama-cpp-python 'commonplace[local]'"
+            ) from error
+        global _silent
+        if _silent is None:
+            _silent = library.llama_log_callback(_keep_errors)
+            library.llama_log_set(_silent, None)
+            library.llama_backend_init()
+    return library
+
+
+_silent: Any = None  # C holds no reference to it
+
+
+def _keep_errors(level: int, text: bytes, _nothing: object) -> None:
+    if level == _ERROR_LEVEL:
+        _log.__dict__.setdefault("lines", []).append(text.decode("utf-8", "replace").strip())
+
+
+def _why() -> str:
+    """What llama.cpp has complained of on this thread, for the middle of a sentence."""
+    lines = [line.rpartition("error loading model: ")[2] for line in _log.lines]
+    return f": {lines[0]}" if lines else ""

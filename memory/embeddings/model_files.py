@@ -1,0 +1,458 @@
+"""Where the file of the local embedding model is, and how it gets there."""
+
+import hashlib
+import os
+import re
+import shutil
+import ssl
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Self
+from urllib.parse import quote
+
+from memory.disk import opened_private, reason, sync_folder
+from memory.embeddings.errors import (
+    AnswerUnusable,
+    KeyRejected,
+    LimitReached,
+    ModelUnknown,
+    ModelUnusable,
+    ServiceFailed,
+    TimedOut,
+    Unreachable,
+)
+
+if TYPE_CHECKING:
+    import httpx
+
+# Six layers of 384, as all-MiniLM-L6-v2 and as fast, but for twelve languages (Arabic, Chinese, Czech, Dutch,
+# English, French, German, Italian, Japanese, Korean, Portuguese, Spanish), Apache-2.0, and 121 MB.
+DEFAULT_MODEL = (
+    "hf:bartowski/granite-embedding-107m-multilingual-GGUF/granite-embedding-107m-multilingual-Q8_0.gguf"
+)
+HUB = "https://huggingface.co"
+SETTING = "memory.embedding.local.model_path"
+
+GGUF = b"GGUF"
+
+_MEND = f" Check the network, or set {SETTING} to a GGUF file that is on this machine."
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_CONTENT_RANGE = re.compile(r"bytes (\d+)-")
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_MAX_REDIRECTS = 10
+_MAX_TRIES = 5
+_SILENCE_SECONDS = 30.0
+_REPORT_SECONDS = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class HubFile:
+    """A file in a repository of a model hub."""
+
+    repository: str
+    """`owner/name`"""
+    path: str
+    """Below the repository's root, with `/`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a file is on its way."""
+
+    done: int
+    """Bytes that are here."""
+    total: int | None
+    """Bytes of the whole, where the server says."""
+    bytes_per_second: float
+    seconds_left: float | None
+
+
+class FetchStopped(ModelUnusable):
+    """Whoever asked for the file no longer wants it; what has come is kept for the next time."""
+
+
+def parse_reference(reference: str) -> Path | HubFile:
+    """Read `model_path`: a path, or `hf:owner/repo/file.gguf`; empty stands for DEFAULT_MODEL.
+
+    Raises ModelUnusable where an `hf:` reference does not name a file.
+    """
+    reference = reference.strip() or DEFAULT_MODEL
+    if not reference.startswith("hf:"):
+        return Path(reference).expanduser()
+    owner, _, rest = reference.removeprefix("hf:").partition("/")
+    name, _, path = rest.partition("/")
+    parts = path.split("/")
+    if not (
+        all(map(_NAME.fullmatch, (owner, name)))
+        and all(part.isprintable() and "\\" not in part for part in parts)
+        and not {"", ".", ".."} & {*parts}
+        and path.lower().endswith(".gguf")
+    ):
+        raise ModelUnusable(
+            f"{reference} does not name a file: write {SETTING} as hf:owner/repository/file.gguf, or as a path."
+        )
+    return HubFile(f"{owner}/{name}", path)
+
+
+def local_path(reference: str, cache_dir: str | Path) -> Path:
+    """Say where the file is, or will be once it is fetched. Raises ModelUnusable as `parse_reference`."""
+    found = parse_reference(reference)
+    if isinstance(found, Path):
+        return found
+    return Path(cache_dir).expanduser() / found.repository / found.path
+
+
+def exists_locally(reference: str, cache_dir: str | Path) -> bool:
+    """Tell whether the model can be loaded without fetching anything; False for a broken reference too."""
+    try:
+        return local_path(reference, cache_dir).is_file()
+    except (ModelUnusable, OSError, RuntimeError):  # RuntimeError: a ~ of nobody
+        return False
+
+
+def model_name(reference: str) -> str:
+    """Name the model by its file, so that it is the same one by path and by `hf:`."""
+    path = PurePosixPath(reference.strip() or DEFAULT_MODEL)
+    return path.name.removesuffix(".gguf")
+
+
+def fetch(
+    reference: str,
+    cache_dir: str | Path,
+    *,
+    report: Callable[[Progress], None] = lambda _: None,
+    stopped: Callable[[], bool] = lambda: False,
+    environment: Mapping[str, str] = os.environ,
+    pause: float = 1.0,
+    silence: float = _SILENCE_SECONDS,
+) -> Path:
+    """Give the path of the model's file, fetched from the hub first where an `hf:` reference is not here yet.
+
+    Blocks, for minutes where the file is large. HF_ENDPOINT names another hub; HF_TOKEN goes to the hub alone.
+    Cut connections are resumed, also by the next call; a process that fetches the same file is waited for. The
+    file appears under its name only whole, with the size and the SHA-256 that the hub gave.
+
+    `report` is called about ten times a second; `stopped` ends the wait with FetchStopped. `pause` (seconds) is
+    doubled from try to try, `silence` is how long nothing may come. Raises `EmbeddingError`.
+    """
+    found = parse_reference(reference)
+    path = local_path(reference, cache_dir)
+    if isinstance(found, Path) or path.is_file():
+        return path
+    endpoint = environment.get("HF_ENDPOINT", "").strip().rstrip("/") or HUB
+    if not endpoint.startswith(("http://", "https://")):
+        raise ModelUnusable(f"HF_ENDPOINT must begin with https:// or http://, and is {endpoint!r}.")
+    try:
+        with opened_private(path.parent), _only_one(path, stopped):
+            if not path.is_file():
+                token = environment.get("HF_TOKEN", "").strip()
+                with _Hub(endpoint, token, found, silence=silence) as hub:
+                    _download(hub, path, _Wish(report, stopped, pause))
+    except OSError as error:
+        raise ModelUnusable(f"{path} could not be written: {reason(error)}.") from error
+    return path
+
+
+@contextmanager
+def _only_one(path: Path, stopped: Callable[[], bool]) -> Iterator[None]:
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(path.with_name(f".{path.name}.lock"))
+    while True:
+        try:
+            lock.acquire(timeout=0.2, poll_interval=0.05)
+            break
+        except Timeout:
+            _go_on(stopped)
+        except NotImplementedError:
+            raise ModelUnusable(
+                f"The file system of {path.parent} has no locks; set memory.embedding.local.cache_dir "
+                "to a folder on a local disk."
+            ) from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _go_on(stopped: Callable[[], bool]) -> None:
+    if stopped():
+        raise FetchStopped("The model was no longer wanted.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """What the hub says of the file before sending it."""
+
+    size: int | None
+    tag: str
+    """ETag without quotes, "" where there is none; for large files the SHA-256."""
+
+    @property
+    def sha256(self) -> str:
+        return self.tag if _SHA256.fullmatch(self.tag) else ""
+
+
+def _content(size: str, tag: str) -> _Content:
+    return _Content(int(size) if size.isdigit() else None, tag.removeprefix("W/").strip('"').lower())
+
+
+class _Hub:
+    """The hub's side: addresses, the token, and what its answers mean."""
+
+    def __init__(self, endpoint: str, token: str, file: HubFile, *, silence: float) -> None:
+        self._endpoint = endpoint
+        self._token = token
+        self._file = file
+        self._silence = silence
+        self._url = f"{endpoint}/{file.repository}/resolve/main/{quote(file.path)}"
+
+    def __enter__(self) -> Self:
+        import httpx
+
+        timeout = httpx.Timeout(self._silence, connect=min(self._silence, 10.0))
+        headers = {"Accept-Encoding": "identity"}
+        self._client = httpx.Client(timeout=timeout, headers=headers, verify=_certificates())
+        self._origin = _origin(httpx.URL(self._endpoint))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._client.close()
+
+    def describe(self) -> _Content:
+        """Ask for size and hash. Raises EmbeddingError."""
+        with self._answer("HEAD", {}) as (response, hops):
+            for hop in hops:
+                # The hub's own answer knows the file; the last one only the copy that it points to.
+                headers = hop.headers
+                if "x-linked-etag" in headers or "x-linked-size" in headers:
+                    return _content(headers.get("x-linked-size", ""), headers.get("x-linked-etag", ""))
+            if response.is_error and _origin(response.url) != self._origin:
+                return _Content(None, "")  # the copy's address was signed for GET alone
+            self._must_be_good(response)
+            return _content(response.headers.get("content-length", ""), response.headers.get("etag", ""))
+
+    @contextmanager
+    def content(self, start: int) -> Iterator[tuple[int, Iterator[bytes]]]:
+        """Open the bytes from `start` on; tells where they begin in truth. Raises EmbeddingError."""
+        with self._answer("GET", {"Range": f"bytes={start}-"} if start else {}) as (response, _):
+            if start and response.status_code == 416:
+                yield -1, iter(())
+                return
+            self._must_be_good(response)
+            found = _CONTENT_RANGE.match(response.headers.get("content-range", ""))
+            begin = int(found[1]) if response.status_code == 206 and found else 0
+            yield begin, response.iter_raw()
+
+    @contextmanager
+    def _answer(
+        self, method: str, headers: dict[str, str]
+    ) -> "Iterator[tuple[httpx.Response, list[httpx.Response]]]":
+        """Ask, and give the last answer with all answers on the way to it.
+
+        Redirects are followed here: the token stays with the hub, and https does not become http.
+        """
+        import httpx
+
+        hops: list[httpx.Response] = []
+        try:
+            url = httpx.URL(self._url)
+            while True:
+                own = self._token and _origin(url) == self._origin
+                sent = {**headers, "Authorization": f"Bearer {self._token}"} if own else headers
+                with self._client.stream(method, url, headers=sent) as response:
+                    hops.append(response)
+                    target = response.headers.get("location", "")
+                    if response.status_code not in _REDIRECTS or not target:
+                        yield response, hops
+                        return
+                before, url = url, url.join(target)
+                if len(hops) > _MAX_REDIRECTS or (before.scheme, url.scheme) == ("https", "http"):
+                    raise self.wrong(f"{self._host} sends us round in circles, or away from https")
+        except httpx.TimeoutException:
+            raise TimedOut(f"{self._failed} no answer from {self._host} in time.{_MEND}") from None
+        except (httpx.TransportError, httpx.InvalidURL) as error:
+            # The address of a copy may hold a signature: only the hub's own is told.
+            detail = f" ({error})" if len(hops) == 0 and str(error) else ""
+            raise Unreachable(f"{self._failed} no connection to {self._host}{detail}.{_MEND}") from None
+
+    @property
+    def _host(self) -> str:
+        return self._endpoint.partition("://")[2]
+
+    @property
+    def _failed(self) -> str:
+        return f"The embedding model {self._file.path} could not be fetched:"
+
+    def wrong(self, why: str) -> AnswerUnusable:
+        return AnswerUnusable(f"{self._failed} {why}.{_MEND}")
+
+    def cut(self) -> Unreachable:
+        return Unreachable(f"{self._failed} the connection to {self._host} is cut again and again.{_MEND}")
+
+    def _must_be_good(self, response: "httpx.Response") -> None:
+        status = response.status_code
+        if status in {200, 206}:
+            return
+        if status in {401, 403}:
+            # The hub says 401 also of a repository that does not exist.
+            raise KeyRejected(
+                f"{self._failed} {self._host} refuses {self._file.repository}. Check its name; if it is "
+                "private or asks for consent, set HF_TOKEN to a token that may read it."
+            )
+        if status in {404, 410}:
+            raise ModelUnknown(
+                f"{self._failed} {self._host} has no such file in {self._file.repository}. Check {SETTING}."
+            )
+        seconds = response.headers.get("retry-after", "")
+        if status == 429:
+            raise LimitReached(
+                f"{self._failed} {self._host} wants fewer requests; it is tried again later.",
+                retry_after=float(seconds) if seconds.isdigit() else None,
+            )
+        if status >= 500:
+            raise ServiceFailed(
+                f"{self._failed} {self._host} answers with {status}; it is tried again later."
+            )
+        raise AnswerUnusable(f"{self._failed} {self._host} answers with {status}.{_MEND}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """What whoever waits for the file wants to know, and may say."""
+
+    report: Callable[[Progress], None]
+    stopped: Callable[[], bool]
+    pause: float
+
+
+def _download(hub: _Hub, path: Path, wish: _Wish) -> None:
+    """Bring the file under its name, going on after cuts. Raises EmbeddingError, OSError."""
+    tries = 0
+    while True:
+        _go_on(wish.stopped)
+        before = _unfinished_bytes(path)
+        try:
+            content = hub.describe()
+            part = _part(path, content)
+            _must_fit(content, part)
+            resumed = _size(part) > 0
+            _receive(hub, content, part, wish)
+            if _verified(hub, content, part, last_chance=not resumed):
+                break
+        except (Unreachable, TimedOut, ServiceFailed):
+            tries = 1 if _unfinished_bytes(path) > before else tries + 1
+            if tries == _MAX_TRIES:
+                raise
+            _wait(wish.pause * 2 ** (tries - 1), wish.stopped)
+    with opened_private(path.parent) as folder:
+        part.replace(path)
+        sync_folder(folder)
+
+
+def _part(path: Path, content: _Content) -> Path:
+    """Name the unfinished file after its content; those of other content are dropped, as is one of none."""
+    key = hashlib.sha256(content.tag.encode()).hexdigest()[:16]
+    part = path.with_name(f".{path.name}.{key}.part")
+    for other in _unfinished(path):
+        if other != part or not content.tag:
+            other.unlink()
+    return part
+
+
+def _unfinished(path: Path) -> list[Path]:
+    start = f".{path.name}."
+    return [
+        other for other in path.parent.iterdir() if other.name.startswith(start) and other.suffix == ".part"
+    ]
+
+
+def _unfinished_bytes(path: Path) -> int:
+    return sum(map(_size, _unfinished(path)))
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def _must_fit(content: _Content, part: Path) -> None:
+    missing = (content.size or 0) - _size(part)
+    free = shutil.disk_usage(part.parent).free
+    if missing > free:
+        raise ModelUnusable(
+            f"The embedding model needs {missing / 1e6:,.0f} MB more in {part.parent}, where {free / 1e6:,.0f} MB "
+            "are free; free some space, or set memory.embedding.local.cache_dir."
+        )
+
+
+def _receive(hub: _Hub, content: _Content, part: Path, wish: _Wish) -> None:
+    """Add to the unfinished file what is missing. Raises EmbeddingError, OSError."""
+    here = _size(part)
+    if here and here == content.size:
+        return
+    with hub.content(here) as (start, pieces):
+        if start != here:
+            part.unlink(missing_ok=True)  # the server does not send from the middle
+        if start not in {0, here}:
+            raise hub.cut()
+        began = reported = time.monotonic()
+        done = start
+        with part.open("ab") as file:
+            for piece in pieces:
+                file.write(piece)
+                done += len(piece)
+                now = time.monotonic()
+                if now - reported >= _REPORT_SECONDS:
+                    reported = now
+                    wish.report(_progress(done, done - start, content.size, now - began))
+                _go_on(wish.stopped)
+                if content.size is not None and done > content.size:
+                    break
+            file.flush()
+            os.fsync(file.fileno())
+        wish.report(_progress(done, done - start, content.size, time.monotonic() - began))
+    if content.size is not None and done < content.size:
+        raise hub.cut()
+
+
+def _progress(done: int, received: int, total: int | None, seconds: float) -> Progress:
+    rate = received / seconds if seconds else 0.0
+    return Progress(done, total, rate, (total - done) / rate if total is not None and rate else None)
+
+
+def _verified(hub: _Hub, content: _Content, part: Path, *, last_chance: bool) -> bool:
+    """Tell whether the file is what the hub described, and delete it where it is not."""
+    with part.open("rb") as file:
+        is_gguf = file.read(len(GGUF)) == GGUF
+        file.seek(0)
+        digest = hashlib.file_digest(file, "sha256").hexdigest() if content.sha256 else ""
+    right_size = content.size in {None, _size(part)}
+    if is_gguf and right_size and digest == content.sha256:
+        return True
+    part.unlink()
+    if last_chance:
+        raise hub.wrong("what came is damaged" if is_gguf else "what came is not a GGUF file")
+    return False
+
+
+def _wait(seconds: float, stopped: Callable[[], bool]) -> None:
+    until = time.monotonic() + seconds
+    while (left := until - time.monotonic()) > 0:
+        _go_on(stopped)
+        time.sleep(min(left, 0.1))
+
+
+@cache
+def _certificates() -> ssl.SSLContext:
+    import httpx
+
+    return httpx.create_ssl_context()
+
+
+def _origin(url: "httpx.URL") -> tuple[str, str, int | None]:
+    return url.scheme, url.host, url.port

@@ -1,0 +1,81 @@
+"""Embeddings by an Ollama server."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from memory.embeddings.errors import EmbeddingError, ModelUnknown
+from memory.embeddings.http import Failure, HttpProvider
+from memory.embeddings.protocol import Purpose
+from memory.embeddings.table import ProviderOptions
+
+SECONDS = 300.0
+"""A model may first have to be loaded, and then computes on this very machine."""
+
+# What these models were trained to be told; the server adds nothing by itself.
+_PREFIXES: Mapping[str, Mapping[Purpose, str]] = {
+    "nomic-embed-text": {"query": "search_query: ", "document": "search_document: "},
+    "embeddinggemma": {"query": "task: search result | query: ", "document": "title: none | text: "},
+    "mxbai-embed-large": {
+        "query": "Represent this sentence for searching relevant passages: ",
+        "document": "",
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class OllamaDialect:
+    """`POST {host}/api/embed`; `dimensions` is sent where it is not 0."""
+
+    base_url: str
+    model: str
+    key: str = field(repr=False)
+    dimensions: int
+    mends: Mapping[type[EmbeddingError], str]
+    provider: str = "ollama"
+    offers_base64: bool = False
+
+    @property
+    def url(self) -> str:
+        """`base_url` is the host alone."""
+        return f"{self.base_url}/api/embed"
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """A key only for a server behind a guard."""
+        return {"Authorization": f"Bearer {self.key}"} if self.key else {}
+
+    def body(self, texts: Sequence[str], purpose: Purpose, *, base64: bool) -> Mapping[str, object]:
+        """What is longer than the model's window is cut there rather than lost."""
+        name = self.model.rpartition("/")[2].partition(":")[0]
+        prefix = _PREFIXES.get(name, {}).get(purpose, "")
+        body: dict[str, object] = {
+            "model": self.model,
+            "input": [prefix + text for text in texts],
+            "truncate": True,
+        }
+        if self.dimensions:
+            body["dimensions"] = self.dimensions
+        return body
+
+    def items(self, answer: object) -> Sequence[object]:
+        """In the order of the texts."""
+        match answer:
+            case {"embeddings": list(embeddings)}:
+                return embeddings
+        raise LookupError("embeddings")
+
+    def kind_of(self, failure: Failure) -> type[EmbeddingError] | None:
+        """The status says it all."""
+        return None
+
+
+def open_ollama(options: ProviderOptions) -> HttpProvider:
+    """Open the server at `base_url`; the length of the vectors is known after the first answer."""
+    dialect = OllamaDialect(
+        base_url=options.base_url,
+        model=options.model,
+        key=options.api_key,
+        dimensions=options.dimensions,
+        mends={**options.mends, ModelUnknown: f"run `ollama pull {options.model}`"},
+    )
+    return HttpProvider(dialect, dimensions=options.dimensions, key=options.api_key, seconds=SECONDS)

@@ -1,0 +1,109 @@
+"""OpenAI's embeddings, and those of every server that speaks its language."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from memory.embeddings.errors import EmbeddingError, KeyRejected, ModelUnknown, OutOfCredit, RequestTooLarge
+from memory.embeddings.http import Dialect, Failure, HttpProvider
+from memory.embeddings.protocol import Purpose
+from memory.embeddings.table import ProviderOptions
+
+DIMENSIONS = {
+    "text-embedding-3-small": 1536,
+    "text-embedding-3-large": 3072,
+    "text-embedding-ada-002": 1536,
+}
+"""Length of the vectors of known models; others tell it by their first answer."""
+
+_CODES: Mapping[object, type[EmbeddingError]] = {
+    "insufficient_quota": OutOfCredit,
+    "credit_balance_exhausted": OutOfCredit,
+    "billing_hard_limit_reached": OutOfCredit,
+    "billing_not_active": OutOfCredit,
+    "invalid_api_key": KeyRejected,
+    "model_not_found": ModelUnknown,
+    "max_tokens_per_request": RequestTooLarge,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAIDialect:
+    """`POST {base_url}/embeddings`; `dimensions` is sent where it is not 0."""
+
+    provider: str
+    base_url: str
+    model: str
+    key: str = field(repr=False)
+    dimensions: int
+    mends: Mapping[type[EmbeddingError], str]
+    offers_base64: bool = True
+
+    @property
+    def url(self) -> str:
+        """The version is part of `base_url`."""
+        return f"{self.base_url}/embeddings"
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """Local servers want no key."""
+        return {"Authorization": f"Bearer {self.key}"} if self.key else {}
+
+    def body(self, texts: Sequence[str], purpose: Purpose, *, base64: bool) -> Mapping[str, object]:
+        """Query and document are asked alike; many servers know no `encoding_format`, so "float" is unsaid."""
+        body: dict[str, object] = {"model": self.model, "input": list(texts)}
+        if self.dimensions:
+            body["dimensions"] = self.dimensions
+        if base64:
+            body["encoding_format"] = "base64"
+        return body
+
+    def items(self, answer: object) -> Sequence[object]:
+        """Each vector says which text it belongs to."""
+        return items_of_data(answer)
+
+    def kind_of(self, failure: Failure) -> type[EmbeddingError] | None:
+        """By `error.code`, else by `error.type`; an empty account comes as 429 too."""
+        match failure.fields.get("error"):
+            case {"code": str(code), **rest} if code in _CODES or "type" not in rest:
+                return _CODES.get(code)
+            case {"type": kind}:
+                return _CODES.get(kind)
+        return None
+
+
+def items_of_data(answer: object) -> Sequence[object]:
+    """The vectors of `{"data": [{"index": 0, "embedding": …}]}` in the order of their texts."""
+    match answer:
+        case {"data": list(data)}:
+            indices = [entry.get("index", place) for place, entry in enumerate(data)]
+            if indices != list(range(len(data))):
+                data = [
+                    entry for _, entry in sorted(zip(indices, data, strict=True), key=lambda pair: pair[0])
+                ]
+                if sorted(indices) != list(range(len(data))):
+                    raise LookupError("index")
+            return [entry["embedding"] for entry in data]
+    raise LookupError("data")
+
+
+def asked_dimensions(options: ProviderOptions, *, model: str) -> int:
+    """What to send as `dimensions`: nothing where it is not asked for, or the model would refuse it."""
+    return options.dimensions if "text-embedding-3" in model else 0
+
+
+def open_openai(options: ProviderOptions) -> HttpProvider:
+    """Open OpenAI, or the server at `base_url`, which may want no key."""
+    dialect: Dialect = OpenAIDialect(
+        provider=options.provider,
+        base_url=options.base_url,
+        model=options.model,
+        key=options.api_key,
+        dimensions=asked_dimensions(options, model=options.model),
+        mends=options.mends,
+    )
+    return HttpProvider(
+        dialect,
+        dimensions=options.dimensions or DIMENSIONS.get(options.model.rpartition("/")[2], 0),
+        key=options.api_key,
+        needs_key=options.needs_key,
+    )

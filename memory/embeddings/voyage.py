@@ -1,0 +1,78 @@
+"""Voyage AI's embeddings."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from memory.embeddings.errors import EmbeddingError
+from memory.embeddings.http import Failure, HttpProvider
+from memory.embeddings.openai import items_of_data
+from memory.embeddings.protocol import Purpose
+from memory.embeddings.table import ProviderOptions
+
+DIMENSIONS = {
+    "voyage-4-large": 1024,
+    "voyage-4": 1024,
+    "voyage-4-lite": 1024,
+    "voyage-3-large": 1024,
+    "voyage-3.5": 1024,
+    "voyage-3.5-lite": 1024,
+    "voyage-code-3": 1024,
+}
+"""Length of the vectors of known models; others tell it by their first answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class VoyageDialect:
+    """`POST {base_url}/embeddings` with `input_type`; `output_dimension` is sent where it is not 0."""
+
+    base_url: str
+    model: str
+    key: str = field(repr=False)
+    dimensions: int
+    mends: Mapping[type[EmbeddingError], str]
+    provider: str = "voyage"
+    offers_base64: bool = True
+
+    @property
+    def url(self) -> str:
+        """The version is part of `base_url`."""
+        return f"{self.base_url}/embeddings"
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The key."""
+        return {"Authorization": f"Bearer {self.key}"} if self.key else {}
+
+    def body(self, texts: Sequence[str], purpose: Purpose, *, base64: bool) -> Mapping[str, object]:
+        """`input_type` has the two words that we have."""
+        body: dict[str, object] = {"model": self.model, "input": list(texts), "input_type": purpose}
+        if self.dimensions:
+            body["output_dimension"] = self.dimensions
+        if base64:
+            body["encoding_format"] = "base64"
+        return body
+
+    def items(self, answer: object) -> Sequence[object]:
+        """As OpenAI's."""
+        return items_of_data(answer)
+
+    def kind_of(self, failure: Failure) -> type[EmbeddingError] | None:
+        """Errors have no code, only `detail` for people: a batch that is too large is a 400 like others."""
+        return None
+
+
+def open_voyage(options: ProviderOptions) -> HttpProvider:
+    """Open Voyage."""
+    dialect = VoyageDialect(
+        base_url=options.base_url,
+        model=options.model,
+        key=options.api_key,
+        dimensions=options.dimensions,
+        mends=options.mends,
+    )
+    return HttpProvider(
+        dialect,
+        dimensions=options.dimensions or DIMENSIONS.get(options.model, 0),
+        key=options.api_key,
+        needs_key=options.needs_key,
+    )

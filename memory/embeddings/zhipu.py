@@ -1,0 +1,50 @@
+"""Zhipu AI's (BigModel's) embeddings: OpenAI's language with numbers for errors."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from memory.embeddings.errors import EmbeddingError, KeyRejected, LimitReached, ModelUnknown, OutOfCredit
+from memory.embeddings.http import Failure, HttpProvider
+from memory.embeddings.openai import OpenAIDialect
+from memory.embeddings.table import ProviderOptions
+
+DIMENSIONS = {"embedding-3": 2048, "embedding-2": 1024}
+
+_CODES: Mapping[object, type[EmbeddingError]] = {
+    **dict.fromkeys(("1000", "1001", "1002", "1003", "1004", "1110", "1111", "1112", "1220"), KeyRejected),
+    "1113": OutOfCredit,  # comes as 429
+    **dict.fromkeys(("1211", "1212", "1221", "1222"), ModelUnknown),  # come as 400
+    **dict.fromkeys(("1302", "1303", "1305"), LimitReached),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ZhipuDialect(OpenAIDialect):
+    """Has no base64, and its own error codes."""
+
+    offers_base64: bool = False
+
+    def kind_of(self, failure: Failure) -> type[EmbeddingError] | None:
+        """By `error.code`, a number as text."""
+        match failure.fields.get("error"):
+            case {"code": code}:
+                return _CODES.get(str(code))
+        return None
+
+
+def open_zhipu(options: ProviderOptions) -> HttpProvider:
+    """Open Zhipu; embedding-2 knows no `dimensions`."""
+    dialect = ZhipuDialect(
+        provider="zhipu",
+        base_url=options.base_url,
+        model=options.model,
+        key=options.api_key,
+        dimensions=0 if options.model == "embedding-2" else options.dimensions,
+        mends=options.mends,
+    )
+    return HttpProvider(
+        dialect,
+        dimensions=options.dimensions or DIMENSIONS.get(options.model, 0),
+        key=options.api_key,
+        needs_key=options.needs_key,
+    )

@@ -1,0 +1,38 @@
+"""Time that passes only when somebody sleeps, and then at once."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+START = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
+
+
+class FakeClock:
+    """`sleep` in as many tasks as there are: the clock moves to the next one that is due."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.slept: list[float] = []
+        """Every sleep that was asked for, in order."""
+        self.frozen = False
+        """Whether who sleeps goes on sleeping."""
+        self._due: list[float] = []
+
+    def clock(self) -> float:
+        return self.seconds
+
+    def now(self) -> datetime:
+        return START + timedelta(seconds=self.seconds)
+
+    async def sleep(self, seconds: float) -> None:
+        due = self.seconds + seconds
+        self.slept.append(seconds)
+        self._due.append(due)
+        try:
+            # Others come first: a clock that runs ahead of them would not be one.
+            await asyncio.sleep(0.002)
+            while self.seconds < due:
+                if not self.frozen:
+                    self.seconds = min(self._due)
+                await asyncio.sleep(0)
+        finally:
+            self._due.remove(due)

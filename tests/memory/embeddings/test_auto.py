@@ -1,0 +1,261 @@
+"""Who is chosen, and why."""
+
+from collections.abc import AsyncIterator, Callable, Mapping
+
+import pytest
+from pydantic import SecretStr
+
+from memory.embeddings.auto import (
+    ChatProvider,
+    Choice,
+    ProviderSection,
+    choose,
+    choose_fallback,
+    confirm,
+    open_provider,
+)
+from memory.embeddings.protocol import EmbeddingProvider
+from memory.embeddings.table import PROVIDERS
+from memory.settings import EmbeddingSettings
+from tests.fakes.embedding_server import KEY, EmbeddingServer, Reply, drops, fails
+
+CHAT = ChatProvider("deepseek", "https://api.deepseek.com/v1", "chat-key")
+ALL_KEYS = {name: f"{name} key" for row in PROVIDERS.values() for name in row.key_variables}
+
+
+def decide(
+    *,
+    local: bool = False,
+    sections: Mapping[str, ProviderSection] | None = None,
+    environment: Mapping[str, str] | None = None,
+    chat: ChatProvider | None = None,
+    **settings: object,
+) -> Choice:
+    return choose(
+        EmbeddingSettings.model_validate(settings),
+        local_model_exists=local,
+        sections=sections or {},
+        environment=environment or {},
+        chat=chat,
+    )
+
+
+def key_of(choice: Choice) -> str:
+    assert choice.options
+    return choice.options.api_key
+
+
+@pytest.mark.parametrize(
+    ("local", "without", "chat", "name", "reason"),
+    [
+        (True, (), CHAT, "local", "local: its model file is there"),
+        (False, (), CHAT, "openai", "openai: a key is in OPENAI_API_KEY"),
+        (False, ("OPENAI",), CHAT, "gemini", "gemini: a key is in GEMINI_API_KEY"),
+        (False, ("OPENAI", "GEMINI"), CHAT, "gemini", "gemini: a key is in GOOGLE_API_KEY"),
+        (False, ("OPENAI", "GEMINI", "GOOGLE"), CHAT, "voyage", "voyage: a key is in VOYAGE_API_KEY"),
+        (
+            False,
+            ("OPENAI", "GEMINI", "GOOGLE", "VOYAGE"),
+            CHAT,
+            "llm",
+            "llm: chat provider deepseek, no other key is there",
+        ),
+        (
+            False,
+            ("OPENAI", "GEMINI", "GOOGLE", "VOYAGE"),
+            None,
+            "none",
+            "none: no local model, no key, no chat provider that could make vectors",
+        ),
+    ],
+)
+def test_auto_takes_the_first_that_can_be_had(
+    local: bool, without: tuple[str, ...], chat: ChatProvider | None, name: str, reason: str
+) -> None:
+    environment = {key: value for key, value in ALL_KEYS.items() if key.partition("_")[0] not in without}
+
+    choice = decide(local=local, environment=environment, chat=chat)
+
+    assert (choice.provider, choice.reason) == (name, reason)
+
+
+def test_none_is_none_whatever_is_there() -> None:
+    choice = decide(provider="none", local=True, environment=ALL_KEYS, chat=CHAT)
+
+    assert (choice.provider, choice.options) == ("none", None)
+    assert open_provider(choice) is None
+
+
+def test_a_key_comes_from_the_setting_then_the_section_then_the_environment() -> None:
+    sections = {"gemini": ProviderSection("gemini", api_key="section")}
+    environment = {"GEMINI_API_KEY": "variable", "GOOGLE_API_KEY": "other variable"}
+
+    chosen = [
+        decide(provider="gemini", api_key=SecretStr("setting"), sections=sections, environment=environment),
+        decide(provider="gemini", sections=sections, environment=environment),
+        decide(provider="gemini", environment=environment),
+        decide(provider="gemini", environment={**environment, "GEMINI_API_KEY": " "}),
+        decide(provider="gemini"),
+    ]
+
+    assert [key_of(choice) for choice in chosen] == ["setting", "section", "variable", "other variable", ""]
+
+
+def test_a_sections_key_goes_to_the_sections_address() -> None:
+    sections = {"openai": ProviderSection("openai", "https://proxy.example/v1/", "proxy key")}
+
+    choice = decide(sections=sections, environment=ALL_KEYS)
+
+    assert choice.reason == "openai: a key is in providers.openai"
+    assert choice.options
+    assert (choice.options.base_url, choice.options.api_key) == ("https://proxy.example/v1", "proxy key")
+
+
+def test_a_section_of_another_name_counts_where_it_is_the_very_service() -> None:
+    sections = {
+        "router": ProviderSection("openai", "https://openrouter.ai/api/v1", "router key"),
+        "google": ProviderSection("gemini", "", "google key"),
+    }
+
+    choice = decide(sections=sections)
+
+    assert (choice.provider, choice.reason) == ("gemini", "gemini: a key is in providers.google")
+
+
+def test_what_is_set_wins_over_defaults() -> None:
+    choice = decide(
+        provider="openai", base_url="http://127.0.0.1:1/v1/", model="bge-m3", dimensions=1024, environment={}
+    )
+
+    assert choice.reason == "openai: set in memory.embedding.provider"
+    assert choice.options
+    assert (choice.options.base_url, choice.options.model) == ("http://127.0.0.1:1/v1", "bge-m3")
+    assert not choice.options.needs_key  # a server of one's own may want none
+
+
+@pytest.mark.parametrize("name", ["openai", "gemini", "voyage", "zhipu", "ollama"])
+async def test_defaults_are_the_tables(name: str) -> None:
+    choice = decide(provider=name)
+    provider = open_provider(choice)
+    assert provider
+    assert choice.options
+
+    row = PROVIDERS[name]
+    assert (provider.provider, provider.model, provider.dimensions) == (name, row.model, row.dimensions)
+    assert choice.options.base_url == row.base_url
+    assert choice.options.needs_key == bool(row.key_variables)
+    await provider.close()
+
+
+def test_the_chat_provider_without_one_is_none() -> None:
+    choice = decide(provider="llm")
+
+    assert choice.provider == "none"
+    assert "no chat provider" in choice.reason
+
+
+def test_the_chat_providers_address_and_key_are_used() -> None:
+    choice = decide(provider="llm", chat=CHAT, model="some-embedding")
+
+    assert choice.options
+    assert (choice.options.base_url, choice.options.api_key) == (CHAT.base_url, CHAT.api_key)
+    assert not choice.unsure
+
+
+# The fallback
+
+
+def fall_back(primary: Choice, **settings: object) -> Choice:
+    return choose_fallback(
+        EmbeddingSettings.model_validate(settings), primary, sections={}, environment=ALL_KEYS, chat=CHAT
+    )
+
+
+def test_a_fallback_has_its_own_key_model_and_address() -> None:
+    settings = {
+        "provider": "openai",
+        "fallback": "voyage",
+        "api_key": SecretStr("for openai"),
+        "model": "text-embedding-3-large",
+        "base_url": "https://proxy.example/v1",
+        "dimensions": 256,
+    }
+    primary = choose(
+        EmbeddingSettings.model_validate(settings), local_model_exists=False, sections={}, environment={}
+    )
+    choice = fall_back(primary, **settings)
+
+    assert choice.reason == "voyage: set in memory.embedding.fallback"
+    assert choice.options
+    assert (choice.options.api_key, choice.options.model) == ("VOYAGE_API_KEY key", "voyage-4-large")
+    assert (choice.options.base_url, choice.options.dimensions) == ("https://api.voyageai.com/v1", 0)
+
+
+@pytest.mark.parametrize("fallback", ["none", "openai"])
+def test_a_fallback_is_another_provider(fallback: str) -> None:
+    primary = decide(provider="openai")
+
+    assert fall_back(primary, fallback=fallback).provider == "none"
+
+
+def test_keys_are_not_in_what_is_printed() -> None:
+    choice = decide(provider="openai", api_key=SecretStr("very-secret"))
+
+    assert "very-secret" not in repr(choice)
+    assert "secret" not in repr(ProviderSection("openai", api_key="secret")) + repr(
+        ChatProvider("a", "b", "secret")
+    )
+
+
+# Whether a chat provider makes vectors
+
+
+@pytest.fixture
+async def chat_at(server: EmbeddingServer) -> AsyncIterator[Callable[[], tuple[Choice, EmbeddingProvider]]]:
+    opened: list[EmbeddingProvider] = []
+
+    def made() -> tuple[Choice, EmbeddingProvider]:
+        choice = decide(chat=ChatProvider("mine", server.base_url("llm"), KEY))
+        provider = open_provider(choice)
+        assert provider
+        opened.append(provider)
+        return choice, provider
+
+    yield made
+    for provider in opened:
+        await provider.close()
+
+
+@pytest.mark.parametrize(
+    ("reply", "name", "unsure"),
+    [
+        (None, "llm", False),
+        (fails(404), "none", False),
+        (fails(405), "none", False),
+        (fails(401), "llm", True),
+        (fails(503), "llm", True),
+        (drops(), "llm", True),
+    ],
+)
+async def test_a_chat_provider_is_asked_whether_it_makes_vectors(
+    reply: Reply | None,
+    name: str,
+    unsure: bool,
+    server: EmbeddingServer,
+    chat_at: Callable[[], tuple[Choice, EmbeddingProvider]],
+) -> None:
+    server.always(reply)
+
+    choice = await confirm(*chat_at())
+
+    assert (choice.provider, choice.unsure) == (name, unsure)
+
+
+async def test_who_was_chosen_by_name_is_not_asked(
+    server: EmbeddingServer, chat_at: Callable[[], tuple[Choice, EmbeddingProvider]]
+) -> None:
+    choice, provider = chat_at()
+    sure = Choice("llm", "set", choice.options)
+
+    assert await confirm(sure, provider) is sure
+    assert server.requests == []
