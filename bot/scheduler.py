@@ -1,0 +1,148 @@
+"""Jobs that run again and again, such as a regular look at all notes."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from apscheduler.job import Job
+
+log = logging.getLogger(__name__)
+
+CHECK_SECONDS = 30.0
+"""So late at most is a job noticed to be due after the machine has slept or its clock was changed."""
+
+MOST_OUTCOME = 300
+"""Longest outcome of a job, in characters."""
+
+CLOSE_SECONDS = 0.8
+"""How long closing waits for jobs that it has cancelled."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobStatus:
+    """One job of the schedule; times are ISO 8601 in UTC, empty where there is none."""
+
+    name: str
+    minutes: float
+    running: bool = False
+    next_run: str = ""
+    last_run: str = ""
+    """When it last began."""
+    last_outcome: str = ""
+    """How it last ended: `ok`, or what went wrong in one line; empty before the first end."""
+
+
+class Schedule:
+    """Runs jobs at intervals while it is entered; an async context manager.
+
+    A job that fails is logged and runs again the next time; one that takes longer than its interval is not
+    started twice. A run that was missed, asleep or busy, is made up for once. Leaving cancels what runs.
+    """
+
+    def __init__(
+        self,
+        *,
+        check_seconds: float = CHECK_SECONDS,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._now = now
+        self._check_seconds = check_seconds
+        self._statuses: dict[str, JobStatus] = {}
+        self._running: set[asyncio.Task[object]] = set()
+
+    async def __aenter__(self) -> Self:
+        from apscheduler.schedulers.asyncio import AsyncIOScheduler
+
+        # It tells of each run at INFO, and with a traceback of what `_run` has told already.
+        logging.getLogger("apscheduler").setLevel(logging.ERROR)
+        self._scheduler = AsyncIOScheduler(
+            timezone=UTC, job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1}
+        )
+        self._scheduler.start()
+        self._clock: asyncio.Task[object] = asyncio.create_task(self._mind_the_clock(), name="schedule clock")
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._scheduler.pause()
+        await asyncio.sleep(0)  # what was just started gets as far as `_run`, which knows how to end
+        leaving = {self._clock, *self._running}
+        self._clock.cancel()
+        self._scheduler.shutdown(wait=False)  # in the loop's next round; cancels what runs
+        await asyncio.sleep(0)
+        still = (await asyncio.wait(leaving, timeout=CLOSE_SECONDS))[1]
+        for task in still:
+            log.warning("%s did not end within %g s", task.get_name(), CLOSE_SECONDS)
+
+    def every(self, minutes: float, job: Callable[[], Awaitable[object]], *, name: str) -> None:
+        """Run `job` each so many minutes, for the first time when they have passed. A name serves once."""
+        if name in self._statuses:
+            raise ValueError(f"there is a job called {name} already")
+        self._statuses[name] = JobStatus(name, minutes)
+        self._scheduler.add_job(partial(self._run, job, name), _interval(minutes), id=name, name=name)
+
+    def jobs(self) -> tuple[JobStatus, ...]:
+        """How each job fares, in the order in which they were added."""
+        return tuple(
+            replace(status, next_run=_iso(job.next_run_time) if (job := self._job(name)) else "")
+            for name, status in self._statuses.items()
+        )
+
+    def _job(self, name: str) -> "Job | None":
+        job: Job | None = self._scheduler.get_job(name)
+        return job
+
+    async def _run(self, job: Callable[[], Awaitable[object]], name: str) -> None:
+        """Run a job once. Nothing is raised from here: the scheduler would only log it once more."""
+        task = asyncio.current_task()
+        assert task is not None
+        task.set_name(f"job {name}")
+        self._running.add(task)
+        self._statuses[name] = replace(self._statuses[name], running=True, last_run=_iso(self._now()))
+        outcome = "stopped"
+        try:
+            await job()
+            outcome = "ok"
+        except asyncio.CancelledError:
+            log.info("%s was stopped", name)
+        except Exception as error:
+            log.exception("%s failed; it runs again in %g minutes", name, self._statuses[name].minutes)
+            outcome = _one_line(error)
+        finally:
+            self._running.discard(task)
+            self._statuses[name] = replace(self._statuses[name], running=False, last_outcome=outcome)
+
+    async def _mind_the_clock(self) -> object:
+        """Keep going by a clock that jumps: timers count while the machine is awake, jobs are due by the clock."""
+        while True:
+            await asyncio.sleep(self._check_seconds)
+            now = self._now()
+            for name, status in self._statuses.items():
+                latest = now + timedelta(minutes=status.minutes)
+                job = self._job(name)
+                if job and job.next_run_time > latest + timedelta(seconds=1):  # the clock was set back
+                    job.modify(next_run_time=latest)
+            self._scheduler.wakeup()
+
+
+def _interval(minutes: float) -> object:
+    """When a job is due: always so far ahead of now. APScheduler's own counts each run that a jump skipped."""
+    from apscheduler.triggers.base import BaseTrigger
+
+    class FromNow(BaseTrigger):  # type: ignore[misc]
+        def get_next_fire_time(self, previous: datetime | None, now: datetime) -> datetime:
+            return now + timedelta(minutes=minutes)
+
+    return FromNow()
+
+
+def _iso(time: datetime) -> str:
+    return time.astimezone(UTC).isoformat(timespec="seconds")
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:MOST_OUTCOME] or type(error).__name__
