@@ -5,6 +5,8 @@
 
 PYTHON ?=
 ARGS ?=
+# Many tests wait for a process or for time to pass: three at once take half as long, also on two cores.
+WORKERS ?= -n 3
 PY := .venv/bin/python
 # PIP_USER: a person's pip may be set to install into the home folder, which no environment allows.
 PIP := PIP_USER=0 PIP_DISABLE_PIP_VERSION_CHECK=1 $(PY) -m pip install --quiet --no-deps
@@ -16,7 +18,7 @@ run: .venv/project  ## start it; options in ARGS="--workspace DIR"
 	@exec .venv/bin/commonplace run $(ARGS)
 
 test: .venv/dev  ## all tests; ARGS="tests/memory -x" for some
-	@$(PY) -m pytest $(ARGS)
+	@$(PY) -m pytest $(WORKERS) $(ARGS)
 
 check: .venv/dev  ## everything: format, lint, types, documents, tests
 	@echo "check: format, lint, types, documents"
@@ -25,7 +27,7 @@ check: .venv/dev  ## everything: format, lint, types, documents, tests
 	@.venv/bin/mypy --no-error-summary
 	@$(PY) scripts/print_docs.py --check
 	@echo "check: tests"
-	@$(PY) -m pytest
+	@$(PY) -m pytest $(WORKERS)
 
 format: .venv/dev  ## lay the code out and mend what the linter can
 	@.venv/bin/ruff format .
