@@ -272,7 +272,11 @@ def open_sockets(server: ServerSettings) -> list[socket.socket]:
             for each in opened:
                 each.close()
             taken = error.errno == errno.EADDRINUSE
-            reason = "is taken, perhaps by another Commonplace" if taken else f"cannot be opened ({error.strerror})"
+            reason = (
+                "is taken, perhaps by another Commonplace"
+                if taken
+                else f"cannot be opened ({error.strerror})"
+            )
             raise CannotStart(
                 f"port {server.port} of {server.host} {reason}: set server.port to another one, "
                 "or server.enabled to false"
