@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
@@ -165,8 +165,7 @@ class Memory:
                 self._searching, lambda: scan_notes(self._notes, terms, most_tokens=size)
             )
         if not notice and (left_out := [problem for problem in self._problems if problem.hides_notes]):
-            more = f", and {len(left_out) - 1} more" if len(left_out) > 1 else ""
-            notice = f"Not searched: {left_out[0].path} ({left_out[0].reason.rstrip('.')}){more}."
+            notice = _not_searched(left_out)
         hits = rank(
             terms,
             candidates,
@@ -267,3 +266,10 @@ class Memory:
 
 def _runs(work: Future[SyncReport]) -> bool:
     return not work.done()
+
+
+def _not_searched(left_out: Sequence[Problem]) -> str:
+    path, reason = left_out[0].path, left_out[0].reason.rstrip(".")
+    what = "the notes' folder" if path == "." else path
+    first = reason if reason.startswith(path) else f"{what} ({reason})"
+    return f"Not searched: {first}{f', and {len(left_out) - 1} more' if len(left_out) > 1 else ''}."

@@ -370,7 +370,7 @@ async def test_a_search_says_what_it_could_not_look_into(memory: Memory, tmp_pat
     put(tmp_path, "large.md", "- tern\n" * 3_000_000)
     found = await memory.search("tern")
     assert found.hits == ()
-    assert found.notice.startswith("Not searched: large.md (")
+    assert found.notice.startswith("Not searched: large.md is ")
     assert "16 MiB" in found.notice
     status = await memory.status()
     assert [(problem.path, problem.hides_notes) for problem in status.problems] == [("large.md", True)]
