@@ -172,7 +172,7 @@ class Memory:
             limit=most,
             snippet_max_chars=self._settings.search.snippet_max_chars,
             source=source,
-            looked_up=is_look_up(query),
+            looked_up=is_look_up(query, terms),
         )
         return SearchResults(query, tuple(hits), notice)
 

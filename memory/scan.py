@@ -1,5 +1,6 @@
 """Candidates straight from the notes, for when there is no index to ask: slow, and always there."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from memory.chunker import split_passages
@@ -12,6 +13,7 @@ from memory.words import Term, cut
 def scan_notes(notes: Notes, terms: Sequence[Term], *, most_tokens: int) -> Candidates:
     """Every passage of every note that can be read and holds one of the terms; `most_tokens` as when indexed."""
     runs: list[Run] = []
+    frequencies: Counter[Term] = Counter()
     read = 0
     for stat in notes.walk().notes:
         try:
@@ -24,6 +26,7 @@ def scan_notes(notes: Notes, terms: Sequence[Term], *, most_tokens: int) -> Cand
             for p in split_passages(text, most_tokens=most_tokens)
         )
         run = Run(stat.path, passages)
-        if count_frequencies(terms, [run]):
+        if found := count_frequencies(terms, [run]):
             runs.append(run)
-    return Candidates(tuple(runs), count_frequencies(terms, runs), read)
+            frequencies.update(found)
+    return Candidates(tuple(runs), frequencies, read)

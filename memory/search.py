@@ -207,6 +207,10 @@ def _score_run(
         if passage.is_heading:
             scores.append(HEADING_LINE * _bm25({t: float(n) for t, n in counts[index].items()}, weights, K1))
             continue
+        above = counting.count(_heading_words(passage.heading)) if passage.heading else {}
+        if not passage.words or (looked_up and not (counts[index] or above or from_path)):
+            scores.append(0.0)
+            continue
         found: dict[Term, float] = {term: float(count) for term, count in counts[index].items()}
         length = float(lengths[index])
         for distance, share in enumerate(NEIGHBOURS, 1):
@@ -217,10 +221,6 @@ def _score_run(
                     length += share * lengths[other]
                     for term, count in counts[other].items():
                         found[term] = found.get(term, 0.0) + share * count
-        above = counting.count(_heading_words(passage.heading)) if passage.heading else {}
-        if not passage.words or (looked_up and not (counts[index] or above or from_path)):
-            scores.append(0.0)
-            continue
         for context in (above, from_path):
             for term in context:
                 found[term] = found.get(term, 0.0) + HEADING

@@ -8,7 +8,7 @@ Thai, Lao, Khmer, Burmese) and Korean, whose particles cling to the words, give 
 import re
 import threading
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -88,13 +88,9 @@ def cut(text: str) -> list[str]:
     ]
 
 
-def is_look_up(query: str) -> bool:
-    """Whether a query names something ("boiler code", "护照") rather than asks about it."""
-    return (
-        len(query.split()) <= 2
-        and len(query_terms(query)) <= 3
-        and not query.rstrip().endswith(("?", "？", "؟"))
-    )
+def is_look_up(query: str, terms: Sequence[Term]) -> bool:
+    """Whether a query, of these terms, names something ("boiler code", "护照") rather than asks about it."""
+    return len(terms) <= 3 and len(query.split()) <= 2 and not query.rstrip().endswith(("?", "？", "؟"))
 
 
 def query_terms(query: str) -> list[Term]:

@@ -21,7 +21,12 @@ def hits(query: str, *runs: Run, limit: int = 10, chunks: int | None = None) -> 
     terms = query_terms(query)
     candidates = Candidates(runs, count_frequencies(terms, runs), chunks or len(runs))
     return rank(
-        terms, candidates, limit=limit, snippet_max_chars=700, source="fts", looked_up=is_look_up(query)
+        terms,
+        candidates,
+        limit=limit,
+        snippet_max_chars=700,
+        source="fts",
+        looked_up=is_look_up(query, terms),
     )
 
 
