@@ -1,26 +1,28 @@
 # Commonplace. Needs make and Python >= 3.11; everything else goes into .venv, from the locks in requirements/.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test check format docs lock clean
+.PHONY: help run test check bench local format docs lock clean
 
 PYTHON ?=
 ARGS ?=
 # Many tests wait for a process or for time to pass: three at once take half as long, also on two cores.
 WORKERS ?= -n 3
 PY := .venv/bin/python
+# There once `make local` was called: a later set-up then brings the local model's library again.
+LOCAL := $(wildcard .venv/local)
 # PIP_USER: a person's pip may be set to install into the home folder, which no environment allows.
 PIP := PIP_USER=0 PIP_DISABLE_PIP_VERSION_CHECK=1 $(PY) -m pip install --quiet --no-deps
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' Makefile
 
-run: .venv/project  ## start it; options in ARGS="--workspace DIR"
+run: .venv/project $(LOCAL)  ## start it; options in ARGS="--workspace DIR"
 	@exec .venv/bin/commonplace run $(ARGS)
 
-test: .venv/dev  ## all tests; ARGS="tests/memory -x" for some
+test: .venv/dev $(LOCAL)  ## all tests; ARGS="tests/memory -x" for some
 	@$(PY) -m pytest $(WORKERS) $(ARGS)
 
-check: .venv/dev  ## everything: format, lint, types, documents, tests
+check: .venv/dev $(LOCAL)  ## everything: format, lint, types, documents, tests
 	@echo "check: format, lint, types, documents"
 	@.venv/bin/ruff format --check --quiet .
 	@.venv/bin/ruff check --quiet .
@@ -28,6 +30,11 @@ check: .venv/dev  ## everything: format, lint, types, documents, tests
 	@$(PY) scripts/print_docs.py --check
 	@echo "check: tests"
 	@$(PY) -m pytest $(WORKERS)
+
+bench: .venv/project $(LOCAL)  ## all benchmarks; EVAL_FOLDER=DIR, MODEL_FILE=GGUF; ARGS="watch" for some
+	@$(PY) benchmarks/all.py $(ARGS)
+
+local: .venv/project .venv/local  ## the library for a local embedding model: compiles, about ten minutes
 
 format: .venv/dev  ## lay the code out and mend what the linter can
 	@.venv/bin/ruff format .
@@ -68,4 +75,15 @@ endif
 .venv/dev: .venv/project
 	@echo "set-up: installing the tools for tests and checks" >&2
 	@$(PIP) --require-hashes -r requirements/dev.txt </dev/null
+	@touch $@
+
+# Without pip's isolation, so that what compiles is locked as well. Its commands lie in local-build/bin.
+.venv/local: .venv/runtime requirements/local.txt requirements/local-build.txt
+	@$${CXX:-c++} --version >/dev/null 2>&1 || { echo "set-up: llama.cpp needs a C++ compiler; on Debian and Ubuntu:" \
+		"sudo apt install g++; on macOS: xcode-select --install" >&2; exit 1; }
+	@echo "set-up: compiling llama.cpp: about ten minutes, less where pip has kept it from an earlier time" >&2
+	@$(PIP) --require-hashes --upgrade --target .venv/local-build -r requirements/local-build.txt </dev/null
+	@tools="$(CURDIR)/.venv/local-build"; PATH="$$tools/bin:$$PATH" PYTHONPATH="$$tools" \
+		$(PIP) --no-build-isolation --require-hashes -r requirements/local.txt </dev/null
+	@rm -rf .venv/local-build
 	@touch $@

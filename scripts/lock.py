@@ -14,9 +14,13 @@ import tomllib
 from pathlib import Path
 
 UV = "uv==0.13.6"
+LLAMA = "llama-cpp-python"
 ROOT = Path(__file__).resolve().parent.parent
 LOCKS = ROOT / "requirements"
 PYPROJECT = ROOT / "pyproject.toml"
+LOCAL_BUILD = ("cmake>=3.21", "ninja>=1.11", "pip>=23.1", "scikit-build-core>=0.9.2")
+"""What compiles llama-cpp-python: what its build asks for, and a pip that takes what it compiled before from its cache
+also where hashes are required, which that of an older Python does not."""
 HEADER = "# Printed by `make lock`; not to be edited by hand.\n"
 
 
@@ -47,34 +51,57 @@ def locked(lock: Path) -> list[str]:
     ]
 
 
+def package(requirement: str) -> str:
+    """The name in `name==version`."""
+    return requirement.partition("==")[0]
+
+
+def by_name(requirement: str) -> tuple[str, str]:
+    """The order of a lock."""
+    return package(requirement), requirement
+
+
 def constraints(table: str, requirements: list[str]) -> str:
     """One array of `[tool.uv]` as it stands in pyproject.toml."""
     return "\n".join([f"{table} = [", *(f'    "{requirement}",' for requirement in requirements), "]\n"])
 
 
-def hold_uv_to(dev: list[str], build: list[str]) -> None:
-    """Write the locked versions into `[tool.uv]`, which ends pyproject.toml."""
+def hold_uv_to(packages: list[str], build: list[str], local: list[str]) -> None:
+    """Write the locked versions into `[tool.uv]`, which ends pyproject.toml.
+
+    uv also looks into extras that nobody asked for. What llama-cpp-python requires is therefore written down:
+    else the first `uv run` would fetch its source, 77 MB, to read that there.
+    """
     before, table, _ = PYPROJECT.read_text("utf-8").partition("[tool.uv]\n")
     comment = "# The locked versions, for those who use uv; printed by `make lock`.\n"
-    text = constraints("constraint-dependencies", dev) + constraints("build-constraint-dependencies", build)
+    requires = ", ".join(f'"{name}"' for name in map(package, local) if name != LLAMA)
+    text = constraints("constraint-dependencies", sorted({*packages, *local}, key=by_name))
+    text += constraints("build-constraint-dependencies", sorted(set(build), key=by_name))
+    text += f'dependency-metadata = [{{ name = "{LLAMA}", requires-dist = [{requires}] }}]\n'
     PYPROJECT.write_text(before + table + comment + text, "utf-8")
 
 
 def main() -> None:
-    """Renew all three locks."""
+    """Renew all locks."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--upgrade", action="store_true", help="take the newest versions that fit")
     upgrade = ["--upgrade"] if parser.parse_args().upgrade else []
     runtime, dev, build = LOCKS / "runtime.txt", LOCKS / "dev.txt", LOCKS / "build.txt"
+    local, local_build = LOCKS / "local.txt", LOCKS / "local-build.txt"
     build_system = tomllib.loads(PYPROJECT.read_text("utf-8"))["build-system"]
     with tempfile.TemporaryDirectory() as folder:
         uv = uv_command(Path(folder))
         compile_lock(uv, PYPROJECT, runtime, *upgrade)
         compile_lock(uv, PYPROJECT, dev, "--extra", "dev", "--constraint", str(runtime), *upgrade)
+        # Only what the extra adds: it is installed into an environment that has the rest.
+        known = [f"--no-emit-package={name}" for name in sorted(set(map(package, locked(runtime))))]
+        compile_lock(uv, PYPROJECT, local, "--extra", "local", "--constraint", str(dev), *known, *upgrade)
         wanted = Path(folder, "build.in")
         wanted.write_text("\n".join([*build_system["requires"], "editables"]), "utf-8")
         compile_lock(uv, wanted, build, *upgrade)
-    hold_uv_to(locked(dev), locked(build))
+        wanted.write_text("\n".join(LOCAL_BUILD), "utf-8")
+        compile_lock(uv, wanted, local_build, "--constraint", str(build), *upgrade)
+    hold_uv_to(locked(dev), [*locked(build), *locked(local_build)], locked(local))
 
 
 if __name__ == "__main__":

@@ -36,10 +36,16 @@ def test_every_locked_package_has_hashes_and_no_address(lock: Path) -> None:
 
 
 def test_every_requirement_is_locked(pyproject: dict[str, Any]) -> None:
-    runtime, dev = pyproject["project"]["dependencies"], pyproject["project"]["optional-dependencies"]["dev"]
+    runtime, extras = pyproject["project"]["dependencies"], pyproject["project"]["optional-dependencies"]
     assert names(runtime) <= locked("runtime").keys()
-    assert names(dev) <= locked("dev").keys()
+    assert names(extras["dev"]) <= locked("dev").keys()
+    assert names(extras["local"]) <= locked("local").keys()
     assert names(pyproject["build-system"]["requires"]) <= locked("build").keys()
+
+
+def test_what_is_compiled_for_minutes_stays_out_of_running_and_testing() -> None:
+    assert "llama-cpp-python" not in locked("runtime").keys() | locked("dev").keys()
+    assert not locked("local").keys() & locked("runtime").keys()
 
 
 def test_tests_run_with_the_versions_that_people_run() -> None:
@@ -47,11 +53,20 @@ def test_tests_run_with_the_versions_that_people_run() -> None:
 
 
 @pytest.mark.parametrize(
-    ("table", "lock"), [("constraint-dependencies", "dev"), ("build-constraint-dependencies", "build")]
+    ("table", "locks"),
+    [
+        ("constraint-dependencies", ["dev", "local"]),
+        ("build-constraint-dependencies", ["build", "local-build"]),
+    ],
 )
-def test_uv_is_held_to_the_lock(pyproject: dict[str, Any], table: str, lock: str) -> None:
+def test_uv_is_held_to_the_locks(pyproject: dict[str, Any], table: str, locks: list[str]) -> None:
     held = [
         requirement.partition(";")[0].strip().partition("==")
         for requirement in pyproject["tool"]["uv"][table]
     ]
-    assert {name: version for name, _, version in held} == locked(lock)
+    assert {name: version for name, _, version in held} == locked(locks[0]) | locked(locks[1])
+
+
+def test_uv_knows_what_the_local_extra_requires_without_fetching_it(pyproject: dict[str, Any]) -> None:
+    (metadata,) = pyproject["tool"]["uv"]["dependency-metadata"]
+    assert {metadata["name"], *metadata["requires-dist"]} == locked("local").keys()

@@ -1,5 +1,6 @@
 """What README.md and the other pages promise is so: transcripts, make targets, links."""
 
+import os
 import re
 import subprocess
 import sys
@@ -25,3 +26,20 @@ def test_links_and_targets_exist(page: Path) -> None:
     prose = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
     links = re.findall(r"\]\((?!https?:)([^)#]+)[^)]*\)", prose)
     assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_every_benchmark_is_in_the_list_that_make_bench_runs() -> None:
+    folder = ROOT / "benchmarks"
+    scripts = {path.stem for path in folder.glob("*.py") if "__main__" in path.read_text("utf-8")} - {"all"}
+    assert scripts == set(re.findall(r'Benchmark\("(\w+)"', (folder / "all.py").read_text("utf-8")))
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"), [({}, " is not set"), ({"EVAL_FOLDER": "/nowhere"}, "=/nowhere does not exist")]
+)
+def test_a_benchmark_without_its_data_is_skipped_by_name(data: dict[str, str], reason: str) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "EVAL_FOLDER"} | data
+    command = [sys.executable, str(ROOT / "benchmarks/all.py"), "retrieval"]
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert run.stdout == f"\n=== retrieval: skipped, EVAL_FOLDER{reason}\n"

@@ -1,0 +1,85 @@
+"""All benchmarks, one after the other: `make bench`, and `make bench ARGS="watch two_writers"` for some.
+
+EVAL_FOLDER, with questions and notes (see README.md), and MODEL_FILE, an embedding model in GGUF, name what is
+not part of the project. A benchmark that wants one of them is skipped, and says so, where it is not given.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from string import Formatter
+
+from workspaces import ENVIRONMENT, ROOT
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """A script beside this one, how long it takes on two cores, and what it is called with.
+
+    `{EVAL_FOLDER}` and `{MODEL_FILE}` in an argument stand for the data; `*` for all files that are found there.
+    """
+
+    script: str
+    takes: str
+    arguments: tuple[str, ...] = ()
+
+
+BENCHMARKS = (
+    Benchmark("retrieval", "half a minute", ("{EVAL_FOLDER}",)),
+    Benchmark("cold_search", "1 minute", ("{EVAL_FOLDER}/*/corpus",)),
+    Benchmark("vector_search", "3 minutes"),
+    Benchmark("full_text", "5 minutes"),
+    Benchmark("indexing", "1 minute"),
+    Benchmark("watch", "8 minutes"),
+    Benchmark("two_writers", "5 minutes"),
+    Benchmark("crash", "4 minutes"),
+)
+
+
+def absent(argument: str) -> str | None:
+    """Why there is no data for this argument, if so."""
+    for variable in (field for _, field, _, _ in Formatter().parse(argument) if field):
+        if not (place := os.environ.get(variable)):
+            return f"{variable} is not set"
+        if not Path(place).exists():
+            return f"{variable}={place} does not exist"
+    return None
+
+
+def filled(argument: str) -> list[str]:
+    """The argument with its data, one for each file that a pattern matches."""
+    text = argument.format_map({name: str(Path(value).resolve()) for name, value in os.environ.items()})
+    if "*" not in argument:
+        return [text]
+    return sorted(str(path) for path in Path("/").glob(text.removeprefix("/")))
+
+
+def main() -> None:
+    """Run those that are named, or all; exit 1 where one fails, after the others."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    names = [benchmark.script for benchmark in BENCHMARKS]
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"some of: {', '.join(names)}")
+    wanted = parser.parse_args().names or names
+    if unknown := set(wanted) - set(names):
+        parser.error(f"there is no {', '.join(sorted(unknown))}; there are {', '.join(names)}")
+    failed = []
+    for benchmark in BENCHMARKS:
+        if benchmark.script not in wanted:
+            continue
+        if reason := next(filter(None, map(absent, benchmark.arguments)), None):
+            print(f"\n=== {benchmark.script}: skipped, {reason}", flush=True)
+            continue
+        print(f"\n=== {benchmark.script} (about {benchmark.takes})", flush=True)
+        arguments = [text for argument in benchmark.arguments for text in filled(argument)]
+        command = [sys.executable, str(ROOT / "benchmarks" / f"{benchmark.script}.py"), *arguments]
+        if subprocess.run(command, cwd=ROOT, env=ENVIRONMENT, check=False).returncode:
+            failed.append(benchmark.script)
+    if failed:
+        sys.exit(f"\nfailed: {', '.join(failed)}")
+
+
+if __name__ == "__main__":
+    main()
