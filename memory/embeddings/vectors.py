@@ -52,10 +52,10 @@ def unit_vector(item: object, *, dimensions: int = 0) -> Vector:
     if not isfinite(length) or not length:
         raise AnswerUnusable("a vector of zeros" if not length else "a vector with NaN or infinity in it")
     if abs(length - 1) <= _CLOSE:
-        return _packed(numbers if isinstance(numbers, array) else array("f", numbers))
+        return packed(numbers if isinstance(numbers, array) else array("f", numbers))
     if length < _TINY:  # its inverse would be no number
-        return _packed(array("f", [number / length for number in numbers]))
-    return _packed(array("f", map(mul, numbers, repeat(1 / length))))
+        return packed(array("f", [number / length for number in numbers]))
+    return packed(array("f", map(mul, numbers, repeat(1 / length))))
 
 
 def _decoded(text: str) -> "array[float]":
@@ -69,8 +69,17 @@ def _decoded(text: str) -> "array[float]":
     return numbers
 
 
-def _packed(numbers: "array[float]") -> Vector:
+def packed(numbers: "array[float]") -> Vector:
+    """Numbers as a vector is stored; they are taken to be of length 1."""
     if _SWAP:
         numbers = array("f", numbers)
         numbers.byteswap()
     return numbers.tobytes()
+
+
+def numbers_of(vector: Vector) -> "array[float]":
+    """A stored vector as numbers."""
+    numbers = array("f", vector)
+    if _SWAP:
+        numbers.byteswap()
+    return numbers

@@ -1,0 +1,40 @@
+"""The stored vectors as every way of looking at them reads them."""
+
+import json
+from collections.abc import Iterator, Sequence
+
+import apsw
+
+from memory.embeddings.protocol import Vector
+from memory.embeddings.vectors import BYTES_A_NUMBER
+from memory.errors import IndexBroken
+
+
+def has_vectors(db: apsw.Connection, model: int, query: Vector) -> bool:
+    """Whether there is anything to compare `query` with; raises `ValueError` where it is not as long."""
+    row = db.execute("SELECT length(embedding) FROM vectors WHERE model = ? LIMIT 1", (model,)).fetchone()
+    if not row:
+        return False
+    if row[0] != len(query):
+        numbers, expected = len(query) / BYTES_A_NUMBER, row[0] / BYTES_A_NUMBER
+        raise ValueError(f"a vector of {numbers:g} numbers, compared with vectors of {expected:g}")
+    return True
+
+
+def vectors_of(
+    db: apsw.Connection, model: int, texts: Sequence[int], *, size: int
+) -> Iterator[tuple[int, Vector]]:
+    """(text id, its vector of `size` bytes), in no order; texts without one are left out."""
+    rows = db.execute(
+        "SELECT text, embedding FROM json_each(?) CROSS JOIN vectors ON text = value WHERE model = ?",
+        (json.dumps(list(texts)), model),
+    )
+    for text, embedding in rows:
+        yield text, sized(embedding, size)
+
+
+def sized(embedding: object, size: int) -> Vector:
+    """The stored value, where it is a vector of `size` bytes; else `IndexBroken`."""
+    if not isinstance(embedding, bytes) or len(embedding) != size:
+        raise IndexBroken("the index is damaged (vectors of one model differ in length)")
+    return embedding

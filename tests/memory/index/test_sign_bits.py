@@ -1,0 +1,103 @@
+"""How much the sign bits overlook, hold and read."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import apsw
+import numpy as np
+import pytest
+
+from memory.index.nearest.sign_bits import BLOCK, KEPT_BYTES, SignBitsNearest
+from tests.fakes.vector_file import VectorFile, Vectors, clustered_vectors, random_vectors, unit
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Iterator[VectorFile]:
+    opened = VectorFile(tmp_path / "index.db")
+    yield opened
+    opened.db.close()
+
+
+def search(nearest: SignBitsNearest, file: VectorFile, query: Vectors, *, most: int = 10) -> list[int]:
+    with file.db:
+        found = nearest.search(file.db, 1, query.tobytes(), most=most, version=file.version)
+    return [text for text, _ in found]
+
+
+def recall(
+    nearest: SignBitsNearest, file: VectorFile, vectors: Vectors, queries: Vectors, most: int
+) -> float:
+    """Row n of `vectors` has the text n + 1."""
+    exact = np.argsort(-(queries @ vectors.T), axis=1)[:, :most] + 1
+    hits = [
+        len({*search(nearest, file, query, most=most)} & {*best.tolist()})
+        for query, best in zip(queries, exact, strict=True)
+    ]
+    return sum(hits) / (most * len(queries))
+
+
+@pytest.mark.parametrize("most", [1, 10, 30])
+def test_hardly_anything_is_overlooked(file: VectorFile, most: int) -> None:
+    vectors = clustered_vectors(BLOCK + 3000, 384)
+    file.add(vectors)
+    queries = unit(vectors[::700] + 0.05 * random_vectors(len(vectors[::700]), 384, seed=3))
+    assert recall(SignBitsNearest(), file, vectors, queries, most) >= 0.99
+
+
+def test_bits_that_came_bit_by_bit_find_as_much(file: VectorFile) -> None:
+    """Across the border of a block, and with a mean taken anew on the way."""
+    vectors = clustered_vectors(BLOCK + 3000, 384)
+    nearest = SignBitsNearest()
+    edges = [0, 1, 5, 300, 4000, BLOCK - 100, BLOCK - 99, BLOCK, BLOCK + 700, len(vectors)]
+    for start, end in pairwise(edges):
+        file.add(vectors[start:end])
+        assert search(nearest, file, vectors[end - 1], most=1) == [end]
+    assert recall(nearest, file, vectors, vectors[::900], 10) >= 0.99
+
+
+def test_what_is_left_after_a_great_clearing_is_found(file: VectorFile) -> None:
+    vectors = clustered_vectors(BLOCK + 3000, 64)
+    texts = file.add(vectors)
+    nearest = SignBitsNearest()
+    search(nearest, file, vectors[0])
+    held = nearest.held_bytes()
+    file.remove([text for text in texts if text % 20])
+    left = [text for text in texts if not text % 20]
+    for text in left[::50]:
+        assert search(nearest, file, vectors[text - 1], most=1) == [text]
+    assert nearest.held_bytes() < held / 1.5
+
+
+def test_as_little_is_held_as_promised(file: VectorFile) -> None:
+    """48 bytes of bits and 16 of ids for 384 numbers, in blocks of 16,384."""
+    few = KEPT_BYTES // (4 * 384)
+    vectors = clustered_vectors(2 * BLOCK, 384)
+    nearest = SignBitsNearest()
+    file.add(vectors[:few])
+    assert search(nearest, file, vectors[0], most=1) == [1]
+    assert KEPT_BYTES * 0.9 < nearest.held_bytes() < KEPT_BYTES + BLOCK * (48 + 16) + 10_000
+    file.add(vectors[few:])
+    assert search(nearest, file, vectors[-1], most=1) == [2 * BLOCK]
+    assert nearest.held_bytes() < 2 * BLOCK * (48 + 16) + 10_000
+
+
+def test_the_file_is_read_again_only_when_it_changed(file: VectorFile) -> None:
+    vectors = clustered_vectors(2000, 64)
+    file.add(vectors)
+    nearest = SignBitsNearest()
+    asked: list[str] = []
+    search(nearest, file, vectors[0])
+
+    def note(_cursor: apsw.Cursor, statement: str, _bindings: object) -> bool:
+        asked.append(statement)
+        return True
+
+    file.db.exec_trace = note
+    search(nearest, file, vectors[1])
+    assert [statement for statement in asked if "texts" in statement or "max(id)" in statement] == []
+    file.add(vectors[:1])
+    asked.clear()
+    search(nearest, file, vectors[1])
+    assert len([statement for statement in asked if "max(id)" in statement]) == 1
+    file.db.exec_trace = None
