@@ -5,7 +5,7 @@ import os
 import re
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,9 +83,9 @@ class Notes:
         self._trash = private / "trash"
         self._lock_timeout = lock_timeout
 
-    def walk(self) -> Listing:
-        """Find every note, and what looks like one and is none."""
-        return list_notes(self._folder)
+    def walk(self, *, known: Mapping[str, tuple[int, int, int]] | None = None) -> Listing:
+        """Find every note, and what looks like one and is none; see `list_notes`."""
+        return list_notes(self._folder, known=known)
 
     def load(self, path: str) -> Loaded:
         """Give a whole note for indexing. Raises NoteMissing, NoteUnreadable (also over 16 MiB)."""

@@ -4,14 +4,20 @@ from collections import Counter
 from collections.abc import Sequence
 
 from memory.chunker import split_passages
+from memory.dates import note_date
 from memory.errors import MemoryFault
 from memory.notes import Notes
-from memory.search import Candidate, Candidates, Run, count_frequencies
+from memory.search import Candidate, Candidates, Days, Run, count_frequencies
 from memory.words import Term, cut
 
 
-def scan_notes(notes: Notes, terms: Sequence[Term], *, most_tokens: int) -> Candidates:
-    """Every passage of every note that can be read and holds one of the terms; `most_tokens` as when indexed."""
+def scan_notes(
+    notes: Notes, terms: Sequence[Term], *, most_tokens: int, days: Sequence[Days] = ()
+) -> Candidates:
+    """Every passage of every note that can be read and holds one of the terms, or is the log of one of the days.
+
+    `most_tokens` as when indexed.
+    """
     runs: list[Run] = []
     frequencies: Counter[Term] = Counter()
     read = 0
@@ -26,7 +32,9 @@ def scan_notes(notes: Notes, terms: Sequence[Term], *, most_tokens: int) -> Cand
             for p in split_passages(text, most_tokens=most_tokens)
         )
         run = Run(stat.path, passages)
-        if found := count_frequencies(terms, [run]):
+        found = count_frequencies(terms, [run])
+        day = note_date(stat.path) if days else None
+        if found or (day and any(first <= day <= last for first, last in days)):
             runs.append(run)
             frequencies.update(found)
     return Candidates(tuple(runs), frequencies, read)

@@ -3,12 +3,14 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
+from memory.dates import note_date
 from memory.words import Term, cut
 
 Source = Literal["vector", "fts", "hybrid", "scan"]
@@ -30,11 +32,30 @@ HEADING_LINE = 0.5
 LABEL = 1.4
 """Bonus for a passage that the query names by its label: who speaks in a log, which field in a list."""
 
-# Possessive: a line may begin with a thousand spaces.
 ELSEWHERE = 1000
 """Chunks without the word that every word is weighed with. A small memory knows little of how rare words are: in
 twenty chunks "describe" looks as rare as a name. The curve is flat from 300 on, and a large memory drowns it."""
 
+MEANING = 0.5
+"""What perfect likeness is worth against perfect words at equal weights: likeness is a matter of degree, and within
+one memory seldom more than half. Measured, the curve is flat from .4 to .6; there, words still win where a model
+does not know the language and takes everything for alike."""
+
+TOUCHING = 0.9
+"""A passage that touches a hit becomes part of it where its score is this share of the hit's: a neighbour that is
+much worse would only make the answer longer."""
+
+TIMELY = 1.5
+"""How much more counts what stands in a log of the time that is asked about, or of the days around it. Measured, the
+curve is flat from 1.3 to 2."""
+
+TOLD_BEFORE, TOLD_AFTER = timedelta(1), timedelta(7)
+_LATEST = date.max - TOLD_AFTER
+
+_MOST_WORDS = LABEL * (K1 + 1)
+"""What a passage could have at most, full of the query's words and named by its label."""
+
+# Possessive: a line may begin with a thousand spaces.
 _LABEL = re.compile(r"\s*+(?:[-*+]|\d++[.)])?+\s*+([^:：\n]{1,40})[:：]")
 
 
@@ -49,6 +70,18 @@ class Candidate:
     text: str
     words: str
     """The passage's tokens, separated by single spaces."""
+    similarity: "Similarity | None" = None
+    """Of the question and the segment that the passage is in; None where there are no vectors to compare."""
+
+
+@dataclass(frozen=True, slots=True)
+class Similarity:
+    """How like two vectors are."""
+
+    cosine: float
+    """Less what all notes have in common."""
+    is_enough: bool
+    """Whether it is reason enough to be found by; what words have found is not asked for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +130,43 @@ class SearchResults:
     """Why the search was less than whole; empty where it was whole."""
 
 
+Days = tuple[date, date]
+"""The first and the last, inclusive."""
+
+
+@dataclass(frozen=True, slots=True)
+class Time:
+    """A time that a query names, and the words that name it: a log of one of its days is as good as has them."""
+
+    first: date
+    last: date
+    """Inclusive, as is `first`; `date.min` or `date.max` where it is open."""
+    terms: tuple[Term, ...]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it has no beginning or no end."""
+        return self.first == date.min or self.last == date.max
+
+    def holds(self, day: date) -> bool:
+        """Whether the day is one of it."""
+        return self.first <= day <= self.last
+
+    def is_near(self, day: date) -> bool:
+        """Whether somebody may have told on that day of what happened then."""
+        if self.is_open:
+            return self.holds(day)
+        return self.first - TOLD_BEFORE <= day <= min(self.last, _LATEST) + TOLD_AFTER
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """How much meaning and words count against each other."""
+
+    vector: float = 0.7
+    text: float = 0.3
+
+
 def rank(
     terms: Sequence[Term],
     candidates: Candidates,
@@ -105,35 +175,143 @@ def rank(
     snippet_max_chars: int,
     source: Source,
     looked_up: bool = False,
+    weights: Weights | None = None,
+    times: Sequence[Time] = (),
 ) -> list[Hit]:
-    """The best passages by BM25 over each and its surroundings; no line twice, ties by path and line.
+    """The best passages by their words and, where there are vectors, by their meaning; ties by path and line.
 
-    What is `looked_up` and not asked stands in every hit, in the headings above it, or in the note's name.
+    Passages that touch and are about as good are one hit, no longer than a snippet; no line is in two. What is
+    `looked_up` and not asked stands in every hit that words found, in the headings above it, or in the note's
+    name. `source` is what a hit is called that only words have found.
     """
-    weights = {term: _idf(candidates.frequencies.get(term, 0), candidates.chunks) for term in terms}
-    best_possible = LABEL * (K1 + 1) * sum(weights.values())
-    scored = [
-        (min(1.0, score / best_possible), run.path, passage)
-        for run, scores in zip(
-            candidates.runs, _score_runs(weights, candidates.runs, looked_up=looked_up), strict=True
+    found = _weighed(_found(terms, candidates, looked_up=looked_up, times=times), weights or Weights())
+    found.sort(key=lambda one: (-one.score, one.path, one.passage.line_start, one.passage.text))
+    return [
+        Hit(
+            path=group[0].path,
+            line_start=group[0].passage.line_start,
+            line_end=group[-1].passage.line_end,
+            snippet=cut_snippet("\n".join(one.passage.text for one in group), terms, snippet_max_chars),
+            score=round(min(1.0, max(one.score for one in group)), 6),
+            source=_source(group, source),
+            heading=group[0].passage.heading,
         )
-        for passage, score in zip(run.passages, scores, strict=True)
-        if score > 0
+        for group in _joined(found, limit=limit, most_chars=snippet_max_chars)
     ]
-    scored.sort(key=lambda item: (-item[0], item[1], item[2].line_start, item[2].text))
-    hits: list[Hit] = []
-    taken: set[tuple[str, int]] = set()
-    for score, path, passage in scored:
-        if len(hits) == limit:
-            break
-        if (path, passage.line_start) in taken:
-            continue
-        taken.add((path, passage.line_start))
-        snippet = cut_snippet(passage.text, terms, snippet_max_chars)
-        hits.append(
-            Hit(path, passage.line_start, passage.line_end, snippet, round(score, 6), source, passage.heading)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A passage that may become a hit, with what speaks for it."""
+
+    path: str
+    passage: Candidate
+    words: float
+    """BM25 in units of the query's own weight: 1 where each word stands once in a passage of usual length."""
+    meaning: float | None
+    """Angle to the question, 1 where there is none and 0 from a right angle on; None where it was not compared."""
+    is_alike: bool
+    is_timely: bool
+    """Whether it is of the time that is asked about, or none is."""
+    score: float = 0.0
+
+
+def _found(
+    terms: Sequence[Term], candidates: Candidates, *, looked_up: bool, times: Sequence[Time]
+) -> list[_Found]:
+    weights = {term: _idf(candidates.frequencies.get(term, 0), candidates.chunks) for term in terms}
+    whole = sum(weights.values()) or 1.0
+    days = [note_date(run.path) if times else None for run in candidates.runs]
+    said = [frozenset(t for time in times if day and time.holds(day) for t in time.terms) for day in days]
+    scored = _score_runs(weights, candidates.runs, said, looked_up=looked_up)
+    return [
+        _Found(
+            run.path,
+            passage,
+            words=score / whole,
+            meaning=_nearness(passage.similarity),
+            is_alike=_is_alike(passage),
+            is_timely=not times or (day is not None and any(time.is_near(day) for time in times)),
         )
-    return hits
+        for run, day, scores in zip(candidates.runs, days, scored, strict=True)
+        for passage, score in zip(run.passages, scores, strict=True)
+        if score > 0 or _is_alike(passage)
+    ]
+
+
+def _is_alike(passage: Candidate) -> bool:
+    return passage.similarity is not None and passage.similarity.is_enough
+
+
+def _nearness(similarity: Similarity | None) -> float | None:
+    """Cosine to 0..1 by its angle (Cer et al. 2018, "Universal Sentence Encoder", section 5).
+
+    The cosine itself makes little of the difference between near and very near.
+    """
+    if similarity is None:
+        return None
+    return 1 - 2 * math.acos(min(1.0, max(0.0, similarity.cosine))) / math.pi
+
+
+def _weighed(found: Sequence[_Found], weights: Weights) -> list[_Found]:
+    """With their scores, without those that have none."""
+    if all(one.meaning is None for one in found):
+        return [replace(one, score=_timely(one) * one.words / _MOST_WORDS) for one in found if one.words > 0]
+    # Between taking the words at their worth, which for a long question is always small, and taking the best
+    # for perfect, however poor it is: their geometric mean.
+    best = math.sqrt(max(one.words for one in found)) or 1.0
+    meaning, words = MEANING * weights.vector, weights.text
+    most = meaning + words * math.sqrt(_MOST_WORDS)
+    scored = (
+        replace(
+            one,
+            score=_timely(one) * (meaning * (one.meaning or 0.0) + words * one.words / best) / most,
+        )
+        for one in found
+    )
+    return [one for one in scored if one.score > 0]
+
+
+def _timely(one: _Found) -> float:
+    return 1.0 if one.is_timely else 1 / TIMELY
+
+
+def _joined(found: Iterable[_Found], *, limit: int, most_chars: int) -> list[list[_Found]]:
+    """The first `limit` of them, best first, those that touch put together in the order of their lines."""
+    groups: list[list[_Found]] = []
+    by_line: dict[tuple[str, int], list[_Found]] = {}
+    for one in found:
+        start, end = one.passage.line_start, one.passage.line_end
+        if any((one.path, line) in by_line for line in (start, end)):
+            continue
+        before, after = by_line.get((one.path, start - 1)), by_line.get((one.path, end + 1))
+        neighbours = [group for group in (before, after) if group is not None]
+        host = next((group for group in neighbours if _belongs(one, group, most_chars)), None)
+        if host is None:
+            if len(groups) == limit:
+                break
+            groups.append(host := [])
+        host.insert(0 if host and host is not before else len(host), one)
+        for line in range(start, end + 1):
+            by_line[one.path, line] = host
+    return groups
+
+
+def _belongs(one: _Found, group: Sequence[_Found], most_chars: int) -> bool:
+    chars = sum(len(each.passage.text) + 1 for each in group) + len(one.passage.text)
+    best = max(each.score for each in group)
+    return chars <= most_chars and one.score >= TOUCHING * best and _in_one_section(group[0], one)
+
+
+def _in_one_section(first: _Found, second: _Found) -> bool:
+    here, there = first.passage, second.passage
+    return here.heading == there.heading and not here.is_heading and not there.is_heading
+
+
+def _source(group: Sequence[_Found], words: Source) -> Source:
+    by_words = any(one.words > 0 for one in group)
+    by_meaning = any(one.is_alike for one in group)
+    return "hybrid" if by_words and by_meaning else "vector" if by_meaning else words
 
 
 def count_frequencies(terms: Iterable[Term], runs: Iterable[Run]) -> dict[Term, int]:
@@ -178,14 +356,29 @@ def _idf(frequency: int, chunks: int) -> float:
     return math.log1p((max(chunks, frequency) + ELSEWHERE - frequency + 0.5) / (frequency + 0.5))
 
 
-def _score_runs(weights: Mapping[Term, float], runs: Sequence[Run], *, looked_up: bool) -> list[list[float]]:
+def _score_runs(
+    weights: Mapping[Term, float],
+    runs: Sequence[Run],
+    said: Sequence[Collection[Term]],
+    *,
+    looked_up: bool,
+) -> list[list[float]]:
+    """Of each passage; `said` are words that all of a run are taken to have."""
     counting = _Counting(weights)
     split = [[passage.words.split(" ") for passage in run.passages] for run in runs]
     passages = sum(map(len, split)) or 1
     average = sum(len(words) for run in split for words in run) / passages
     return [
-        _score_run(run, words, weights=weights, counting=counting, average_line=average, looked_up=looked_up)
-        for run, words in zip(runs, split, strict=True)
+        _score_run(
+            run,
+            words,
+            weights=weights,
+            said=[term for term in of_run if term in weights],
+            counting=counting,
+            average_line=average,
+            looked_up=looked_up,
+        )
+        for run, words, of_run in zip(runs, split, said, strict=True)
     ]
 
 
@@ -194,6 +387,7 @@ def _score_run(
     words: list[list[str]],
     *,
     weights: Mapping[Term, float],
+    said: Sequence[Term],
     counting: "_Counting",
     average_line: float,
     looked_up: bool,
@@ -208,7 +402,7 @@ def _score_run(
             scores.append(HEADING_LINE * _bm25({t: float(n) for t, n in counts[index].items()}, weights, K1))
             continue
         above = counting.count(_heading_words(passage.heading)) if passage.heading else {}
-        if not passage.words or (looked_up and not (counts[index] or above or from_path)):
+        if not passage.words or (looked_up and not (counts[index] or above or from_path or said)):
             scores.append(0.0)
             continue
         found: dict[Term, float] = {term: float(count) for term, count in counts[index].items()}
@@ -224,12 +418,14 @@ def _score_run(
         for context in (above, from_path):
             for term in context:
                 found[term] = found.get(term, 0.0) + HEADING
+        for term in said:
+            found[term] = max(found.get(term, 0.0), 1.0)
         norm = K1 * (1 - B + B * length / average) if average else K1
         score = _bm25(found, weights, norm)
         scores.append(score * LABEL if score and _label_named(passage.text, counting) else score)
     return [
         _borrowed(index, scores, counts)
-        if score and not counts[index] and not run.passages[index].is_heading
+        if score and not counts[index] and not said and not run.passages[index].is_heading
         else score
         for index, score in enumerate(scores)
     ]

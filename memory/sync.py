@@ -6,16 +6,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from threading import Event
 
-from memory.chunker import split_chunks, split_passages
+from memory.chunker import split_chunks, split_passages, split_segments
 from memory.errors import IndexUnavailable, NoteMissing, NoteUnreadable, PathRefused
 from memory.index.protocol import Index, IndexChanged, IndexedNote, Stamp
 from memory.listing import NoteStat, Problem
 from memory.notes import Loaded, Notes
+from memory.progress import Tell
 from memory.settings import ChunkSettings
 from memory.words import cut
 
 BATCH_BYTES = 4 * 1024 * 1024
 """Notes are indexed in transactions of about this size: large enough to be fast, small enough for memory."""
+
+REBUILD_BATCH_BYTES = 512 * 1024
+"""The same where others write in between and should not have to wait: about a tenth of a second each."""
 
 RACY_NS = 100_000_000
 """A note this young may change again within the same tick of the file system's clock."""
@@ -45,7 +49,12 @@ class _Counts:
 
 
 def sync_index(
-    notes: Notes, index: Index, settings: ChunkSettings, *, stop: Event | None = None
+    notes: Notes,
+    index: Index,
+    settings: ChunkSettings,
+    *,
+    stop: Event | None = None,
+    tell: Tell = lambda done, total: None,
 ) -> SyncReport:
     """Index what is new or changed, drop what is gone; a note that cannot be read is a line in the report.
 
@@ -56,20 +65,30 @@ def sync_index(
     for left in reversed(range(_TRIES)):
         # What another process has indexed meanwhile may be newer than what we have read, and is not overwritten.
         with contextlib.suppress(IndexChanged):
+            version = index.version() if left else ""
             problems = _sync_once(
-                notes, index, settings, counts, version=index.version() if left else "", stop=stop
+                notes, index, settings, counts, version=version, stop=stop, tell=tell, batch_bytes=BATCH_BYTES
             )
             break
     return SyncReport(counts.added, counts.changed, counts.removed, tuple(problems), time.monotonic() - began)
 
 
 def _sync_once(
-    notes: Notes, index: Index, settings: ChunkSettings, counts: _Counts, *, version: str, stop: Event | None
+    notes: Notes,
+    index: Index,
+    settings: ChunkSettings,
+    counts: _Counts,
+    *,
+    version: str,
+    stop: Event | None,
+    tell: Tell,
+    batch_bytes: int,
 ) -> list[Problem]:
-    listing = notes.walk()
-    known = index.known()
+    stamps, faults = index.stamps()
+    listing = notes.walk(known=stamps)
     problems = list(listing.problems)
-    on_disk = {stat.path: stat for stat in listing.notes}
+    to_read = [stat for stat in listing.notes if stamps.get(stat.path) != _stamp(stat)]
+    known = index.known([stat.path for stat in to_read])
     restamped: dict[str, Stamp] = {}
     batch: list[IndexedNote] = []
     held = 0
@@ -83,16 +102,17 @@ def _sync_once(
         batch.clear()
         restamped.clear()
 
-    for path, stat in on_disk.items():
-        before = known.get(path)
-        if before and before.stamp == _stamp(stat):
-            if before.fault:
-                problems.append(Problem(path, before.fault))
-            continue
+    if faults:
+        unread = {stat.path for stat in to_read}
+        on_disk = {*listing.unchanged, *(stat.path for stat in listing.notes)}
+        problems += [Problem(path, why) for path, why in faults.items() if path in on_disk - unread]
+    for done, stat in enumerate(to_read, 1):
         _go_on(stop)
+        tell(done, len(to_read))
         loaded = _load(notes, stat, problems)
         if loaded is None:
             continue
+        path, before = stat.path, known.get(stat.path)
         stamp = _settled(_stamp(stat))
         if before and before.digest == loaded.digest:
             if before.stamp != stamp:
@@ -100,39 +120,43 @@ def _sync_once(
             continue
         batch.append(_index_note(path, stamp, loaded, settings))
         held += stat.size
-        if held >= BATCH_BYTES:
+        if held >= batch_bytes:
             apply()
             held = 0
     unreadable = {problem.path for problem in problems}
-    gone = [path for path in known if path not in on_disk and not _inside(path, unreadable)]
+    gone: list[str] = []
+    if len(listing.unchanged) < len(stamps):
+        on_disk = {*listing.unchanged, *(stat.path for stat in listing.notes)}
+        gone = [path for path in stamps if path not in on_disk and not _inside(path, unreadable)]
     if batch or gone or restamped:
         apply(gone)
     return problems
 
 
 def rebuild_index(
-    notes: Notes, index: Index, settings: ChunkSettings, *, stop: Event | None = None
+    notes: Notes,
+    index: Index,
+    settings: ChunkSettings,
+    *,
+    stop: Event | None = None,
+    tell: Tell = lambda done, total: None,
 ) -> SyncReport:
-    """Index everything anew; until the last moment searches find the old state.
+    """Index everything anew, beside the old state, which searches find until the new one is whole.
 
-    Raises IndexUnavailable once `stop` is set; then the old state stays.
+    Raises IndexUnavailable once `stop` is set, and where another process is at it; then the old state stays.
     """
     began = time.monotonic()
-    listing = notes.walk()
-    problems = list(listing.problems)
-    added = 0
-
-    def prepared() -> Iterator[IndexedNote]:
-        nonlocal added
-        for stat in listing.notes:
-            _go_on(stop)
-            loaded = _load(notes, stat, problems)
-            if loaded is not None:
-                added += 1
-                yield _index_note(stat.path, _settled(_stamp(stat)), loaded, settings)
-
-    index.replace_all(prepared())
-    return SyncReport(added, 0, 0, tuple(problems), time.monotonic() - began)
+    counts = _Counts()
+    # Closed before it took over, a shadow leaves nothing behind.
+    with contextlib.closing(index.shadow()) as shadow:
+        _sync_once(
+            notes, shadow, settings, counts, version="", stop=stop, tell=tell, batch_bytes=REBUILD_BATCH_BYTES
+        )
+        _go_on(stop)
+        shadow.take_over()
+    since = sync_index(notes, index, settings, stop=stop)
+    added = counts.added + since.added - since.removed
+    return SyncReport(added, 0, 0, since.problems, time.monotonic() - began)
 
 
 def _go_on(stop: Event | None) -> None:
@@ -167,7 +191,10 @@ def _index_note(path: str, stamp: Stamp, loaded: Loaded, settings: ChunkSettings
         passages, target_tokens=settings.target_tokens, overlap_tokens=settings.overlap_tokens
     )
     words = [" ".join(cut(passage.text)) for passage in passages]
-    return IndexedNote(path, stamp, loaded.digest, passages, words, chunks, _fault(loaded))
+    segments = split_segments(passages, most_tokens=settings.target_tokens)
+    return IndexedNote(
+        path, stamp, loaded.digest, passages, words, chunks, segments=segments, fault=_fault(loaded)
+    )
 
 
 def _stamp(stat: NoteStat) -> Stamp:

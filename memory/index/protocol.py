@@ -1,16 +1,16 @@
 """What an index is to the memory: notes go in whole, candidates come out."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
-from memory.chunker import Chunk, Passage
-from memory.search import Candidates
+from memory.chunker import Chunk, Passage, Segment
+from memory.embeddings.protocol import ModelId, Vector
+from memory.search import Candidates, Days
 from memory.words import Term
 
 
-@dataclass(frozen=True, slots=True)
-class Stamp:
+class Stamp(NamedTuple):
     """What `stat` says of a note; as long as it stays the same, the note is taken to be the same."""
 
     size: int
@@ -31,6 +31,8 @@ class IndexedNote:
     words: Sequence[str]
     """For each passage its tokens, separated by single spaces."""
     chunks: Sequence[Chunk]
+    segments: Sequence[Segment] = ()
+    """What is embedded: together they cover the passages, each of them once, but headings with text below."""
     fault: str = ""
     """Why it could not be read as it is; empty where it could."""
 
@@ -54,6 +56,45 @@ class IndexNumbers:
     """ISO 8601 in UTC; empty before the first time."""
 
 
+@dataclass(frozen=True, slots=True)
+class Unembedded:
+    """A text that wants a vector."""
+
+    digest: bytes
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """A question's vector, and which notes count as alike."""
+
+    model: ModelId
+    vector: Vector
+    most: int
+    """How many segments to propose."""
+    least: float
+    """The cosine below which none is proposed."""
+
+
+@dataclass(frozen=True, slots=True)
+class VectorNumbers:
+    """How much of what the index holds has vectors of one model."""
+
+    segments: int
+    """How many different texts there are to embed."""
+    missing: int
+    """How many of them have no vector yet, without those that were refused."""
+    chunks_with_embedding: int
+    """Chunks of which nothing is missing and nothing was refused."""
+    refused: tuple[tuple[str, str], ...]
+    """`(path, reason)` of notes with a text that no vector could be had for, by path."""
+    kept: int
+    """All vectors in the file, of any model, those included that no note needs now."""
+    hits: int
+    """How often a text of a new or changed note had its vector already, since the file was begun."""
+    misses: int
+
+
 class IndexChanged(Exception):
     """Somebody else has changed the index since its `version` was asked for: look again at what it holds."""
 
@@ -65,16 +106,24 @@ class Index(Protocol):
     and `IndexUnavailable` where waiting or a person may.
     """
 
+    def want(self, model: ModelId | None) -> None:
+        """From now on count for how many texts that come there is a vector of `model`; of None, nothing."""
+        ...
+
     def identity(self) -> str:
         """Becomes another one when the index is begun anew, by whomever: then all notes are to be indexed again."""
         ...
 
     def version(self) -> str:
-        """Becomes another one with every change that is not made through this very object."""
+        """Becomes another one with every change of the notes that is not made through this very object."""
         ...
 
-    def known(self) -> Mapping[str, KnownNote]:
-        """Every indexed note by its path."""
+    def stamps(self) -> tuple[Mapping[str, tuple[int, int, int]], Mapping[str, str]]:
+        """The stamp of every note by its path; and of those with a fault, what it is."""
+        ...
+
+    def known(self, paths: Collection[str] | None = None) -> Mapping[str, KnownNote]:
+        """What is held of these notes, or of all, by path."""
         ...
 
     def apply(
@@ -91,12 +140,56 @@ class Index(Protocol):
         """
         ...
 
-    def replace_all(self, notes: Iterable[IndexedNote]) -> None:
-        """Hold exactly `notes`, in one step: searches find the old state or the new one."""
+    def shadow(self) -> "Shadow":
+        """An empty index beside this one, with the same vectors, to be filled while this one answers.
+
+        Only one at a time: raises `IndexUnavailable` where another process has one.
+        """
         ...
 
-    def candidates(self, terms: Sequence[Term], *, most: int) -> Candidates:
-        """Passages of the `most` chunks that match any of the terms best, with their neighbours."""
+    def candidates(
+        self,
+        terms: Sequence[Term],
+        *,
+        most: int,
+        likeness: Likeness | None = None,
+        days: Sequence[Days] = (),
+    ) -> Candidates:
+        """Passages of the `most` chunks that match any of the terms best, with their neighbours.
+
+        With a `likeness` also those of the segments that are most like it, and every passage, whoever
+        proposed it, with the similarity of its segment where that has a vector of this model. With `days` also
+        the daily logs of these, whole.
+        """
+        ...
+
+    def unembedded(self, model: ModelId, *, most: int) -> list[Unembedded]:
+        """Texts without a vector of `model`, newest notes first, without those that were refused."""
+        ...
+
+    def keep_vectors(
+        self, model: ModelId, vectors: Mapping[bytes, Vector], refused: Mapping[bytes, str] | None = None
+    ) -> None:
+        """Keep vectors by the digest of their text, and why there is none for others."""
+        ...
+
+    def retry_refused(self, model: ModelId) -> None:
+        """Forget which texts were refused, so that they are asked for again."""
+        ...
+
+    def complete(self, model: ModelId) -> ModelId:
+        """`model` with its dimensions as last seen, where they are not known (0) yet."""
+        ...
+
+    def vector_numbers(self, model: ModelId) -> VectorNumbers:
+        """How far the vectors of `model` have come."""
+        ...
+
+    def forget_unused(self, *, most: int, wanted: Collection[ModelId]) -> int:
+        """Keep at most `most` vectors, the longest unused go first; gives back how many went.
+
+        Those of a `wanted` model whose text is in a note stay in any case.
+        """
         ...
 
     def numbers(self) -> IndexNumbers:
@@ -109,4 +202,12 @@ class Index(Protocol):
 
     def close(self) -> None:
         """Let go of files and connections; the index may not be used after."""
+        ...
+
+
+class Shadow(Index, Protocol):
+    """An index in the making."""
+
+    def take_over(self) -> None:
+        """Become the index, in one step: searches find the old state or the new one. It is closed after."""
         ...

@@ -1,104 +1,79 @@
-"""The index in one SQLite file: FTS5 finds chunks, a table beside it holds their passages."""
+"""The index in one SQLite file: FTS5 finds chunks, vectors find segments, a table beside holds their passages."""
 
 import contextlib
-import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
-from datetime import UTC, datetime
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
-import apsw
-
-from memory.disk import reason
+from memory.embeddings.protocol import ModelId, Vector
 from memory.errors import IndexBroken, IndexUnavailable
-from memory.index.protocol import IndexChanged, IndexedNote, IndexNumbers, KnownNote, Stamp
-from memory.search import NEIGHBOURS, Candidate, Candidates, Run
-from memory.words import Term, cut
-
-SCHEMA_VERSION = 2
-BUSY_TIMEOUT_MS = 10_000
-COUNTED_HITS = 20_000
-"""Where counting the chunks with a word ends: a word beyond this says little, and each hit costs 0.2 µs."""
-
-_SCHEMA = """
-CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE notes (
-    id INTEGER PRIMARY KEY,
-    path TEXT NOT NULL UNIQUE,
-    size INTEGER NOT NULL,
-    mtime_ns INTEGER NOT NULL,
-    ctime_ns INTEGER NOT NULL,
-    digest TEXT NOT NULL,
-    fault TEXT NOT NULL
-);
--- id = note * 2^24 + position, so that a note's neighbours are neighbours here too.
-CREATE TABLE passages (
-    id INTEGER PRIMARY KEY,
-    line_start INTEGER NOT NULL,
-    line_end INTEGER NOT NULL,
-    heading TEXT NOT NULL,
-    is_heading INTEGER NOT NULL,
-    text TEXT NOT NULL,
-    words TEXT NOT NULL
-);
-CREATE TABLE chunks (
-    id INTEGER PRIMARY KEY,
-    note INTEGER NOT NULL,
-    first INTEGER NOT NULL,
-    last INTEGER NOT NULL,
-    digest TEXT NOT NULL
-);
-CREATE INDEX chunks_of_note ON chunks (note);
--- Words are cut by memory.words; `ascii` only parts them at the spaces, so any SQLite can read the file.
-CREATE VIRTUAL TABLE chunk_words USING fts5 (words, content = '', contentless_delete = 1, tokenize = 'ascii');
-"""
-_POSITIONS = 1 << 24
-_MOST_ROWS = (1 << 63) - 1
-_BROKEN = (
-    apsw.CorruptError,
-    apsw.NotADBError,
-    apsw.IOError,
-    apsw.SQLError,
-    apsw.FormatError,
-    apsw.ConstraintError,
+from memory.index import full_text, sqlite_vectors
+from memory.index.nearest.plain import PlainNearest
+from memory.index.nearest.protocol import Nearest
+from memory.index.protocol import (
+    IndexChanged,
+    IndexedNote,
+    IndexNumbers,
+    KnownNote,
+    Likeness,
+    Stamp,
+    Unembedded,
+    VectorNumbers,
 )
-# A file may be damaged and still be a database, with something else where a number or a text should be.
-_NOT_OURS = (TypeError, UnicodeDecodeError, OverflowError)
+from memory.index.sqlite_file import IndexFile, Moment
+from memory.index.sqlite_notes import change_notes, known_notes, known_stamps
+from memory.index.sqlite_runs import chunk_places, places_of_days, read_runs
+from memory.index.sqlite_schema import Tables, count_uses, text
+from memory.index.typical import Typical
+from memory.search import Candidates, Days
+from memory.words import Term
 
 
 class SqliteIndex:
     """`Index` over one file. It notices when the file was deleted, replaced or damaged under it."""
 
-    def __init__(self, file: Path, *, fingerprint: str) -> None:
-        """Open nothing yet; `fingerprint` names whatever makes the indexed words or chunks wrong when it changes."""
-        self._file = file
-        self._fingerprint = f"{SCHEMA_VERSION}/{fingerprint}"
-        self._db: apsw.Connection | None = None
-        self._inode = (0, 0)
-        self._identity = ""
-        self._shm = (0, 0)
-        self._openings = 0
+    _is_live = True
+    """Whether it is the index, and not one in the making."""
+
+    def __init__(self, file: Path, *, fingerprint: str, nearest: Nearest | None = None) -> None:
+        """Open nothing yet; `fingerprint` names whatever makes the indexed words or chunks wrong when it changes.
+
+        `nearest` compares vectors; it is this index's alone.
+        """
+        self._path = file
+        self._fingerprint = fingerprint
+        self._file = IndexFile(file, fingerprint=fingerprint)
+        self._nearest: Nearest = nearest or PlainNearest()
+        self._wanted: ModelId | None = None
+        self._own_changes = (0, 0)
+        self._numbers: tuple[str, ModelId, VectorNumbers] | None = None
+        self._all_embedded: tuple[str, ModelId] | None = None
+        self._typical: tuple[str, int, Typical | None] = ("", 0, None)
+
+    def want(self, model: ModelId | None) -> None:
+        """From now on count for how many texts that come there is a vector of `model`; of None, nothing."""
+        self._wanted = model
 
     def identity(self) -> str:
         """See `Index.identity`."""
-        with _errors_typed():
-            self._connection()
-        return self._identity
+        with self._file.reading():
+            return self._file.identity
 
     def version(self) -> str:
-        """See `Index.version`."""
-        with self._reading() as db:
-            return self._version(db)
+        """See `Index.version`: of the notes, not of their vectors."""
+        with self._file.reading() as moment:
+            return self._version(moment)
 
-    def known(self) -> Mapping[str, KnownNote]:
+    def stamps(self) -> tuple[Mapping[str, tuple[int, int, int]], Mapping[str, str]]:
+        """See `Index.stamps`."""
+        with self._file.reading() as moment:
+            return known_stamps(self._tables(moment))
+
+    def known(self, paths: Collection[str] | None = None) -> Mapping[str, KnownNote]:
         """See `Index.known`."""
-        with self._reading() as db:
-            return {
-                _text(path): KnownNote(Stamp(size, mtime_ns, ctime_ns), digest, _text(fault))
-                for path, size, mtime_ns, ctime_ns, digest, fault in db.execute(
-                    "SELECT path, size, mtime_ns, ctime_ns, digest, fault FROM notes"
-                )
-            }
+        with self._file.reading() as moment:
+            return known_notes(self._tables(moment), paths)
 
     def apply(
         self,
@@ -109,320 +84,200 @@ class SqliteIndex:
         version: str = "",
     ) -> None:
         """See `Index.apply`."""
-        with self._writing() as db:
-            if version and version != self._version(db):
+        with self._file.writing() as moment:
+            if version and version != self._version(moment):
                 raise IndexChanged
-            for path in gone:
-                _remove(db, path)
-            for path, stamp in (restamped or {}).items():
-                db.execute(
-                    "UPDATE notes SET size = ?, mtime_ns = ?, ctime_ns = ? WHERE path = ?",
-                    (stamp.size, stamp.mtime_ns, stamp.ctime_ns, path),
-                )
-            for note in notes:
-                _remove(db, note.path)
-                _insert(db, note)
-            _touch(db)
-
-    def replace_all(self, notes: Iterable[IndexedNote]) -> None:
-        """See `Index.replace_all`."""
-        with self._writing() as db:
-            db.execute("DELETE FROM notes; DELETE FROM passages; DELETE FROM chunks")
-            db.execute("INSERT INTO chunk_words (chunk_words) VALUES ('delete-all')")
-            for note in notes:
-                _insert(db, note)
-            _touch(db)
-
-    def candidates(self, terms: Sequence[Term], *, most: int) -> Candidates:
-        """See `Index.candidates`."""
-        if not terms:
-            return Candidates((), {}, 0)
-        with self._reading() as db:
-            chunks = _one(db, "SELECT count(*) FROM chunks")
-            frequencies = {term: _frequency(db, term) for term in terms}
-            found = list(
-                # Equals by path and place, since the order of the rows is that of their coming.
-                db.execute(
-                    "SELECT note, first, last FROM chunk_words"
-                    " CROSS JOIN chunks ON chunks.id = chunk_words.rowid"
-                    " CROSS JOIN notes ON notes.id = chunks.note"
-                    " WHERE chunk_words MATCH ? ORDER BY rank, path, first LIMIT ?",
-                    (_expression(_worth_asking(frequencies)), min(most, _MOST_ROWS)),
-                )
+            wanted = sqlite_vectors.find_model(moment.db, self._wanted) or 0 if self._wanted else None
+            asked = change_notes(
+                self._tables(moment),
+                notes,
+                gone=gone,
+                restamped=restamped or {},
+                clock=moment.clock,
+                wanted=wanted,
+                counts_uses=self._is_live,
             )
-            return Candidates(tuple(_runs(db, found)), frequencies, chunks)
+            moment.add("hits", asked.hits)
+            moment.add("misses", asked.misses)
+            if self._is_live:
+                moment.notes_changed()
+        self._own_changes = (self._file.openings, self._known_own_changes() + 1)
+
+    def shadow(self) -> "SqliteShadow":
+        """See `Index.shadow`."""
+        return SqliteShadow(self._path, fingerprint=self._fingerprint, wanted=self._wanted)
+
+    def candidates(
+        self,
+        terms: Sequence[Term],
+        *,
+        most: int,
+        likeness: Likeness | None = None,
+        days: Sequence[Days] = (),
+    ) -> Candidates:
+        """See `Index.candidates`."""
+        if not terms and not likeness and not days:
+            return Candidates((), {}, 0)
+        with self._file.reading() as moment:
+            tables = self._tables(moment)
+            proposal = full_text.propose(tables, terms, most=most)
+            frequencies, chunks = proposal.frequencies, proposal.total
+            found = chunk_places(tables, proposal.chunks) + places_of_days(tables, days)
+            model = sqlite_vectors.find_model(moment.db, likeness.model) if likeness else None
+            if not likeness or model is None:
+                return Candidates(tuple(read_runs(tables, found)), frequencies, chunks)
+            state = self._state(moment)
+            found += sqlite_vectors.alike_segments(tables, self._nearest, model, likeness, version=state)
+            if self._typical[:2] != (state, model):
+                self._typical = (state, model, sqlite_vectors.read_typical(moment.db, model))
+            compare = partial(
+                sqlite_vectors.similarities, moment.db, self._nearest, model, likeness, self._typical[2]
+            )
+            return Candidates(tuple(read_runs(tables, found, compare)), frequencies, chunks)
+
+    def unembedded(self, model: ModelId, *, most: int) -> list[Unembedded]:
+        """See `Index.unembedded`."""
+        with self._file.reading() as moment:
+            state = self._state(moment)
+            if self._all_embedded == (state, model):
+                return []
+            found = sqlite_vectors.unembedded(self._tables(moment), model, most=most)
+        if not found and most > 0:
+            self._all_embedded = (state, model)
+        return found
+
+    def keep_vectors(
+        self, model: ModelId, vectors: Mapping[bytes, Vector], refused: Mapping[bytes, str] | None = None
+    ) -> None:
+        """See `Index.keep_vectors`. Raises ValueError where a vector has another length than the model's."""
+        with self._file.writing() as moment:
+            sqlite_vectors.keep_vectors(moment.db, model, vectors, refused or {}, clock=moment.clock)
+
+    def retry_refused(self, model: ModelId) -> None:
+        """See `Index.retry_refused`."""
+        with self._file.writing() as moment:
+            sqlite_vectors.retry_refused(moment.db, model)
+
+    def complete(self, model: ModelId) -> ModelId:
+        """See `Index.complete`."""
+        if model.dimensions:
+            return model
+        with self._file.reading() as moment:
+            return replace(model, dimensions=sqlite_vectors.last_dimensions(moment.db, model))
+
+    def vector_numbers(self, model: ModelId) -> VectorNumbers:
+        """See `Index.vector_numbers`."""
+        with self._file.reading() as moment:
+            state = self._state(moment)
+            if self._numbers and self._numbers[:2] == (state, model):
+                return self._numbers[2]
+            numbers = sqlite_vectors.vector_numbers(
+                self._tables(moment), model, hits=moment.count("hits"), misses=moment.count("misses")
+            )
+        self._numbers = (state, model, numbers)
+        return numbers
+
+    def forget_unused(self, *, most: int, wanted: Collection[ModelId]) -> int:
+        """See `Index.forget_unused`."""
+        with self._file.writing() as moment:
+            # A shadow knows texts that have no use yet.
+            if "shadow" in moment.about:
+                return 0
+            return sqlite_vectors.forget_unused(moment.db, most=most, wanted=wanted)
 
     def numbers(self) -> IndexNumbers:
         """See `Index.numbers`."""
-        with self._reading() as db:
-            changed = list(db.execute("SELECT value FROM about WHERE key = 'last_indexed_at'"))
+        with self._file.reading() as moment:
+            tables = self._tables(moment)
             return IndexNumbers(
-                notes=_one(db, "SELECT count(*) FROM notes"),
-                chunks=_one(db, "SELECT count(*) FROM chunks"),
-                last_indexed_at=changed[0][0] if changed else "",
+                notes=tables.count("SELECT count(*) FROM notes@"),
+                chunks=tables.count("SELECT count(*) FROM chunks@"),
+                last_indexed_at=text(moment.about.get("last_indexed_at", "")),
             )
 
     def reset(self) -> None:
-        """See `Index.reset`."""
-        self.close()
-        with _errors_typed():
-            self._create(only_if_broken=False)
+        """See `Index.reset`: the notes go, and their vectors stay where they are whole."""
+        self._file.reset()
 
     def close(self) -> None:
         """See `Index.close`."""
-        if self._db:
-            # A file that was damaged under the connection may fail to close; it is let go all the same.
-            with contextlib.suppress(apsw.Error):
-                self._db.close()
-            self._db = None
-        self._shm = (0, 0)
+        self._file.close()
 
-    @contextlib.contextmanager
-    def _reading(self) -> Iterator[apsw.Connection]:
-        with _errors_typed():
-            db = self._connection()
-            try:
-                with _transaction(db, "BEGIN"):
-                    yield db
-            except _NOT_OURS as error:
-                raise IndexBroken(f"the index is damaged ({error})") from error
+    def _tables(self, moment: Moment) -> Tables:
+        return Tables(moment.db, moment.generation)
 
-    @contextlib.contextmanager
-    def _writing(self) -> Iterator[apsw.Connection]:
-        with _errors_typed():
-            db = self._connection()
-            # Deferred, a transaction that first reads would fail at once beside another writer.
-            with _transaction(db, "BEGIN IMMEDIATE"):
-                yield db
+    def _version(self, moment: Moment) -> str:
+        return f"{self._file.openings}:{moment.count('changes') - self._known_own_changes()}"
 
-    def _connection(self) -> apsw.Connection:
-        if self._db and self._inode == _inode(self._file):
-            return self._db
-        self._remove_foreign_journal()
-        self.close()
-        opened = self._open_existing()
-        if opened is None:
-            return self._create(only_if_broken=True)
-        return self._keep(*opened)
+    def _known_own_changes(self) -> int:
+        opening, changes = self._own_changes
+        return changes if opening == self._file.openings else 0
 
-    def _keep(self, db: apsw.Connection, inode: tuple[int, int], identity: str) -> apsw.Connection:
-        # Not the inode alone: its number is soon given to another file.
-        self._db, self._inode, self._identity = db, inode, f"{inode}{identity}"
-        self._shm = _inode(Path(f"{self._file}-shm"))
-        self._openings += 1
-        return db
+    def _state(self, moment: Moment) -> str:
+        """Another one with every change of the file, by whomever."""
+        return f"{self._file.identity}/{moment.clock}"
 
-    def _version(self, db: apsw.Connection) -> str:
-        return f"{self._openings}:{_one(db, 'PRAGMA data_version')}"
 
-    def _remove_foreign_journal(self) -> None:
-        """Remove the journal of the file that we had open, where another file was put in its place.
+class SqliteShadow(SqliteIndex):
+    """`Shadow`: the other generation of tables in the same file, filled while the first one answers.
 
-        SQLite would play it into that one. And a process that has both open, with the same shared memory,
-        loses its locks on it when it closes one: the next process empties it under the other (SIGBUS).
-        """
-        if self._shm == (0, 0) or _inode(self._file) in {(0, 0), self._inode}:
-            return
-        with self._creating():
-            if self._shm == _inode(Path(f"{self._file}-shm")):
-                for suffix in ("-wal", "-shm"):
-                    Path(f"{self._file}{suffix}").unlink(missing_ok=True)
+    It holds a lock until it is closed. Where its process dies, the next opening of the file removes what it left.
+    Uses of texts are counted when it takes over: to count them twice and then once would be two writes for each.
+    """
 
-    def _open_existing(self) -> tuple[apsw.Connection, tuple[int, int], str] | None:
-        """A connection to the file as it is, its inode and its name; None where there is none that can be used."""
-        inode = _inode(self._file)
-        if inode == (0, 0):
-            return None
-        db = apsw.Connection(str(self._file))
-        about: dict[object, object] = {}
+    _is_live = False
+
+    def __init__(self, file: Path, *, fingerprint: str, wanted: ModelId | None) -> None:
+        """Begin empty. Raises IndexUnavailable where another process has one."""
+        super().__init__(file, fingerprint=fingerprint)
+        self.want(wanted)
+        self._identity = ""
+        self._lock = self._file.lock_rebuild()
         try:
-            _configure(db)
-            about.update(db.execute("SELECT key, value FROM about"))
-        except (*_BROKEN, *_NOT_OURS):
-            pass
+            with self._file.writing() as moment:
+                if "shadow" in moment.about:
+                    moment.end_shadow()
+                Tables(moment.db, moment.other_generation).create()
+                moment.put("shadow", moment.clock)
+            self._identity = self._file.identity
         except BaseException:
-            db.close()
+            self.close()
             raise
-        # The file may have been replaced between our look at it and its opening.
-        if about.get("fingerprint") == self._fingerprint and inode == _inode(self._file):
-            return db, inode, str(about.get("identity"))
-        db.close()
-        return None
 
-    def _creating(self) -> AbstractContextManager[object]:
-        from filelock import FileLock
+    def take_over(self) -> None:
+        """See `Shadow.take_over`."""
+        with self._file.writing() as moment:
+            mine = self._tables(moment).generation
+            Tables(moment.db, moment.generation).drop()
+            moment.put("generation", mine)
+            moment.db.execute("DELETE FROM about WHERE key = 'shadow'")
+            count_uses(moment.db, mine, clock=moment.clock)
+            moment.notes_changed()
+        self._identity = ""
+        self.close()
 
-        locks = self._file.parent / "locks"
-        locks.mkdir(parents=True, exist_ok=True)
-        return FileLock(locks / "index.lock", timeout=BUSY_TIMEOUT_MS / 1000)
+    def reset(self) -> None:
+        """Begin empty again."""
+        with self._file.writing() as moment:
+            tables = self._tables(moment)
+            tables.drop()
+            tables.create()
 
-    def _create(self, *, only_if_broken: bool) -> apsw.Connection:
-        with self._creating():
-            opened = self._open_existing() if only_if_broken else None
-            if opened:
-                return self._keep(*opened)
-            # A journal left behind would be played into the new file.
-            for suffix in ("", "-wal", "-shm", "-journal"):
-                Path(f"{self._file}{suffix}").unlink(missing_ok=True)
-            db, identity = apsw.Connection(str(self._file)), os.urandom(8).hex()
-            inode = _inode(self._file)
-            try:
-                _configure(db)
-                db.execute("PRAGMA journal_mode = WAL")
-                with _transaction(db, "BEGIN IMMEDIATE"):
-                    db.execute(_SCHEMA)
-                    db.execute("INSERT INTO about VALUES ('fingerprint', ?)", (self._fingerprint,))
-                    db.execute("INSERT INTO about VALUES ('identity', ?)", (identity,))
-            except BaseException:
-                db.close()
-                raise
-            return self._keep(db, inode, identity)
+    def close(self) -> None:
+        """Let go of it; it is removed, unless it has become the index."""
+        if self._identity:
+            # What cannot be removed now, the next opening will.
+            with contextlib.suppress(IndexBroken, IndexUnavailable), self._file.writing() as moment:
+                self._tables(moment)
+                moment.end_shadow()
+            self._identity = ""
+        super().close()
+        self._lock.release()
 
+    def _tables(self, moment: Moment) -> Tables:
+        if self._file.identity != self._identity or "shadow" not in moment.about:
+            raise IndexUnavailable("the index was begun anew while it was being built again")
+        return Tables(moment.db, moment.other_generation)
 
-def _configure(db: apsw.Connection) -> None:
-    db.set_busy_timeout(BUSY_TIMEOUT_MS)
-    # The index is derived: after a power cut it may miss the last transaction, which the next sync repeats.
-    db.execute("PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 4194304")
-
-
-@contextlib.contextmanager
-def _errors_typed() -> Iterator[None]:
-    try:
-        yield
-    except _BROKEN as error:
-        raise IndexBroken(f"the index is damaged ({error})") from error
-    except OSError as error:
-        raise IndexUnavailable(f"the index cannot be used ({reason(error)})") from error
-    except apsw.Error as error:
-        raise IndexUnavailable(f"the index cannot be used ({error})") from error
-
-
-@contextlib.contextmanager
-def _transaction(db: apsw.Connection, begin: str) -> Iterator[None]:
-    db.execute(begin)
-    try:
-        yield
-        db.execute("COMMIT")
-    except BaseException:
-        with contextlib.suppress(apsw.Error):
-            db.execute("ROLLBACK")
-        raise
-
-
-def _inode(file: Path) -> tuple[int, int]:
-    try:
-        found = os.stat(file)  # noqa: PTH116 - asked before every search
-    except FileNotFoundError:
-        return (0, 0)
-    return found.st_dev, found.st_ino
-
-
-def _one(db: apsw.Connection, sql: str, values: tuple[str | int, ...] = ()) -> int:
-    row = db.execute(sql, values).fetchone()
-    return _number(row and row[0])
-
-
-def _number(value: object) -> int:
-    if not isinstance(value, int):
-        raise TypeError("a number is missing")
-    return value
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError("a text is missing")
-    return value
-
-
-def _touch(db: apsw.Connection) -> None:
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    db.execute("INSERT OR REPLACE INTO about VALUES ('last_indexed_at', ?)", (now,))
-
-
-def _remove(db: apsw.Connection, path: str) -> None:
-    row = db.execute("SELECT id FROM notes WHERE path = ?", (path,)).fetchone()
-    if row is None:
-        return
-    note = row[0]
-    db.execute("DELETE FROM chunk_words WHERE rowid IN (SELECT id FROM chunks WHERE note = ?)", (note,))
-    db.execute("DELETE FROM chunks WHERE note = ?", (note,))
-    db.execute("DELETE FROM passages WHERE id >= ? AND id < ?", (note * _POSITIONS, (note + 1) * _POSITIONS))
-    db.execute("DELETE FROM notes WHERE id = ?", (note,))
-
-
-def _insert(db: apsw.Connection, note: IndexedNote) -> None:
-    stamp = note.stamp
-    db.execute(
-        "INSERT INTO notes (path, size, mtime_ns, ctime_ns, digest, fault) VALUES (?, ?, ?, ?, ?, ?)",
-        (note.path, stamp.size, stamp.mtime_ns, stamp.ctime_ns, note.digest, note.fault),
-    )
-    note_id = db.last_insert_rowid()
-    base = note_id * _POSITIONS
-    db.executemany(
-        "INSERT INTO passages VALUES (?, ?, ?, ?, ?, ?, ?)",
-        [
-            (base + position, p.line_start, p.line_end, p.heading, p.is_heading, p.text, words)
-            for position, (p, words) in enumerate(zip(note.passages, note.words, strict=True))
-        ],
-    )
-    name = " ".join(cut(note.path.removesuffix(".md")))
-    for chunk in note.chunks:
-        db.execute(
-            "INSERT INTO chunks (note, first, last, digest) VALUES (?, ?, ?, ?)",
-            (note_id, chunk.first, chunk.last, chunk.digest),
-        )
-        words = " ".join([name, *cut(chunk.heading), *note.words[chunk.first : chunk.last + 1]])
-        db.execute("INSERT INTO chunk_words (rowid, words) VALUES (?, ?)", (db.last_insert_rowid(), words))
-
-
-def _frequency(db: apsw.Connection, term: Term) -> int:
-    return _one(
-        db,
-        "SELECT count(*) FROM (SELECT 1 FROM chunk_words WHERE chunk_words MATCH ? LIMIT ?)",
-        (_expression([term]), COUNTED_HITS),
-    )
-
-
-def _worth_asking(frequencies: Mapping[Term, int]) -> list[Term]:
-    """The rarer terms, as many as together have few enough hits to be ranked; at least one."""
-    present = sorted(
-        (frequency, position, term)
-        for position, (term, frequency) in enumerate(frequencies.items())
-        if frequency
-    )
-    chosen: list[Term] = []
-    hits = 0
-    for frequency, _, term in present:
-        hits += frequency
-        if chosen and hits > COUNTED_HITS:
-            break
-        chosen.append(term)
-    return chosen or list(frequencies)
-
-
-def _expression(terms: Iterable[Term]) -> str:
-    """An FTS5 query for any of the terms; tokens are letters, digits and marks, so quoting is enough."""
-    return " OR ".join(f'"{" ".join(term.tokens)}"' for term in terms)
-
-
-def _runs(db: apsw.Connection, found: Iterable[tuple[int, int, int]]) -> Iterator[Run]:
-    """The passages of the found chunks with their neighbours, joined where they touch."""
-    margin = len(NEIGHBOURS)
-    joined: list[list[int]] = []
-    for note, first, last in sorted(found):
-        if joined and joined[-1][0] == note and first - margin <= joined[-1][2] + 1:
-            joined[-1][2] = max(joined[-1][2], last + margin)
-        else:
-            joined.append([note, max(0, first - margin), last + margin])
-    for note, first, last in joined:
-        path = db.execute("SELECT path FROM notes WHERE id = ?", (note,)).fetchone()
-        rows = db.execute(
-            "SELECT line_start, line_end, heading, is_heading, text, words FROM passages"
-            " WHERE id BETWEEN ? AND ? ORDER BY id",
-            (note * _POSITIONS + first, min(note * _POSITIONS + last, (note + 1) * _POSITIONS - 1)),
-        )
-        passages = tuple(
-            Candidate(_number(a), _number(b), _text(heading), bool(is_heading), _text(text), _text(words))
-            for a, b, heading, is_heading, text, words in rows
-        )
-        yield Run(_text(path and path[0]), passages)
+    def _version(self, moment: Moment) -> str:
+        return "shadow"  # nobody else can change it

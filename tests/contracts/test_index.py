@@ -1,37 +1,49 @@
 """What holds for every index."""
 
+import hashlib
+import math
 import random
-from collections.abc import Callable, Iterator
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from memory.chunker import split_chunks, split_passages
-from memory.index.protocol import Index, IndexChanged, IndexedNote, KnownNote, Stamp
+from memory.chunker import split_chunks, split_passages, split_segments
+from memory.embeddings.protocol import ModelId, Vector
+from memory.errors import IndexUnavailable
+from memory.index.protocol import Index, IndexChanged, IndexedNote, KnownNote, Likeness, Stamp
 from memory.index.sqlite import SqliteIndex
+from memory.index.typical import SAMPLE, typical
+from memory.index.typical import cosine as vector_cosine
 from memory.search import Candidates, rank
 from memory.words import cut, query_terms
+from tests.fakes.index_checks import assert_sound
 
-Open = Callable[[], Index]
+Open = Callable[[], SqliteIndex]
+MODEL = ModelId("fake", "letters", 26)
+OTHER = ModelId("fake", "letters", 13)
 
 
 @pytest.fixture(params=["sqlite"])
 def open_index(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
     """Opens the same index as often as it is called."""
-    opened: list[Index] = []
+    opened: list[SqliteIndex] = []
 
-    def open_again() -> Index:
+    def open_again() -> SqliteIndex:
         opened.append(SqliteIndex(tmp_path / "index.db", fingerprint="test"))
         return opened[-1]
 
     yield open_again
     for index in opened:
         index.close()
+    assert_sound(tmp_path / "index.db")
 
 
 @pytest.fixture
-def index(open_index: Open) -> Index:
+def index(open_index: Open) -> SqliteIndex:
     return open_index()
 
 
@@ -39,7 +51,57 @@ def note(path: str, text: str, *, target: int = 30) -> IndexedNote:
     passages = split_passages(text, most_tokens=target)
     chunks = split_chunks(passages, target_tokens=target, overlap_tokens=5)
     words = [" ".join(cut(p.text)) for p in passages]
-    return IndexedNote(path, Stamp(len(text), 1, 2), f"digest of {text}", passages, words, chunks)
+    segments = split_segments(passages, most_tokens=target)
+    return IndexedNote(path, Stamp(len(text), 1, 2), f"digest of {text}", passages, words, chunks, segments)
+
+
+def vector(text: str, model: ModelId = MODEL) -> Vector:
+    """How often each letter stands in the text, at unit length."""
+    counts = [text.lower().count(chr(ord("a") + n)) + 1e-3 for n in range(model.dimensions)]
+    return array("f", [count / math.hypot(*counts) for count in counts]).tobytes()
+
+
+def cosine(one: str, other: str) -> float:
+    return vector_cosine(vector(one), vector(other))
+
+
+def apart(query: str, texts: Sequence[str]) -> list[float]:
+    """How like the query each text is, less what all of them have in common."""
+    common = typical([vector(text) for text in texts], total=len(texts))
+    assert common
+    of_query = vector_cosine(vector(query), common.direction)
+    return [
+        common.apart(
+            cosine(query, text),
+            of_first=vector_cosine(vector(text), common.direction),
+            of_second=of_query,
+        )
+        for text in texts
+    ]
+
+
+def embed(index: Index, model: ModelId = MODEL) -> list[str]:
+    """Give every text its vector; gives back which texts that were, in order."""
+    texts: list[str] = []
+    while missing := index.unembedded(model, most=3):
+        assert all(hashlib.sha256(item.text.encode()).digest() == item.digest for item in missing)
+        index.keep_vectors(model, {item.digest: vector(item.text, model) for item in missing})
+        texts += [item.text for item in missing]
+    return texts
+
+
+def alike(query: str, *, most: int = 3, least: float = 0.0, model: ModelId = MODEL) -> Likeness:
+    return Likeness(model, vector(query, model), most, least)
+
+
+def similarities(candidates: Candidates) -> dict[tuple[str, int], float | None]:
+    return {
+        (run.path, passage.line_start): (
+            passage.similarity.cosine if passage.similarity and passage.similarity.is_enough else None
+        )
+        for run in candidates.runs
+        for passage in run.passages
+    }
 
 
 def ask(index: Index, query: str, most: int = 50) -> Candidates:
@@ -152,43 +214,6 @@ def test_an_empty_note_is_known(index: Index) -> None:
     assert index.numbers().chunks == 0
 
 
-def test_replace_all_holds_exactly_the_new_notes(index: Index) -> None:
-    index.apply([note("a.md", "- passport"), note("b.md", "- folder")])
-    index.replace_all(iter([note("b.md", "- folder"), note("c.md", "- shelf")]))
-    assert sorted(index.known()) == ["b.md", "c.md"]
-    assert found(index, "passport") == []
-    assert found(index, "shelf") == [("c.md", 1, "- shelf")]
-
-
-def test_a_failed_rebuild_leaves_the_old_state(index: Index) -> None:
-    index.apply([note("a.md", "- passport")])
-
-    def failing() -> Iterator[IndexedNote]:
-        yield note("b.md", "- folder")
-        raise RuntimeError("a bug")
-
-    with pytest.raises(RuntimeError):
-        index.replace_all(failing())
-    assert list(index.known()) == ["a.md"]
-    assert found(index, "passport")
-    assert not found(index, "folder")
-
-
-def test_searches_see_the_old_state_until_a_rebuild_is_done(open_index: Open) -> None:
-    writer, reader = open_index(), open_index()
-    writer.apply([note("a.md", "- passport")])
-    seen: list[list[str]] = []
-
-    def watched() -> Iterator[IndexedNote]:
-        for n in range(3):
-            seen.append([path for path, _, _ in found(reader, "passport")])
-            yield note(f"new{n}.md", "- passport")
-
-    writer.replace_all(watched())
-    assert seen == [["a.md"]] * 3
-    assert sorted(path for path, _, _ in found(reader, "passport")) == ["new0.md", "new1.md", "new2.md"]
-
-
 def test_two_openings_write_and_see_each_other(open_index: Open) -> None:
     one, other = open_index(), open_index()
     one.apply([note("a.md", "- passport")])
@@ -258,5 +283,324 @@ def test_any_order_of_changes_ends_in_what_a_rebuild_gives(index: Index, open_in
             index.apply([notes[path]])
     before = [found(index, query) for query in vocabulary]
     assert index.known().keys() == notes.keys()
-    index.replace_all(notes[path] for path in sorted(notes))
+    shadow = index.shadow()
+    shadow.apply([notes[path] for path in sorted(notes)])
+    shadow.take_over()
     assert [found(index, query) for query in vocabulary] == before
+
+
+def test_each_text_is_asked_for_once_and_newest_notes_come_first(index: SqliteIndex) -> None:
+    old, new, just_written = (
+        replace(note(path, text, target=5), stamp=Stamp(1, mtime, 1))
+        for path, text, mtime in [
+            ("old.md", "- zebra stripes\n- the same line", 100),
+            ("new.md", "- the same line\n- quiet morning", 200),
+            ("just.md", "- written just now", 0),
+        ]
+    )
+    index.apply([old, new, just_written])
+    assert embed(index) == ["- written just now", "- the same line", "- quiet morning", "- zebra stripes"]
+    numbers = index.vector_numbers(MODEL)
+    assert (numbers.segments, numbers.missing, numbers.kept) == (4, 0, 4)
+    assert numbers.chunks_with_embedding == index.numbers().chunks
+
+
+def test_an_edit_a_move_a_rename_and_a_return_cost_no_vector(index: SqliteIndex) -> None:
+    lines = [f"- {word} " + word[0] * 9 for word in ("alpha", "bravo", "charlie", "delta")]
+    index.apply([note("a.md", "\n".join(lines), target=5)])
+    assert len(embed(index)) == 4
+    index.apply([note("a.md", "\n".join(["- zulu was here", *reversed(lines)]), target=5)])
+    assert embed(index) == ["- zulu was here"]
+    index.apply([note("b.md", "\n".join(lines), target=5)], gone=["a.md"])
+    assert embed(index) == []
+    index.apply([], gone=["b.md"])
+    assert index.vector_numbers(MODEL).segments == 0
+    index.apply([note("c.md", "\n".join(lines), target=5)])
+    assert embed(index) == []
+    assert index.vector_numbers(MODEL).kept == 5
+
+
+def test_hits_and_misses_count_texts_that_come_and_not_those_that_stay(index: SqliteIndex) -> None:
+    lines = [f"- {word} " + word[0] * 9 for word in ("alpha", "bravo", "charlie")]
+    index.apply([note("before.md", "- nobody wants vectors yet")])
+    index.want(MODEL)
+    index.apply([note("a.md", "\n".join(lines), target=5)])
+    embed(index)
+    index.apply([note("a.md", "\n".join([*lines, "- delta ddddd"]), target=5)])
+    index.apply([note("copy.md", "\n".join(lines), target=5)])
+    numbers = index.vector_numbers(MODEL)
+    assert (numbers.hits, numbers.misses) == (3, 4)
+
+
+def test_vectors_are_kept_as_they_came_first_and_only_for_known_texts(index: SqliteIndex) -> None:
+    index.apply([note("a.md", "- alpha")])
+    [missing] = index.unembedded(MODEL, most=10)
+    with pytest.raises(ValueError, match="13"):
+        index.keep_vectors(MODEL, {missing.digest: vector("x", OTHER)})
+    assert index.unembedded(MODEL, most=10) == [missing]
+    index.keep_vectors(MODEL, {b"unknown": vector("x"), missing.digest: vector("alpha")})
+    index.keep_vectors(MODEL, {missing.digest: vector("zzz")}, {missing.digest: "too late"})
+    assert index.vector_numbers(MODEL).kept == 1
+    found = index.candidates([], most=1, likeness=alike("alpha"))
+    assert similarities(found)["a.md", 1] == pytest.approx(1)
+
+
+def test_a_refused_text_is_told_and_not_asked_for_until_it_is_retried(index: SqliteIndex) -> None:
+    index.apply([note("a.md", "- alpha"), note("b.md", "- bravo"), note("c.md", "- alpha")])
+    texts = {item.text: item.digest for item in index.unembedded(MODEL, most=10)}
+    index.keep_vectors(MODEL, {}, {texts["- alpha"]: "unsafe", b"unknown": "x"})
+    assert [item.text for item in index.unembedded(MODEL, most=10)] == ["- bravo"]
+    index.keep_vectors(MODEL, {texts["- bravo"]: vector("bravo")})
+    numbers = index.vector_numbers(MODEL)
+    assert (numbers.segments, numbers.missing, numbers.chunks_with_embedding) == (2, 0, 1)
+    assert numbers.refused == (("a.md", "unsafe"), ("c.md", "unsafe"))
+    index.retry_refused(OTHER)
+    assert index.unembedded(MODEL, most=10) == []
+    index.retry_refused(MODEL)
+    assert [item.text for item in index.unembedded(MODEL, most=10)] == ["- alpha"]
+    assert embed(index) == ["- alpha"]
+    assert index.vector_numbers(MODEL).refused == ()
+
+
+def test_models_have_vectors_of_their_own(index: SqliteIndex) -> None:
+    index.apply([note("a.md", "- alpha")])
+    unknown = replace(MODEL, dimensions=0)
+    assert index.complete(unknown) == unknown
+    embed(index)
+    assert index.vector_numbers(OTHER).missing == 1
+    assert similarities(index.candidates([], most=1, likeness=alike("alpha", model=OTHER))) == {}
+    embed(index, OTHER)
+    assert index.complete(unknown) == OTHER
+    index.apply([note("b.md", "- bravo")])
+    embed(index)
+    assert index.complete(unknown) == MODEL
+    assert index.complete(OTHER) == OTHER
+    assert index.complete(ModelId("fake", "other", 0)).dimensions == 0
+
+
+def test_chunks_are_whole_once_every_segment_in_them_has_its_vector(index: SqliteIndex) -> None:
+    index.apply([note("a.md", "# Title\n" + "\n".join(f"- line number {n} of many" for n in range(40)))])
+    whole = [0]
+    while missing := index.unembedded(MODEL, most=1):
+        index.keep_vectors(MODEL, {missing[0].digest: vector(missing[0].text)})
+        whole.append(index.vector_numbers(MODEL).chunks_with_embedding)
+    assert whole == sorted(whole)
+    assert len(set(whole)) > 3
+    assert whole[-1] == index.numbers().chunks
+
+
+def test_unused_vectors_go_when_there_are_too_many_the_longest_unused_first(index: SqliteIndex) -> None:
+    for word in ("alpha", "bravo", "charlie"):
+        index.apply([note(f"{word}.md", f"- {word}")])
+    embed(index)
+    embed(index, OTHER)
+    assert index.forget_unused(most=6, wanted=[MODEL, OTHER]) == 0
+    assert index.forget_unused(most=0, wanted=[MODEL, OTHER]) == 0
+    assert index.forget_unused(most=4, wanted=[OTHER]) == 2
+    embed(index)
+    index.apply([], gone=["bravo.md"])
+    index.apply([], gone=["alpha.md"])
+    assert index.forget_unused(most=5, wanted=[MODEL, OTHER]) == 1
+    index.apply([note("alpha.md", "- alpha")])
+    assert embed(index) == embed(index, OTHER) == []
+    index.apply([note("bravo.md", "- bravo")])
+    assert len(embed(index)) + len(embed(index, OTHER)) == 1
+    index.apply([], gone=["bravo.md", "alpha.md", "charlie.md"])
+    assert index.forget_unused(most=0, wanted=[MODEL, OTHER]) == 6
+    assert index.vector_numbers(MODEL).kept == 0
+
+
+def test_what_is_alike_is_proposed_with_its_neighbours_and_similarities(index: SqliteIndex) -> None:
+    words = ["zzzz", "alpha", "bravo", "quartz", "jazz", "fizz"]
+    lines = [f"- {word} {word} {word}"[:20] for word in words]
+    index.apply([note("a.md", "\n".join(lines), target=5), note("b.md", "- some other text", target=5)])
+    embed(index)
+    found = index.candidates([], most=5, likeness=alike("alpha", most=1))
+    assert found.frequencies == {}
+    other = "- some other text"
+    *expected, of_other = apart("alpha", [*lines, other])
+    assert similarities(found) == {
+        ("a.md", n): pytest.approx(alike, abs=1e-6) for n, alike in enumerate(expected[:4], 1)
+    }
+    assert max(expected) == expected[1] < 1
+    by_word = index.candidates(query_terms("other"), most=5, likeness=alike("alpha", most=1))
+    assert [run.path for run in by_word.runs] == ["a.md", "b.md"]
+    assert similarities(by_word)["b.md", 1] == pytest.approx(of_other, abs=1e-6)
+    assert index.candidates([], most=5, likeness=alike("jumpy", least=0.9)).runs == ()
+    assert len(index.candidates([], most=5, likeness=alike("alpha", most=10**30)).runs) == 2
+
+
+def test_passages_share_the_similarity_of_their_segment_and_headings_have_none(index: SqliteIndex) -> None:
+    text = "# Title\n\n## Part\n" + "\n".join(f"- line {n} alpha" for n in range(12)) + "\n## Empty\n"
+    index.apply([note("a.md", text, target=20)])
+    embed(index)
+    found = similarities(index.candidates(query_terms("title empty"), most=5, likeness=alike("alpha")))
+    assert found["a.md", 1] is found["a.md", 3] is None
+    assert found["a.md", 16] is not None  # nothing stands below it
+    segments = note("a.md", text, target=20).segments
+    assert any(segment.last > segment.first for segment in segments)
+    given = [found["a.md", line] for line in range(4, 16)]
+    assert None not in given
+    assert len(set(given)) <= len(segments)
+
+
+def test_what_is_less_alike_than_asked_for_has_no_similarity(index: SqliteIndex) -> None:
+    lines = ["- alpha alpha", "- zzzz zzzz", "- alpine lamp"]
+    index.apply([note("a.md", "\n".join(lines), target=5)])
+    embed(index)
+    least = (cosine("alpha", lines[1]) + cosine("alpha", lines[2])) / 2
+    found = similarities(index.candidates([], most=5, likeness=alike("alpha", least=least)))
+    expected = apart("alpha", lines)
+    assert found == {
+        ("a.md", 1): pytest.approx(expected[0], abs=1e-6),
+        ("a.md", 2): None,
+        ("a.md", 3): pytest.approx(expected[2], abs=1e-6),
+    }
+
+
+def test_the_order_in_which_texts_came_does_not_change_how_alike_they_are(tmp_path: Path) -> None:
+    choose = random.Random(3)
+    texts = ["- " + "".join(choose.choices("abcdefgh ", k=30)) for _ in range(SAMPLE + 60)]
+    notes = [note(f"{n:03}.md", text) for n, text in enumerate(texts)]
+    found = []
+    for name, batches in {"one": [notes], "other": [[one] for one in reversed(notes)]}.items():
+        with closing(SqliteIndex(tmp_path / f"{name}.db", fingerprint="test")) as index:
+            index.apply([note("gone.md", "- zzzz yyyy")] if name == "other" else [])
+            embed(index)
+            for batch in batches:
+                index.apply(batch)
+            embed(index)
+            index.apply([], gone=["gone.md"])
+            index.forget_unused(most=0, wanted=[MODEL])
+            found.append(similarities(index.candidates([], most=5, likeness=alike("bad cafe", most=20))))
+    assert len(found[0]) >= 20
+    assert found[0] == found[1]
+
+
+def test_of_equally_alike_segments_those_come_that_are_first_by_path(index: SqliteIndex) -> None:
+    index.apply([note(f"{n:02}.md", f"- alpha {n:02}") for n in reversed(range(20))])
+    embed(index)
+    found = index.candidates([], most=5, likeness=alike("alpha", most=4))
+    assert [run.path for run in found.runs] == ["00.md", "01.md", "02.md", "03.md"]
+
+
+def test_vectors_are_seen_by_every_opening_at_once(open_index: Open) -> None:
+    one, other = open_index(), open_index()
+    one.apply([note("a.md", "- alpha")])
+    assert similarities(other.candidates([], most=5, likeness=alike("alpha"))) == {}
+    assert other.vector_numbers(MODEL).missing == 1
+    version = other.version()
+    embed(one)
+    assert other.version() == version
+    assert other.vector_numbers(MODEL).missing == 0
+    assert other.unembedded(MODEL, most=5) == []
+    assert similarities(other.candidates([], most=5, likeness=alike("alpha"))).keys() == {("a.md", 1)}
+
+
+def test_a_shadow_takes_over_at_once_with_the_vectors_that_are_there(open_index: Open) -> None:
+    one, other = open_index(), open_index()
+    one.apply([note("a.md", "- passport"), note("b.md", "- folder")])
+    embed(one)
+    version, identity = one.version(), one.identity()
+    with closing(one.shadow()) as shadow:
+        assert shadow.known() == {}
+        shadow.apply([note("b.md", "- folder")])
+        shadow.apply([note("c.md", "- shelf"), note("gone.md", "- shelf")])
+        shadow.apply([], gone=["gone.md"])
+        assert found(shadow, "shelf") == [("c.md", 1, "- shelf")]
+        for index in (one, other):
+            assert sorted(index.known()) == ["a.md", "b.md"]
+            assert found(index, "passport")
+            assert not found(index, "shelf")
+        assert one.version() == version
+        shadow.take_over()
+    assert one.version() != version
+    assert one.identity() == identity
+    for index in (one, other):
+        assert sorted(index.known()) == ["b.md", "c.md"]
+        assert found(index, "passport") == []
+        assert found(index, "shelf") == [("c.md", 1, "- shelf")]
+    assert embed(one) == ["- shelf"]
+
+
+def test_changes_go_on_beside_a_shadow_and_are_refused_after_it_took_over(open_index: Open) -> None:
+    one, other = open_index(), open_index()
+    one.apply([note("a.md", "- passport")])
+    with closing(one.shadow()) as shadow:
+        other.apply([note("b.md", "- passport")])
+        shadow.apply([note("c.md", "- passport")])
+        assert {path for path, _, _ in found(one, "passport")} == {"a.md", "b.md"}
+        before = other.version()
+        shadow.take_over()
+    with pytest.raises(IndexChanged):
+        other.apply([note("b.md", "- passport")], version=before)
+    other.apply([note("b.md", "- passport")])
+    assert {path for path, _, _ in found(one, "passport")} == {"b.md", "c.md"}
+
+
+def test_a_shadow_that_is_closed_leaves_the_old_state(index: SqliteIndex) -> None:
+    index.apply([note("a.md", "- passport")])
+    with closing(index.shadow()) as shadow:
+        shadow.apply([note("b.md", "- folder")])
+    assert list(index.known()) == ["a.md"]
+    assert index.vector_numbers(MODEL).segments == 1
+    assert not found(index, "folder")
+
+
+def test_there_is_one_shadow_at_a_time(open_index: Open) -> None:
+    one, other = open_index(), open_index()
+    with closing(one.shadow()) as shadow:
+        with pytest.raises(IndexUnavailable, match="another process is rebuilding"):
+            other.shadow()
+        shadow.apply([note("a.md", "- passport")])
+    other.shadow().close()
+
+
+def test_a_shadow_does_not_take_over_an_index_that_was_begun_anew(index: SqliteIndex) -> None:
+    index.apply([note("a.md", "- passport")])
+    with closing(index.shadow()) as shadow:
+        index.reset()
+        index.apply([note("b.md", "- folder")])
+        with pytest.raises(IndexUnavailable, match="begun anew"):
+            shadow.apply([note("a.md", "- passport")])
+        with pytest.raises(IndexUnavailable, match="begun anew"):
+            shadow.take_over()
+    assert list(index.known()) == ["b.md"]
+
+
+def test_a_reset_keeps_the_vectors(index: SqliteIndex) -> None:
+    index.apply([note("a.md", "- alpha")])
+    embed(index)
+    index.reset()
+    assert index.vector_numbers(MODEL).kept == 1
+    index.apply([note("b.md", "- alpha\n"), note("c.md", "- bravo")])
+    assert embed(index) == ["- bravo"]
+
+
+def test_a_rebuilt_index_finds_the_same_by_vectors(index: SqliteIndex) -> None:
+    rng = random.Random(11)
+    notes: dict[str, IndexedNote] = {}
+    for _ in range(40):
+        path = f"{rng.randrange(9)}.md"
+        text = "\n".join("- " + "".join(rng.choices("abcdef ", k=30)) for _ in range(rng.randrange(9)))
+        notes[path] = note(path, text)
+        index.apply([notes[path]], gone=[f"{rng.randrange(9)}.md"])
+    index.apply(list(notes.values()))
+    embed(index)
+    asked = [alike(letter * 3 + "b", most=4) for letter in "abcdef"]
+    before = [index.candidates(query_terms("ab"), most=3, likeness=likeness) for likeness in asked]
+    with closing(index.shadow()) as shadow:
+        shadow.apply([notes[path] for path in sorted(notes)])
+        shadow.take_over()
+    assert embed(index) == []
+    assert [index.candidates(query_terms("ab"), most=3, likeness=likeness) for likeness in asked] == before
+
+
+def test_nothing_is_forgotten_that_a_shadow_has_use_for(index: SqliteIndex) -> None:
+    index.apply([note("a.md", "- alpha")])
+    with closing(index.shadow()) as shadow:
+        shadow.apply([note("b.md", "- bravo")])
+        assert index.forget_unused(most=0, wanted=[]) == 0
+        shadow.take_over()
+    assert embed(index) == ["- bravo"]
+    assert index.forget_unused(most=0, wanted=[MODEL]) == 0

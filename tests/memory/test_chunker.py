@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.chunker import MOST_TITLE_CHARS, Passage, estimate_tokens, split_chunks, split_passages
+from memory.chunker import (
+    MOST_TITLE_CHARS,
+    SEGMENT_TOKENS,
+    Passage,
+    estimate_tokens,
+    segment_text,
+    split_chunks,
+    split_passages,
+    split_segments,
+)
 
 MARKDOWN = st.lists(
     st.one_of(
@@ -184,24 +193,74 @@ def test_no_chunk_ends_with_a_heading() -> None:
     ]
 
 
-def test_lines_added_on_top_make_few_new_chunks() -> None:
-    facts = [
+def chunk_set(text: str) -> set[str]:
+    return set(chunk_texts(text, target=400, overlap=80))
+
+
+def segment_set(text: str) -> set[bytes]:
+    return {segment.digest for segment in split_segments(split_passages(text))}
+
+
+def test_lines_added_on_top_make_few_new_chunks_and_segments() -> None:
+    facts = "\n".join(
         f"- fact number {n} about {'this' if n % 3 else 'something quite different'}" for n in range(400)
-    ]
-    before = {c.digest for c in split_chunks(split_passages("# Log\n" + "\n".join(facts)))}
-    after = {c.digest for c in split_chunks(split_passages("# Log\n- new\n- newer\n" + "\n".join(facts)))}
-    assert len(before) > 10
-    assert len(after - before) <= 4
+    )
+    before, after = f"# Log\n{facts}", f"# Log\n- new\n- newer\n{facts}"
+    assert len(chunk_set(before)) > 10
+    assert len(chunk_set(after) - chunk_set(before)) <= 4
+    assert len(segment_set(before)) > 30
+    assert len(segment_set(after) - segment_set(before)) <= 4
 
 
-def test_one_changed_line_changes_one_chunk_in_a_sectioned_note() -> None:
+def test_one_changed_line_changes_one_chunk_and_one_segment_in_a_sectioned_note() -> None:
     sections = [
         f"## Part {n}\n" + "\n".join(f"- fact {n}.{k} with some words" for k in range(40)) for n in range(10)
     ]
-    before = {c.digest for c in split_chunks(split_passages("\n".join(sections)))}
-    sections[4] = sections[4].replace("fact 4.0 ", "fact 4.0 new ")
-    after = {c.digest for c in split_chunks(split_passages("\n".join(sections)))}
-    assert len(after - before) == 1
+    before = "\n".join(sections)
+    after = before.replace("fact 4.0 ", "fact 4.0 new ")
+    assert len(chunk_set(after) - chunk_set(before)) == 1
+    assert len(segment_set(after) - segment_set(before)) == 1
+
+
+def test_another_title_changes_no_segment() -> None:
+    body = "\n## Boiler\n- code 1234\n- serviced in May\n## Car\n- red"
+    assert segment_set(f"# Home{body}") == segment_set(f"# Our home{body}")
+    assert segment_set(f"# Home{body}") != segment_set(f"# Home{body.replace('Boiler', 'Heating')}")
+
+
+def test_what_is_embedded_begins_with_the_headings_that_say_what() -> None:
+    text = (
+        "# Home\n## Boiler\n- code 1234\n## 13:56 - a talk\n- hello\n### Shopping\n- milk\n## 2026-11-20\n- x"
+    )
+    parts = split_passages(text)
+    assert [
+        segment_text(s.heading, [p.text for p in parts[s.first : s.last + 1]]) for s in split_segments(parts)
+    ] == [
+        "Boiler\n- code 1234",
+        "- hello",
+        "Shopping\n- milk",
+        "- x",
+    ]
+
+
+def test_a_heading_with_nothing_below_it_is_embedded_by_itself() -> None:
+    parts = split_passages("# Call Bob\n# Call Anna")
+    assert [(s.first, s.last, s.heading) for s in split_segments(parts)] == [(0, 0, ""), (1, 1, "")]
+
+
+@given(MARKDOWN)
+def test_every_passage_is_in_one_segment_but_headings_with_text_below(text: str) -> None:
+    parts = split_passages(text)
+    segments = split_segments(parts)
+    inside = [position for s in segments for position in range(s.first, s.last + 1)]
+    assert inside == sorted(set(inside))
+    for position in set(range(len(parts))) - set(inside):
+        assert parts[position].is_heading
+        below = parts[position + 1]
+        assert not below.is_heading or below.heading.startswith(parts[position].heading)
+    for s in segments:
+        body = [p.text for p in parts[s.first : s.last + 1]]
+        assert s.first == s.last or estimate_tokens("\n".join(body)) <= SEGMENT_TOKENS + 2
 
 
 @given(MARKDOWN)

@@ -1,8 +1,20 @@
+import random
 import time
+from dataclasses import replace
 
 import pytest
 
-from memory.search import Candidate, Candidates, Hit, Run, count_frequencies, cut_snippet, rank
+from memory.search import (
+    Candidate,
+    Candidates,
+    Hit,
+    Run,
+    Similarity,
+    Weights,
+    count_frequencies,
+    cut_snippet,
+    rank,
+)
 from memory.words import cut, is_look_up, query_terms
 
 
@@ -125,7 +137,7 @@ def test_no_line_comes_twice() -> None:
 
 
 def test_limit_bounds_the_hits() -> None:
-    assert len(hits("a1", run("a.md", *["a1"] * 30), limit=7)) == 7
+    assert len(hits("a1", run("a.md", *["a1", "b1 b2 b3", ""] * 30), limit=7)) == 7
 
 
 @pytest.mark.parametrize(
@@ -172,3 +184,249 @@ def test_a_line_without_words_is_no_hit() -> None:
     table = run("a.md", "| animal | legs |", "|---|---|", "| ostrich | 2 |")
     assert set(lines(hits("ostrich legs", table))) == {("a.md", 3), ("a.md", 1)}
     assert ("a.md", 2) not in lines(hits("how many legs has an ostrich or another animal", table))
+
+
+# With vectors
+
+
+def alike(path: str, *passages: tuple[str, float | None], least: float = 0.3) -> Run:
+    """A run of passages, each with its cosine to the question."""
+    return Run(
+        path,
+        tuple(
+            replace(passage, similarity=None if cosine is None else Similarity(cosine, cosine >= least))
+            for passage, (_, cosine) in zip(
+                run(path, *(text for text, _ in passages)).passages, passages, strict=True
+            )
+        ),
+    )
+
+
+def hybrid(
+    query: str, *runs: Run, weights: Weights | None = None, limit: int = 10, most_chars: int = 700
+) -> list[Hit]:
+    terms = query_terms(query)
+    return rank(
+        terms,
+        Candidates(runs, count_frequencies(terms, runs), max(len(runs), 1)),
+        limit=limit,
+        snippet_max_chars=most_chars,
+        source="fts",
+        looked_up=is_look_up(query, terms),
+        weights=weights,
+    )
+
+
+def test_a_hit_says_who_found_it() -> None:
+    found = hybrid(
+        "passport",
+        alike("a.md", ("passport", 0.1)),
+        alike("b.md", ("passport", 0.8)),
+        alike("c.md", ("travel papers", 0.8)),
+        alike("d.md", ("passport", None)),
+    )
+    assert {hit.path: hit.source for hit in found} == {
+        "a.md": "fts",
+        "b.md": "hybrid",
+        "c.md": "vector",
+        "d.md": "fts",
+    }
+
+
+def test_what_both_legs_find_comes_before_what_one_finds() -> None:
+    found = hybrid(
+        "passport",
+        alike("a.md", ("passport", 0.0)),
+        alike("b.md", ("passport", 0.6)),
+        alike("c.md", ("travel papers", 0.6)),
+    )
+    assert found[0].path == "b.md"
+
+
+def test_what_is_unlike_is_no_hit_and_never_promoted() -> None:
+    found = hybrid(
+        "passport",
+        alike("a.md", ("tea and toast", -0.9)),
+        alike("b.md", ("passport", -0.9)),
+        alike("c.md", ("passport", 0.0)),
+        alike("d.md", ("travel papers", 0.9)),
+    )
+    assert "a.md" not in {hit.path for hit in found}
+    scores = {hit.path: hit.score for hit in found}
+    assert scores["b.md"] == scores["c.md"]
+    assert all(0 <= score <= 1 for score in scores.values())
+
+
+@pytest.mark.parametrize("cosine", [1.0000001, -1.0000001, 0.0, 1e-30])
+def test_a_cosine_that_is_a_little_off_is_no_fault(cosine: float) -> None:
+    assert 0 <= hybrid("passport", alike("a.md", ("passport", cosine)))[0].score <= 1
+
+
+def test_a_hit_by_words_survives_beside_vectors_whatever_the_weights() -> None:
+    runs = alike("a.md", ("passport", None)), alike("b.md", ("travel papers", 0.95))
+    for vector in (0.01, 0.5, 0.99, 1.0):
+        found = hybrid("passport", *runs, weights=Weights(vector, 0.01))
+        assert {hit.path for hit in found} == {"a.md", "b.md"}
+
+
+def test_weights_decide_between_words_and_meaning() -> None:
+    runs = alike("words.md", ("passport", 0.0)), alike("meaning.md", ("travel papers", 0.8))
+    assert hybrid("passport", *runs, weights=Weights(1, 0.05))[0].path == "meaning.md"
+    assert hybrid("passport", *runs, weights=Weights(0.05, 1))[0].path == "words.md"
+
+
+def test_without_weight_for_words_meaning_alone_orders() -> None:
+    found = hybrid(
+        "passport",
+        alike("a.md", ("passport", 0.4)),
+        alike("b.md", ("travel papers", 0.5)),
+        alike("c.md", ("passport passport", None)),
+        weights=Weights(0.7, 0.0),
+    )
+    assert [hit.path for hit in found] == ["b.md", "a.md"]
+
+
+def test_where_no_passage_has_a_vector_the_weights_do_not_matter() -> None:
+    runs = run("a.md", "passport"), run("b.md", "blue passport")
+    assert hybrid("blue passport", *runs) == hybrid("blue passport", *runs, weights=Weights(1.0, 0.0))
+
+
+def test_more_alike_is_never_worse() -> None:
+    scores = [
+        hybrid("passport", alike("a.md", ("travel papers", cosine)), alike("b.md", ("passport", 0.5)))
+        for cosine in (0.3, 0.5, 0.7, 0.9, 1.0)
+    ]
+    of_a = [next(hit.score for hit in found if hit.path == "a.md") for found in scores]
+    assert of_a == sorted(of_a)
+    assert len(set(of_a)) == len(of_a)
+
+
+@pytest.mark.parametrize("weights", [Weights(), Weights(0.7, 0), Weights(0.05, 1), Weights(1, 1)])
+def test_scores_fall_and_equals_come_by_path_and_line(weights: Weights) -> None:
+    dice = random.Random(5)
+    words = ["passport", "blue", "folder", "tea", "oslo", "-"]
+    runs = [
+        alike(
+            f"{dice.randrange(1000)}-{n}.md",
+            *(
+                (" ".join(dice.choices(words, k=dice.randrange(1, 5))), dice.choice([None, 0.1, 0.5, 0.9]))
+                for _ in range(dice.randrange(1, 6))
+            ),
+        )
+        for n in range(40)
+    ]
+    found = hybrid("blue passport in a folder", *runs, weights=weights, limit=100)
+    assert all(0 <= hit.score <= 1 for hit in found)
+    scores = [hit.score for hit in found]
+    assert scores == sorted(scores, reverse=True)
+    lines_taken = [(hit.path, line) for hit in found for line in range(hit.line_start, hit.line_end + 1)]
+    assert len(lines_taken) == len(set(lines_taken))
+
+
+def test_scores_do_not_meet_at_the_top() -> None:
+    found = hybrid(
+        "blue passport",
+        alike("a.md", ("blue passport " * 3, 0.9)),
+        alike("b.md", ("blue passport " * 9, 0.95)),
+        alike("c.md", ("blue passport " * 27, 1.0)),
+        alike("d.md", *[("tea", None)] * 5),
+        weights=Weights(0.05, 1),
+    )
+    assert [hit.score for hit in found[:3]] != [1.0, 1.0, 1.0]
+
+
+def test_the_note_s_name_stays_first_beside_what_is_alike() -> None:
+    found = hybrid(
+        "trips/oslo.md",
+        alike("trips/oslo.md", ("Grand hotel, three nights", 0.2)),
+        alike("trips/rome.md", ("A journey, by train", 0.45)),
+        alike("diary.md", ("We went away", 0.45)),
+    )
+    assert found[0].path == "trips/oslo.md"
+
+
+def test_the_exact_words_stay_first_beside_many_that_are_alike() -> None:
+    near = [alike(f"{n}.md", (f"The heating's number, version {n}", 0.5)) for n in range(20)]
+    found = hybrid("KX-4711-99", *near, alike("z.md", ("boiler KX-4711-99", 0.3)))
+    assert found[0].path == "z.md"
+
+
+def test_of_a_long_passage_that_both_legs_find_the_words_are_shown() -> None:
+    text = "word " * 100 + "passport " + "word " * 100
+    [hit] = hybrid("passport", alike("a.md", (text, 0.9)), most_chars=60)
+    assert "passport" in hit.snippet
+    assert len(hit.snippet) <= 60
+
+
+def test_a_query_without_words_is_answered_by_meaning_alone() -> None:
+    found = hybrid("🎉", alike("a.md", ("birthday", 0.9), ("tea", 0.1)), alike("b.md", ("tax", 0.2)))
+    assert [(hit.path, hit.line_start, hit.source) for hit in found] == [("a.md", 1, "vector")]
+
+
+# Merging
+
+
+def test_hits_that_touch_are_one_in_the_order_of_their_lines() -> None:
+    found = hits("passport", run("a.md", "passport one", "passport two", "passport three"))
+    [hit] = found
+    assert (hit.line_start, hit.line_end) == (1, 3)
+    assert hit.snippet == "passport one\npassport two\npassport three"
+
+
+def test_a_blank_line_between_keeps_hits_apart() -> None:
+    pieces = tuple(Candidate(line, line, "", False, "passport", "passport") for line in (1, 3))
+    assert lines(hits("passport", Run("a.md", pieces))) == [("a.md", 1), ("a.md", 3)]
+
+
+def test_a_much_worse_neighbour_stays_a_hit_of_its_own() -> None:
+    found = hybrid("What about papers?", alike("a.md", ("passport", 0.4), ("tickets", 0.9)))
+    assert lines(found) == [("a.md", 2), ("a.md", 1)]
+
+
+def test_a_merged_hit_is_no_longer_than_a_snippet_and_no_word_of_it_is_cut() -> None:
+    texts = [f"passport {'x' * 90}{n}" for n in range(30)]
+    found = hits("passport", run("a.md", *texts), limit=40)
+    for hit in found:
+        assert hit.snippet == "\n".join(texts[hit.line_start - 1 : hit.line_end])
+        assert len(hit.snippet) <= 700
+    assert sum(hit.line_end - hit.line_start + 1 for hit in found) == 30
+
+
+def test_sections_are_not_merged() -> None:
+    first, second = (
+        Candidate(line, line, heading, False, "passport", "passport")
+        for line, heading in ((1, "Oslo"), (2, "Rome"))
+    )
+    assert len(hits("passport", Run("a.md", (first, second)))) == 2
+
+
+def test_a_heading_is_not_merged_with_what_stands_below() -> None:
+    heading = Candidate(1, 1, "Passport", True, "# Passport", "passport")
+    below = Candidate(2, 2, "Passport", False, "passport", "passport")
+    assert len(hits("passport", Run("a.md", (heading, below)))) == 2
+
+
+def test_of_a_merged_hit_the_best_score_and_every_finder_count() -> None:
+    query = "Where might the passport be?"
+    apart = hybrid(query, alike("a.md", ("passport", 0.5), ("travel papers", 0.8)), most_chars=15)
+    assert [(hit.line_start, hit.source) for hit in apart] == [(2, "hybrid"), (1, "hybrid")]
+    [hit] = hybrid(query, alike("a.md", ("passport", 0.6), ("passport", 0.58)))
+    assert (hit.line_start, hit.line_end, hit.source) == (1, 2, "hybrid")
+    assert (
+        hit.score
+        == hybrid(query, alike("a.md", ("passport", 0.6), ("passport", 0.58)), most_chars=9)[0].score
+    )
+
+
+def test_a_limit_counts_merged_hits() -> None:
+    texts = ["passport", "passport", "-", "-", "-", "-", "-"] * 10
+    found = hits("passport", run("a.md", *texts), limit=4)
+    assert len(found) == 4
+
+
+def test_the_pieces_of_a_long_line_are_one_hit_at_most() -> None:
+    pieces = tuple(Candidate(2, 2, "", False, f"passport {n}", "passport") for n in range(5))
+    around = (Candidate(1, 1, "", False, "passport", "passport"), *pieces)
+    found = hits("passport", Run("a.md", around))
+    taken = [line for hit in found for line in range(hit.line_start, hit.line_end + 1)]
+    assert sorted(taken) == [1, 2]

@@ -1,16 +1,21 @@
 import contextlib
+import random
+from array import array
 from collections.abc import Iterator
 from pathlib import Path
 
 import apsw
 import pytest
 
-from memory.chunker import split_chunks, split_passages
+from memory.chunker import split_chunks, split_passages, split_segments
+from memory.embeddings.protocol import ModelId
 from memory.errors import IndexBroken, IndexUnavailable
 from memory.index.protocol import IndexedNote, Stamp
 from memory.index.sqlite import SqliteIndex
 from memory.words import cut, query_terms
+from tests.fakes.index_checks import assert_sound, index_contents
 
+MODEL = ModelId("fake", "small", 4)
 OPEN_FILES = Path("/proc/self/fd")
 
 
@@ -29,7 +34,15 @@ def index(file: Path) -> Iterator[SqliteIndex]:
 def note(path: str, text: str) -> IndexedNote:
     passages = split_passages(text)
     words = [" ".join(cut(p.text)) for p in passages]
-    return IndexedNote(path, Stamp(1, 1, 1), "digest", passages, words, split_chunks(passages))
+    segments = split_segments(passages)
+    return IndexedNote(path, Stamp(1, 1, 1), "digest", passages, words, split_chunks(passages), segments)
+
+
+def embed(index: SqliteIndex) -> int:
+    """Give every text a vector; how many that took."""
+    missing = index.unembedded(MODEL, most=10_000)
+    index.keep_vectors(MODEL, {text.digest: array("f", [1, 0, 0, 0]).tobytes() for text in missing})
+    return len(missing)
 
 
 def paths(index: SqliteIndex, query: str) -> list[str]:
@@ -83,6 +96,152 @@ def test_another_fingerprint_begins_anew(file: Path) -> None:
     second = SqliteIndex(file, fingerprint="two")
     assert second.known() == {}
     second.close()
+
+
+def test_another_fingerprint_keeps_the_vectors(file: Path) -> None:
+    first = SqliteIndex(file, fingerprint="one")
+    first.apply([note(f"{n}.md", f"- passport {n}") for n in range(5)])
+    assert embed(first) == 5
+    before = first.identity()
+    second = SqliteIndex(file, fingerprint="two")
+    assert second.identity() != before
+    numbers = second.vector_numbers(MODEL)
+    assert (second.known(), numbers.segments, numbers.kept) == ({}, 0, 5)
+    assert paths(second, "passport") == []
+    assert_sound(file)
+    second.apply([note(f"{n}.md", f"- passport {n}") for n in range(7)])
+    assert embed(second) == 2
+    first.close()
+    second.close()
+    assert_sound(file)
+
+
+def test_two_programs_with_other_settings_take_turns_and_break_nothing(file: Path) -> None:
+    one, two = (SqliteIndex(file, fingerprint=name) for name in ("one", "two"))
+    for turn in range(3):
+        for index in (one, two):
+            assert index.known() == {}
+            index.apply([note(f"{turn}.md", "- passport")])
+            assert paths(index, "passport") == [f"{turn}.md"]
+    one.close()
+    two.close()
+    assert_sound(file)
+
+
+@pytest.mark.parametrize(
+    ("damage", "kept"),
+    [
+        ("DROP TABLE notes_a", 20),
+        ("UPDATE passages_a SET words = x'ff'", 20),
+        ("DELETE FROM about WHERE key = 'identity'", 20),
+        ("UPDATE about SET value = 'x' WHERE key = 'generation'", 20),
+        ("UPDATE vectors SET embedding = x'00' WHERE id = 3", 0),
+        ("UPDATE vectors SET text = 99 WHERE id = 3", 0),
+        ("DROP TABLE refusals", 0),
+        ("DELETE FROM about WHERE key = 'vectors'", 0),
+    ],
+)
+def test_vectors_survive_a_reset_where_nothing_of_them_is_damaged(
+    file: Path, index: SqliteIndex, damage: str, kept: int
+) -> None:
+    index.apply([note(f"{n}.md", f"- passport {n}") for n in range(20)])
+    assert embed(index) == 20
+    db = apsw.Connection(str(file))
+    db.execute(damage)
+    db.close()
+    index.reset()
+    assert index.known() == {}
+    assert index.vector_numbers(MODEL).kept == kept
+    index.apply([note(f"{n}.md", f"- passport {n}") for n in range(20)])
+    assert embed(index) == 20 - kept
+    index.close()
+    assert_sound(file)
+
+
+def test_vectors_do_not_survive_where_their_pages_are_overwritten(file: Path) -> None:
+    first = SqliteIndex(file, fingerprint="test")
+    first.apply([note(f"{n}.md", f"- passport {n}") for n in range(2000)])
+    embed(first)
+    first.close()
+    db = apsw.Connection(str(file))
+    page = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'vectors'").fetchall()[0][0]
+    db.close()
+    assert isinstance(page, int)
+    with file.open("r+b") as raw:
+        raw.seek((page - 1) * 4096)
+        raw.write(b"\xff" * 4096)
+    again = SqliteIndex(file, fingerprint="test")
+    assert len(again.known()) == 2000
+    again.reset()
+    assert again.vector_numbers(MODEL).kept == 0
+    again.apply([note("a.md", "- passport 1")])
+    assert embed(again) == 1
+    again.close()
+    assert_sound(file)
+
+
+def test_what_a_dead_process_left_of_a_shadow_is_removed_on_opening(file: Path, index: SqliteIndex) -> None:
+    index.apply([note("a.md", "- passport")])
+    shadow = index.shadow()
+    shadow.apply([note("b.md", "- folder"), note("c.md", "- passport")])
+    shadow._lock.release()  # as the system does it for a process that dies
+    shadow._file.close()
+    assert paths(index, "passport") == ["a.md"]
+    SqliteIndex(file, fingerprint="test").shadow().close()
+    assert_sound(file)
+    shadow = index.shadow()
+    shadow.apply([note("b.md", "- folder")])
+    shadow._lock.release()
+    shadow._file.close()
+    again = SqliteIndex(file, fingerprint="test")
+    assert paths(again, "passport folder") == ["a.md"]
+    again.close()
+    assert_sound(file)
+
+
+def test_a_living_shadow_is_left_alone_by_other_openings(file: Path, index: SqliteIndex) -> None:
+    with contextlib.closing(index.shadow()) as shadow:
+        shadow.apply([note("a.md", "- passport")])
+        other = SqliteIndex(file, fingerprint="test")
+        assert other.known() == {}
+        other.close()
+        shadow.take_over()
+    assert paths(index, "passport") == ["a.md"]
+    assert_sound(file)
+
+
+def test_numbers_are_not_counted_again_while_nothing_changes(index: SqliteIndex) -> None:
+    index.apply([note(f"{n}.md", f"- passport {n}") for n in range(20)])
+    first = index.vector_numbers(MODEL)
+    assert index.vector_numbers(MODEL) is first
+    embed(index)
+    assert index.vector_numbers(MODEL).missing == 0
+
+
+def test_changes_of_every_kind_leave_what_an_index_from_scratch_holds(file: Path, tmp_path: Path) -> None:
+    index, fresh = (
+        SqliteIndex(file, fingerprint="test"),
+        SqliteIndex(tmp_path / "fresh.db", fingerprint="test"),
+    )
+    rng = random.Random(5)
+    notes: dict[str, IndexedNote] = {}
+    for _ in range(40):
+        gone = rng.sample(sorted(notes), min(2, len(notes)))
+        changed = [
+            note(
+                f"{rng.randrange(20)}.md",
+                "# Title\n\n" + f"- a line of words {rng.randrange(9)}\n" * rng.randrange(40),
+            )
+            for _ in range(3)
+        ]
+        index.apply(changed, gone=gone)
+        notes = {path: kept for path, kept in notes.items() if path not in gone}
+        notes |= {one.path: one for one in changed}
+    fresh.apply(list(notes.values()))
+    index.close()
+    fresh.close()
+    assert index_contents(file) == index_contents(tmp_path / "fresh.db")
+    assert_sound(file)
 
 
 def test_a_file_deleted_while_open_is_made_again(file: Path, index: SqliteIndex) -> None:
@@ -141,11 +300,11 @@ def test_an_index_begun_anew_is_another_one_even_at_the_same_place_on_disk(
 @pytest.mark.parametrize(
     "damage",
     [
-        "UPDATE passages SET words = x'ff'",
-        "UPDATE passages SET text = CAST(x'ff' AS TEXT)",
-        "UPDATE passages SET line_start = 'x'",
-        "UPDATE chunks SET last = 'x'",
-        "UPDATE notes SET path = x'ff'",
+        "UPDATE passages_a SET words = x'ff'",
+        "UPDATE passages_a SET text = CAST(x'ff' AS TEXT)",
+        "UPDATE passages_a SET line_start = 'x'",
+        "UPDATE chunks_a SET last = 'x'",
+        "UPDATE notes_a SET path = x'ff'",
     ],
 )
 def test_what_is_stored_in_the_wrong_form_means_a_damaged_index(
@@ -173,12 +332,13 @@ def test_the_full_text_table_agrees_with_the_chunks_after_changes(file: Path, in
     assert integrity(file) == "ok"
     db = apsw.Connection(str(file))
     try:
-        db.execute("INSERT INTO chunk_words (chunk_words) VALUES ('integrity-check')")
-        chunks = sorted(db.execute("SELECT id FROM chunks"))
+        db.execute("INSERT INTO chunk_words_a (chunk_words_a) VALUES ('integrity-check')")
+        chunks = sorted(db.execute("SELECT id FROM chunks_a"))
         assert (
-            sorted(db.execute("SELECT rowid FROM chunk_words WHERE chunk_words MATCH 'passport'")) == chunks
+            sorted(db.execute("SELECT rowid FROM chunk_words_a WHERE chunk_words_a MATCH 'passport'"))
+            == chunks
         )
-        assert not list(db.execute("SELECT 1 FROM passages WHERE id >> 24 NOT IN (SELECT id FROM notes)"))
+        assert not list(db.execute("SELECT 1 FROM passages_a WHERE id >> 24 NOT IN (SELECT id FROM notes_a)"))
     finally:
         db.close()
 
@@ -186,9 +346,15 @@ def test_the_full_text_table_agrees_with_the_chunks_after_changes(file: Path, in
 def test_common_words_are_left_to_the_ranking_where_rarer_ones_can_choose(
     index: SqliteIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memory.index.sqlite.COUNTED_HITS", 5)
-    index.apply([note(f"{n}.md", "- common words" + (" passport" if n == 30 else "")) for n in range(40)])
-    assert paths(index, "common passport") == ["30.md"]
+    for name, value in {"READ_AHEAD": 5, "FIRST_LOOK": 5, "EXACT_HITS": 10, "SURELY_RARE": 3}.items():
+        monkeypatch.setattr(f"memory.index.full_text.{name}", value)
+    notes = [note(f"{n}.md", "- common words" + (" passport" if n > 27 else "")) for n in range(40)]
+    index.apply([*notes, note("long.md", f"- passport of {'many others ' * 60}")])
+    index.apply([note(f"{n}.md", "- common") for n in range(30, 40)])
+    terms = query_terms("common passport")
+    candidates = index.candidates(terms, most=3)
+    assert {run.path for run in candidates.runs} == {"28.md", "29.md", "long.md"}
+    assert ([candidates.frequencies[term] for term in terms], candidates.chunks) == ([40, 3], 41)
     assert len(paths(index, "common")) == 10
 
 

@@ -1,4 +1,6 @@
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +14,7 @@ from memory.notes import Loaded, Notes
 from memory.settings import ChunkSettings
 from memory.sync import SyncReport, rebuild_index, sync_index
 from memory.words import query_terms
+from tests.fakes.index_checks import assert_sound, index_contents
 
 
 class Desk:
@@ -222,3 +225,114 @@ def test_large_memories_go_in_several_transactions(desk: Desk, monkeypatch: pyte
         desk.put(f"{n}.md", f"- passport {n} and some more words")
     assert counts(desk.sync()) == (30, 0, 0)
     assert len(desk.found("passport")) == 30
+
+
+REBUILDER = """
+import sys
+from pathlib import Path
+from memory.index.sqlite import SqliteIndex
+from memory.notes import Notes
+from memory.settings import ChunkSettings
+from memory.sync import rebuild_index
+root = Path(sys.argv[1])
+notes = Notes(root / "memory", private=root / ".commonplace")
+index = SqliteIndex(root / ".commonplace" / "index.db", fingerprint="test")
+print("begun", flush=True)
+print(rebuild_index(notes, index, ChunkSettings()).added)
+"""
+LONGEST_WAIT = 2.0
+"""Seconds; measured .1 on an idle machine. A rebuild that shut others out would take as long as it takes."""
+
+
+def test_others_search_and_write_while_another_process_rebuilds(desk: Desk) -> None:
+    for n in range(1500):
+        desk.put(
+            f"{n}.md", f"# Note {n}\n\n" + f"- passport number {n} and some other words of its own\n" * 30
+        )
+    desk.sync()
+    reader = Desk(desk.folder.parent)
+    waits: dict[str, list[float]] = {"search": [], "write": []}
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    with subprocess.Popen(
+        [sys.executable, "-c", REBUILDER, str(desk.folder.parent)],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+    ) as rebuilding:
+        assert rebuilding.stdout is not None
+        assert rebuilding.stdout.readline() == "begun\n"
+        while rebuilding.poll() is None:
+            began = time.monotonic()
+            assert len(reader.found("passport")) == 100
+            waits["search"].append(time.monotonic() - began)
+            desk.put("written.md", f"- umbrella {len(waits['write'])}")
+            began = time.monotonic()
+            desk.sync()
+            waits["write"].append(time.monotonic() - began)
+            assert reader.found("umbrella") == {"written.md"}
+            time.sleep(0.01)
+        assert int(rebuilding.stdout.read()) in (1500, 1501)
+    desk.sync()
+    print({what: f"{max(seconds):.3f} s of {len(seconds)}" for what, seconds in waits.items()})
+    assert len(waits["write"]) > 3
+    assert max(waits["search"] + waits["write"]) < LONGEST_WAIT
+    assert desk.found("umbrella") == {"written.md"}
+    file = desk.folder.parent / ".commonplace/index.db"
+    assert_sound(file)
+    before = index_contents(file)
+    rebuild_index(desk.notes, desk.index, ChunkSettings())
+    assert index_contents(file) == before
+    reader.index.close()
+
+
+def test_what_changes_during_a_rebuild_is_in_its_outcome(desk: Desk) -> None:
+    class Slow(Notes):
+        """While it reads one note, others change that it has read, or has listed, already."""
+
+        def load(self, path: str) -> Loaded:
+            loaded = super().load(path)
+            if path == "b.md" and "old" in loaded.text:
+                desk.put("a.md", "- umbrella")
+                desk.put("d.md", "- suitcase")
+                (desk.folder / "c.md").unlink(missing_ok=True)
+            return loaded
+
+    for name in "abc":
+        desk.put(f"{name}.md", f"- old {name}")
+    report = rebuild_index(Slow(desk.folder, private=desk.folder / ".c"), desk.index, ChunkSettings())
+    assert counts(report) == (3, 0, 0)
+    assert desk.found("umbrella suitcase") == {"a.md", "d.md"}
+    assert desk.index.known().keys() == {"a.md", "b.md", "d.md"}
+    assert counts(desk.sync()) == (0, 0, 0)
+
+
+def test_a_rebuild_that_is_stopped_in_the_middle_leaves_the_old_state(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memory.sync.REBUILD_BATCH_BYTES", 100)
+    stop = Event()
+
+    class Stopping(Notes):
+        def load(self, path: str) -> Loaded:
+            if path == "7.md":
+                stop.set()
+            return super().load(path)
+
+    for n in range(10):
+        desk.put(f"{n}.md", f"- passport {n}" * 20)
+    desk.sync()
+    with pytest.raises(IndexUnavailable, match="stopped"):
+        rebuild_index(
+            Stopping(desk.folder, private=desk.folder / ".c"), desk.index, ChunkSettings(), stop=stop
+        )
+    assert len(desk.found("passport")) == 10
+    assert_sound(desk.folder.parent / ".commonplace/index.db")
+
+
+def test_a_second_rebuild_at_the_same_time_is_refused(desk: Desk) -> None:
+    desk.put("a.md", "- passport")
+    shadow = desk.index.shadow()
+    with pytest.raises(IndexUnavailable, match="another process is rebuilding"):
+        rebuild_index(desk.notes, desk.index, ChunkSettings())
+    shadow.close()
+    assert counts(rebuild_index(desk.notes, desk.index, ChunkSettings())) == (1, 0, 0)

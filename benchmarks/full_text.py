@@ -1,0 +1,235 @@
+"""What the words of a query cost in a large memory: `python benchmarks/full_text.py`.
+
+The text is made up: words by Zipf's law that come in bursts, as they do in what people write, and Chinese characters
+in words of two. For each kind of query three figures stand side by side, all of one run: the processor time
+of `propose`, that of FTS5's own `ORDER BY rank` over the same table, and their ratio (medians over the queries).
+
+*Exact 10* is the share of FTS5's ten best chunks that `propose` offers among its fifty. *Passages 5* is the share of
+the five best passages: those which the search finds where it ranks the 2,000 best chunks by `ORDER BY rank` and all
+that `propose` offers; beside it, in brackets, the share where it ranks FTS5's fifty best.
+"""
+
+import argparse
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import apsw
+from workspaces import ROOT
+
+sys.path.insert(0, str(ROOT))
+from memory.index import full_text
+from memory.index.sqlite_schema import GENERATIONS, Tables
+from memory.search import Candidate, Candidates, Run, rank
+from memory.words import Term
+
+MOST = 50
+CHUNK, PASSAGE = 400, 25
+VOCABULARY = 60_000
+CHARACTERS = 2_500
+MOST_OF_PLAIN = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A made-up memory: its tables, the words of each chunk, and the query terms by how many chunks they stand in."""
+
+    tables: Tables
+    words: Callable[[int], list[str]]
+    terms: list[tuple[int, Term]]
+
+
+def burst(random: Any, chunks: int, length: int, vocabulary: int) -> Any:
+    """Numbers of words, one row a chunk: two thirds by Zipf's law, the others one of the forty words before again."""
+    import numpy as np
+
+    shares = 1 / (np.arange(vocabulary) + 3.0) ** 1.05
+    fresh = np.searchsorted(np.cumsum(shares / shares.sum()), random.random((chunks, length)))
+    words = np.minimum(fresh, vocabulary - 1).astype(np.uint16)
+    rows = np.arange(chunks)
+    for place in range(1, length):
+        again = random.random(chunks) < 1 / 3
+        before = random.integers(max(0, place - 40), place, chunks)
+        words[again, place] = words[rows[again], before[again]]
+    return words
+
+
+def make(file: Path, chunks: int, *, chinese: bool) -> Memory:
+    """A memory of so many chunks."""
+    import numpy as np
+
+    random = np.random.default_rng(5)
+    size = CHUNK // 2 if chinese else CHUNK
+    numbers = burst(random, chunks, size, VOCABULARY)
+    if chinese:
+        pairs = random.integers(0, CHARACTERS, (VOCABULARY, 2))
+        spelled = [f"{chr(0x4E00 + a)} {chr(0x4E00 + b)}" for a, b in pairs.tolist()]
+    else:
+        spelled = [f"w{number}" for number in range(VOCABULARY)]
+
+    numbers_of = [
+        row[:length] for row, length in zip(numbers, random.integers(size // 2, size, chunks), strict=True)
+    ]
+
+    def words(row: int) -> list[str]:
+        return " ".join(spelled[number] for number in numbers_of[row - 1].tolist()).split(" ")
+
+    db = apsw.Connection(str(file))
+    full_text.register(db)
+    tables = Tables(db, GENERATIONS[0])
+    tables.create()
+    db.execute("BEGIN")
+    tables.run_each(
+        "INSERT INTO notes@ VALUES (?, ?, 0, 0, 0, '', '', NULL)",
+        ((n, f"{n:07}.md") for n in range(1, chunks // 4 + 2)),
+    )
+    tables.run_each(
+        "INSERT INTO chunks@ VALUES (?, ?, ?, ?)",
+        ((row, row // 4 + 1, row % 4, 0) for row in range(1, chunks + 1)),
+    )
+    tables.run_each(
+        "INSERT INTO chunk_words@ (rowid, words) VALUES (?, ?)",
+        ((row, " ".join(words(row))) for row in range(1, chunks + 1)),
+    )
+    db.execute("COMMIT")
+    # As the index asks it; the file is locked once and not for each statement.
+    db.execute("BEGIN")
+    frequencies = np.zeros(VOCABULARY, dtype=np.int64)
+    for row in numbers_of:
+        frequencies[np.unique(row)] += 1
+    terms = [
+        (frequency, Term(tuple(spelled[number].split(" "))))
+        for number, frequency in enumerate(frequencies.tolist())
+        if frequency
+    ]
+    return Memory(tables, words, terms)
+
+
+def queries(memory: Memory, chunks: int, kind: str, count: int) -> Iterator[list[Term]]:
+    """So many queries, each a letter a term: c for a common word, r for a rare one."""
+    import random
+
+    choose = random.Random(kind)
+    common = [term for frequency, term in memory.terms if 0.15 * chunks <= frequency <= 0.7 * chunks]
+    rare = [term for frequency, term in memory.terms if 20 <= frequency <= 300]
+    for _ in range(count):
+        terms: list[Term] = []
+        while len(terms) < len(kind):
+            term = choose.choice(rare if kind[len(terms)] == "r" else common)
+            terms += [] if term in terms else [term]
+        yield terms
+
+
+def plain(memory: Memory, terms: Sequence[Term], limit: int) -> list[int]:
+    """FTS5's best chunks."""
+    expression = " OR ".join(f'"{" ".join(term.tokens)}"' for term in terms)
+    sql = "SELECT rowid FROM chunk_words@ WHERE chunk_words@ MATCH ? ORDER BY rank LIMIT ?"
+    return [row for (row,) in memory.tables.run(sql, (expression, limit))]
+
+
+def best_passages(
+    memory: Memory, terms: Sequence[Term], proposal: full_text.Proposal, rows: Sequence[int]
+) -> list[tuple[str, int]]:
+    """Where the five best passages of these chunks stand."""
+    runs = []
+    for row in rows:
+        words = memory.words(row)
+        lines = [" ".join(words[start : start + PASSAGE]) for start in range(0, len(words), PASSAGE)]
+        runs.append(
+            Run(str(row), tuple(Candidate(n, n, "", False, line, line) for n, line in enumerate(lines, 1)))
+        )
+    hits = rank(
+        terms,
+        Candidates(tuple(runs), proposal.frequencies, proposal.total),
+        limit=5,
+        snippet_max_chars=100,
+        source="fts",
+    )
+    return [(hit.path, hit.line_start) for hit in hits]
+
+
+def cost(run: Callable[[], object]) -> float:
+    """Milliseconds of processor time, the median of three."""
+    times = []
+    for _ in range(3):
+        started = time.process_time_ns()
+        run()
+        times.append((time.process_time_ns() - started) / 1e6)
+    return statistics.median(times)
+
+
+def share(wanted: Sequence[object], got: Sequence[object]) -> float:
+    """How much of what is wanted was got."""
+    return len(set(wanted) & set(got)) / len(wanted) if wanted else 1.0
+
+
+def measure(memory: Memory, chunks: int, kind: str, count: int, *, quality: bool) -> dict[str, float]:
+    """The figures for one kind of query, medians for costs and means for shares."""
+    rows: dict[str, list[float]] = {}
+    for terms in queries(memory, chunks, kind, count):
+        proposal = full_text.propose(memory.tables, terms, most=MOST)
+        ours = cost(lambda terms=terms: full_text.propose(memory.tables, terms, most=MOST))  # type: ignore[misc]
+        theirs = cost(lambda terms=terms: plain(memory, terms, MOST))  # type: ignore[misc]
+        figures = {"ours": ours, "plain": theirs, "ratio": ours / theirs}
+        if quality:
+            fifty = plain(memory, terms, MOST)
+            pool = sorted({*plain(memory, terms, 2000), *proposal.chunks})
+            best = best_passages(memory, terms, proposal, pool)
+            figures |= {
+                "exact": share(fifty[:10], proposal.chunks),
+                "passages": share(best, best_passages(memory, terms, proposal, proposal.chunks)),
+                "plain passages": share(best, best_passages(memory, terms, proposal, fifty)),
+            }
+        for name, figure in figures.items():
+            rows.setdefault(name, []).append(figure)
+    return {
+        name: statistics.median(figures) if name in ("ours", "plain", "ratio") else statistics.mean(figures)
+        for name, figures in rows.items()
+    }
+
+
+KINDS = {
+    "c": "one common word",
+    "cc": "two",
+    "ccc": "three",
+    "rcc": "one rare, two common",
+    "rrr": "three rare",
+}
+
+
+def main() -> None:
+    """Print a line for each kind of query; exit 1 where three common words cost too much."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--chunks", type=int, nargs="+", default=[10_000, 100_000])
+    parser.add_argument("--queries", type=int, default=15, help="of each kind")
+    parser.add_argument("--costs-only", action="store_true", help="leave out how good the proposals are")
+    arguments = parser.parse_args()
+    failed = False
+    for chunks in arguments.chunks:
+        for language in ("words", "Chinese pairs"):
+            with TemporaryDirectory() as folder:
+                memory = make(Path(folder, "index.db"), chunks, chinese=language != "words")
+                print(f"\n{chunks:,} chunks, {language}".ljust(32), end="")
+                print("    ours  ORDER BY rank   ratio  exact 10    passages 5")
+                for kind, name in KINDS.items():
+                    row = measure(memory, chunks, kind, arguments.queries, quality=not arguments.costs_only)
+                    print(f"{name:31}{row['ours']:5.2f} ms{row['plain']:12.2f} ms{row['ratio']:8.2f}", end="")
+                    if not arguments.costs_only:
+                        print(
+                            f"{row['exact']:10.2f}{row['passages']:8.2f} ({row['plain passages']:.2f})",
+                            end="",
+                        )
+                    print(flush=True)
+                    failed = failed or (kind == "ccc" and chunks >= 100_000 and row["ratio"] > MOST_OF_PLAIN)
+                memory.tables.db.close()
+    if failed:
+        sys.exit(f"wanted: three common words for at most {MOST_OF_PLAIN} of `ORDER BY rank`")
+
+
+if __name__ == "__main__":
+    main()

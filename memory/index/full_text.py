@@ -1,0 +1,361 @@
+"""Which chunks the words of a query propose: by BM25 where few hold them, by closeness where many do.
+
+To rank by FTS5's bm25() costs about 1 µs a hit, which a word in half of a hundred thousand chunks makes a tenth
+of a second; to match costs a thirtieth of that, NEAR little more. Where every word of a query is common, what
+tells chunks apart is anyway not how often the words stand in one, but how near each other.
+"""
+
+import heapq
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, islice
+
+import apsw
+
+from memory.index.sqlite_schema import Tables, data
+from memory.search import ELSEWHERE
+from memory.words import Term
+
+READ_AHEAD = 2_000
+"""Hits that are read with their scores before it is known that all of them will be wanted: 2 ms at most."""
+
+FIRST_LOOK = 64
+"""Hits of one term that are read in any case; by their scores the term may be common or not."""
+
+EXACT_HITS = 10_000
+"""Terms with no more hits than this together are all ranked by bm25(): 10 ms at most, and the small memory's way."""
+
+RARE_HITS = 5_000
+"""The rarest terms with at most so many hits together choose alone, where the others would add too many."""
+
+RARE_SHARE = 0.05
+SURELY_RARE = 1_000
+"""No term in a larger share of the chunks, and in more, chooses alone: it would exclude what is hardly commoner."""
+
+CLOSE_TERMS = 3
+"""How many common terms must stand together, the rarest of them; with more, few chunks hold all."""
+
+FAR, NEAR = 50, 20
+"""Within how many words they must do so: a few lines. The less where one would expect many chunks to pass."""
+
+MANY_TOGETHER = 5_000
+"""How many chunks with all common terms are too many for `FAR`, were the terms independent of each other."""
+
+WINDOW = 60
+"""Words that are looked at together. Measured, 60 to 150 do about equally well, 40 less."""
+
+_K1, _B = 1.2, 0.75
+"""Those of FTS5's bm25(), which it cannot be told otherwise."""
+
+_LEAST_IDF = 1e-5
+"""A term in half of the chunks and more has .000001 in bm25(), however many they are."""
+
+_MOST_ROWS = 1 << 31
+_TIED = 10
+"""So many more than wanted are read at once, since equals are to be chosen among."""
+
+_MATCHING = "FROM chunk_words@ WHERE chunk_words@ MATCH ?"
+_BY_BM25 = f"SELECT rowid AS row, bm25(chunk_words@) AS score {_MATCHING}"
+_BY_BM25_UP_TO = f"SELECT row, score FROM ({_BY_BM25}) WHERE score <= ?"  # noqa: S608 - nothing but our own
+_BY_RELEVANCE = f"SELECT rowid, relevance(chunk_words@, ?, ?) {_MATCHING}"
+_BY_CLOSENESS = f"SELECT rowid, closeness(chunk_words@, ?, ?) {_MATCHING}"
+_RELEVANCE_OF_ONE = f"SELECT relevance(chunk_words@, 0, '1') {_MATCHING} AND rowid = ?"
+_BY_PLACE = (
+    "SELECT chunks@.id FROM json_each(?) CROSS JOIN chunks@ ON chunks@.id = value"
+    " CROSS JOIN notes@ ON notes@.id = chunks@.note ORDER BY notes@.path, chunks@.first LIMIT ?"
+)
+
+
+_Scored = tuple[float, int]
+"""A score, the higher the better, and the row of a chunk."""
+
+_Hits = list[tuple[int, float]]
+"""Rows of chunks, and what bm25() gives them: below 0, and the lower the better."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """Chunks that may answer, and how common the terms are."""
+
+    chunks: tuple[int, ...]
+    """Their row numbers, none twice, in no order."""
+    frequencies: Mapping[Term, int]
+    """In how many chunks each term stands."""
+    total: int
+    """How many chunks there are."""
+
+
+def register(db: apsw.Connection) -> None:
+    """Give a connection the functions that `propose` ranks by; once, since they stay for its life."""
+    db.register_fts5_function("relevance", _relevance)
+    db.register_fts5_function("closeness", _closeness)
+
+
+def propose(tables: Tables, terms: Sequence[Term], *, most: int) -> Proposal:
+    """At most `most` chunks for any of the terms.
+
+    Equals are chosen by path and place, since the row numbers tell only who came first. Within a transaction;
+    raises apsw's errors, and Misshapen.
+    """
+    total = _count_chunks(tables)
+    frequencies, read = _look_up(tables, terms, total)
+    most = min(most, _MOST_ROWS)
+    # By place in the query where equal, for the order of the sums in a score.
+    present = sorted((term for term in frequencies if frequencies[term]), key=frequencies.__getitem__)
+    if not present or most <= 0:
+        return Proposal((), frequencies, total)
+    hits = sum(frequencies[term] for term in present)
+    if read is not None:
+        return Proposal(
+            tuple(_best_of(tables, _added([read[term] for term in present]), most)), frequencies, total
+        )
+    if hits <= EXACT_HITS:
+        chunks = (
+            _all(tables, present) if hits <= most else _best(tables, _by_bm25(tables, present, most), most)
+        )
+        return Proposal(tuple(chunks), frequencies, total)
+    rare, common = _split(present, frequencies, total)
+    common = common[:CLOSE_TERMS]
+    found: set[int] = set()
+    for scored in _in_turn(tables, rare, common, frequencies, total, most):
+        found.update(_best(tables, [item for item in scored if item[1] not in found], most - len(found)))
+        if len(found) >= most:
+            break
+    return Proposal(tuple(found), frequencies, total)
+
+
+def _in_turn(
+    tables: Tables,
+    rare: Sequence[Term],
+    common: Sequence[Term],
+    frequencies: Mapping[Term, int],
+    total: int,
+    most: int,
+) -> Iterator[list[_Scored]]:
+    """Scores and chunks, the likelier chunks before the others: at least the `most` best of each kind."""
+    weights = {term: _weight(frequencies[term], total) for term in (*rare, *common)}
+    if rare:
+        expression = f"({_any_of(rare)}) AND ({_any_of(weights)})"
+        yield _scored(tables, _BY_RELEVANCE, len(rare), list(weights.values()), expression)
+    for expression, asked in _together(common, frequencies, total):
+        yield _scored(tables, _BY_CLOSENESS, most, [weights[term] for term in asked], expression)
+    if common and (not rare or frequencies[common[0]] <= EXACT_HITS):
+        yield _by_bm25(tables, common[:1], most)
+
+
+def _look_up(
+    tables: Tables, terms: Sequence[Term], total: int
+) -> tuple[dict[Term, int], dict[Term, _Hits] | None]:
+    """In how many chunks each term stands; and which, with their scores, where they are few for all terms.
+
+    bm25() of several terms is the sum of what it is of each, and to read the hits of a rare one costs as much as
+    to count them first.
+    """
+    frequencies: dict[Term, int] = {}
+    read: dict[Term, _Hits] | None = {}
+    left = READ_AHEAD
+    for term in terms:
+        if read is None:
+            frequencies[term] = tables.count(f"SELECT count(*) {_MATCHING}", (_phrase(term),))
+            continue
+        hits, is_whole = _read_ahead(tables, term, total, left)
+        if is_whole:
+            frequencies[term], read[term] = len(hits), hits
+            left -= len(hits)
+        else:
+            frequencies[term], read = _frequency_behind(tables, term, *hits[0], total), None
+    return frequencies, read
+
+
+def _read_ahead(tables: Tables, term: Term, total: int, most: int) -> tuple[_Hits, bool]:
+    """Hits of a term, and whether they are all: where they seem to be many, only a few are read."""
+    cursor = tables.run(_BY_BM25, (_phrase(term),))
+    hits: _Hits = list(islice(cursor, FIRST_LOOK))
+    if len(hits) < FIRST_LOOK:
+        return hits, True
+    is_whole = False
+    if 2 * _with_idf(-sum(score for _, score in hits) / len(hits), total) <= most:
+        hits += islice(cursor, max(0, most - len(hits)))
+        is_whole = next(cursor, None) is None
+    cursor.close()
+    return hits, is_whole
+
+
+def _frequency_behind(tables: Tables, term: Term, row: int, score: float, total: int) -> int:
+    """In how many chunks a term stands, from its bm25() for one of them.
+
+    FTS5 has counted them for it, which is all that is slow about it: to count them again would cost as much.
+    """
+    relevance = tables.run(_RELEVANCE_OF_ONE, (_phrase(term), row)).fetchone()
+    idf = -score / (relevance[0] * (_K1 + 1)) if relevance and relevance[0] else 0.0
+    frequency = _with_idf(idf, total)
+    if idf < _LEAST_IDF or abs(frequency - round(frequency)) > 0.01:
+        return tables.count(f"SELECT count(*) {_MATCHING}", (_phrase(term),))
+    return round(frequency)
+
+
+def _with_idf(idf: float, total: int) -> float:
+    """In how many chunks a term stands that has this inverse document frequency in bm25()."""
+    odds = math.exp(idf)
+    return (total + 0.5 - 0.5 * odds) / (1 + odds)
+
+
+def _added(parts: Sequence[_Hits]) -> dict[int, float]:
+    """The sums, in the order of the parts: as FTS5 adds them."""
+    sums = dict(parts[0])
+    for part in parts[1:]:
+        for row, score in part:
+            sums[row] = sums[row] + score if row in sums else score
+    return sums
+
+
+def _count_chunks(tables: Tables) -> int:
+    """How many rows FTS5 says it has: the first number of its averages record; 0 in an empty one.
+
+    Counting those of a table reads them all. https://www.sqlite.org/fts5.html, "Averages Record Format".
+    """
+    row = tables.run("SELECT block FROM chunk_words@_data WHERE id = 1").fetchone()
+    count = 0
+    for byte in data(row and row[0]):
+        count = count << 7 | byte & 0x7F
+        if byte < 0x80:
+            break
+    return count
+
+
+def _split(
+    present: Sequence[Term], frequencies: Mapping[Term, int], total: int
+) -> tuple[list[Term], list[Term]]:
+    """Of terms in the order of their frequencies those that choose alone, and the others."""
+    hits, most_chunks = 0, max(SURELY_RARE, RARE_SHARE * total)
+    for position, term in enumerate(present):
+        hits += frequencies[term]
+        if hits > RARE_HITS or frequencies[term] > most_chunks:
+            return list(present[:position]), list(present[position:])
+    return list(present), []
+
+
+def _together(
+    common: Sequence[Term], frequencies: Mapping[Term, int], total: int
+) -> Iterator[tuple[str, Sequence[Term]]]:
+    """Queries for chunks with all of the terms, then with all but one; the terms that each asks for."""
+    for asked in (choice for count in range(len(common), 1, -1) for choice in combinations(common, count)):
+        expected = total * math.prod(frequencies[term] / total for term in asked)
+        distance = FAR if expected <= MANY_TOGETHER else NEAR
+        yield f"NEAR({' '.join(map(_phrase, asked))}, {distance})", asked
+        yield " AND ".join(map(_phrase, asked)), asked
+
+
+def _best_of(tables: Tables, hits: Mapping[int, float], most: int) -> list[int]:
+    if len(hits) <= most:
+        return list(hits)
+    last = sorted(hits.values())[most - 1]
+    rows = [row for row, score in hits.items() if score <= last]
+    return rows if len(rows) == most else _best(tables, [(-hits[row], row) for row in rows], most)
+
+
+def _all(tables: Tables, terms: Sequence[Term]) -> list[int]:
+    return [row for (row,) in tables.run(f"SELECT rowid {_MATCHING}", (_any_of(terms),))]
+
+
+def _by_bm25(tables: Tables, terms: Sequence[Term], most: int) -> list[_Scored]:
+    """Scores and chunks by FTS5's own ranking: the best, and whatever equals the last of them."""
+    expression = _any_of(terms)
+    # By the function's name and not by `rank`, for which FTS5 would prepare a statement of its own each time.
+    rows = list(tables.run(f"{_BY_BM25} ORDER BY score LIMIT ?", (expression, most + _TIED)))
+    if len(rows) == most + _TIED and rows[-1][1] == rows[most - 1][1]:
+        rows = list(tables.run(_BY_BM25_UP_TO, (expression, rows[-1][1])))
+    return [(-score, row) for row, score in rows]
+
+
+def _weight(frequency: int, total: int) -> float:
+    """As the search weighs it: what stands everywhere still counts a little."""
+    return math.log1p((total + ELSEWHERE - frequency + 0.5) / (frequency + 0.5))
+
+
+def _scored(tables: Tables, sql: str, first: int, weights: Sequence[float], expression: str) -> list[_Scored]:
+    found = tables.run(sql, (first, " ".join(map(repr, weights)), expression))
+    return [(score, row) for row, score in found]
+
+
+def _best(tables: Tables, scored: list[_Scored], most: int) -> list[int]:
+    """The rows with the highest scores; of those that equal the last, the first by path and place."""
+    scored.sort(reverse=True)
+    if len(scored) <= most:
+        return [row for _, row in scored]
+    last = scored[most - 1][0]
+    sure = [row for score, row in scored if score > last]
+    tied = [row for score, row in scored if score == last]
+    if len(sure) + len(tied) > most:
+        tied = [row for (row,) in tables.run(_BY_PLACE, (json.dumps(tied), most - len(sure)))]
+    return sure + tied
+
+
+def _relevance(api: apsw.FTS5ExtensionApi, *arguments: object) -> float:
+    """BM25 as FTS5 has it, over the phrases from the given number on, which have the given weights."""
+    if api.aux_data is None:
+        first, packed = arguments
+        average = api.column_total_size() / api.row_count
+        api.aux_data = (int(str(first)), [float(weight) for weight in str(packed).split(" ")], average)
+    phrase, weights, average = api.aux_data
+    norm = _K1 * (1 - _B + _B * api.column_size() / average)
+    score = 0.0
+    for weight in weights:
+        count = len(api.phrase_column_offsets(phrase, 0))
+        if count:
+            score += weight * count / (count + norm)
+        phrase += 1
+    return score
+
+
+def _closeness(api: apsw.FTS5ExtensionApi, *arguments: object) -> float:
+    """The most that any `WINDOW` words hold of the phrases, by their weights.
+
+    0 where it cannot be among the given number of best.
+    """
+    if api.aux_data is None:
+        most, packed = arguments
+        api.aux_data = (int(str(most)), [float(weight) for weight in str(packed).split(" ")], [])
+    most, weights, best = api.aux_data
+    places = [api.phrase_column_offsets(phrase, 0) for phrase in range(len(weights))]
+    highest = 0.0
+    for weight, offsets in zip(weights, places, strict=True):
+        highest += weight * len(offsets) / (len(offsets) + _K1)
+    if len(best) >= most and highest < best[0]:
+        return 0.0
+    score = _densest(places, weights, highest)
+    if len(best) < most:
+        heapq.heappush(best, score)
+    elif score > best[0]:
+        heapq.heapreplace(best, score)
+    return score
+
+
+def _densest(places: Sequence[Sequence[int]], weights: Sequence[float], highest: float) -> float:
+    """The best score of a window; `highest` is that of all places together."""
+    events = sorted((offset, phrase) for phrase, offsets in enumerate(places) for offset in offsets)
+    if events[-1][0] - events[0][0] <= WINDOW:
+        return highest
+    counts = [0] * len(weights)
+    densest, start = 0.0, 0
+    for offset, phrase in events:
+        counts[phrase] += 1
+        while events[start][0] < offset - WINDOW:
+            counts[events[start][1]] -= 1
+            start += 1
+        score = 0.0
+        for weight, count in zip(weights, counts, strict=True):
+            score += weight * count / (count + _K1)
+        densest = max(densest, score)
+    return densest
+
+
+def _any_of(terms: Iterable[Term]) -> str:
+    """An FTS5 query for any of the terms; tokens are letters, digits and marks, so quoting is enough."""
+    return " OR ".join(map(_phrase, terms))
+
+
+def _phrase(term: Term) -> str:
+    return f'"{" ".join(term.tokens)}"'

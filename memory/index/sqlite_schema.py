@@ -1,0 +1,164 @@
+"""The tables of the index's file: notes in two generations, and the vectors of their texts once."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import apsw
+
+NOTES_VERSION = 4
+"""Raise it when the tables of the notes change: they are then begun anew, and the vectors stay."""
+
+VECTORS_VERSION = 1
+"""Raise it only when the tables of the vectors change: they are paid for, and would be lost."""
+
+POSITIONS = 1 << 24
+"""A passage's or segment's id is its note's, times this, and its position: a note's rows stand side by side.
+Statements write it as `note << 24` and `id >> 24`."""
+
+GENERATIONS = ("a", "b")
+VECTOR_TABLES = ("models", "texts", "vectors", "refusals")
+
+_NOTE_TABLES = ("notes", "passages", "chunks", "chunk_words", "segments")
+
+_COMMON = """
+CREATE TABLE about (key TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
+CREATE TABLE models (
+    id INTEGER PRIMARY KEY,
+    provider TEXT NOT NULL,
+    model TEXT NOT NULL,
+    dimensions INTEGER NOT NULL,
+    seen INTEGER NOT NULL,  -- the clock when it last gave a vector
+    UNIQUE (provider, model, dimensions)
+);
+-- Every text that is or was to be embedded; `uses` counts the segments with it in the generation that is the index.
+-- AUTOINCREMENT: whoever remembers an id never finds another text or vector behind it.
+CREATE TABLE texts (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    digest BLOB NOT NULL UNIQUE,
+    uses INTEGER NOT NULL,
+    unused_since INTEGER
+);
+CREATE INDEX texts_unused ON texts (unused_since) WHERE uses = 0;
+CREATE TABLE vectors (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    model INTEGER NOT NULL,
+    text INTEGER NOT NULL,
+    embedding BLOB NOT NULL
+);
+CREATE UNIQUE INDEX vector_of_text ON vectors (model, text);
+CREATE TABLE refusals (
+    model INTEGER NOT NULL,
+    text INTEGER NOT NULL,
+    reason TEXT NOT NULL,
+    PRIMARY KEY (model, text)
+) WITHOUT ROWID;
+"""
+_OF_ONE_GENERATION = """
+CREATE TABLE notes@ (
+    id INTEGER PRIMARY KEY,
+    path TEXT NOT NULL UNIQUE,
+    size INTEGER NOT NULL,
+    mtime_ns INTEGER NOT NULL,
+    ctime_ns INTEGER NOT NULL,
+    digest TEXT NOT NULL,
+    fault TEXT NOT NULL,
+    day INTEGER  -- of a daily log, counted from 0001-01-01
+);
+CREATE INDEX notes_of_day@ ON notes@ (day) WHERE day IS NOT NULL;
+CREATE TABLE passages@ (
+    id INTEGER PRIMARY KEY,
+    line_start INTEGER NOT NULL,
+    line_end INTEGER NOT NULL,
+    heading TEXT NOT NULL,
+    is_heading INTEGER NOT NULL,
+    text TEXT NOT NULL,
+    words TEXT NOT NULL
+);
+CREATE TABLE chunks@ (
+    id INTEGER PRIMARY KEY,
+    note INTEGER NOT NULL,
+    first INTEGER NOT NULL,
+    last INTEGER NOT NULL
+);
+CREATE INDEX chunks_of_note@ ON chunks@ (note);
+CREATE TABLE segments@ (
+    id INTEGER PRIMARY KEY,
+    last INTEGER NOT NULL,
+    text INTEGER NOT NULL,
+    heading TEXT NOT NULL
+);
+CREATE INDEX segments_of_text@ ON segments@ (text);
+-- Words are cut by memory.words; `ascii` only parts them at the spaces, so any SQLite can read the file.
+CREATE VIRTUAL TABLE chunk_words@ USING fts5 (words, content = '', contentless_delete = 1, tokenize = 'ascii');
+"""
+
+Value = str | int | bytes | None
+
+
+class Misshapen(TypeError):
+    """Something else stands where a number or a text should: a damaged file may still be a database."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """The tables of one generation. In their statements `notes@` stands for `notes_a` or `notes_b`."""
+
+    db: apsw.Connection
+    generation: str
+
+    def run(self, sql: str, values: tuple[Value, ...] = ()) -> apsw.Cursor:
+        """Run one statement, or several without values."""
+        return self.db.execute(sql.replace("@", f"_{self.generation}"), values)
+
+    def run_each(self, sql: str, rows: Iterable[tuple[Value, ...]]) -> apsw.Cursor:
+        """Run one statement for each row of values."""
+        return self.db.executemany(sql.replace("@", f"_{self.generation}"), rows)
+
+    def count(self, sql: str, values: tuple[Value, ...] = ()) -> int:
+        """The one number that a statement gives."""
+        row = self.run(sql, values).fetchone()
+        return number(row and row[0])
+
+    def create(self) -> None:
+        """Make them, empty."""
+        self.run(_OF_ONE_GENERATION)
+
+    def drop(self) -> None:
+        """Remove them, as far as they are there."""
+        self.run("".join(f"DROP TABLE IF EXISTS {name}@;" for name in _NOTE_TABLES))
+
+
+def create_common(db: apsw.Connection) -> None:
+    """Make what both generations share: `about`, and the tables of the vectors."""
+    db.execute(_COMMON)
+
+
+def count_uses(db: apsw.Connection, generation: str, *, clock: int) -> None:
+    """Count the uses of all texts anew, in this generation; only what is different is written."""
+    Tables(db, generation).run(
+        "UPDATE texts SET uses = counted.uses, unused_since = CASE WHEN counted.uses = 0 THEN ? END"
+        " FROM (SELECT texts.id, (SELECT count(*) FROM segments@ WHERE text = texts.id) AS uses FROM texts)"
+        " AS counted WHERE counted.id = texts.id AND counted.uses <> texts.uses",
+        (clock,),
+    )
+
+
+def number(value: object) -> int:
+    """`value`, which must be one."""
+    if not isinstance(value, int):
+        raise Misshapen("a number is missing")
+    return value
+
+
+def text(value: object) -> str:
+    """`value`, which must be one."""
+    if not isinstance(value, str):
+        raise Misshapen("a text is missing")
+    return value
+
+
+def data(value: object) -> bytes:
+    """`value`, which must be such."""
+    if not isinstance(value, bytes):
+        raise Misshapen("bytes are missing")
+    return value

@@ -1,0 +1,260 @@
+"""Vectors in the index's file: each once, for a text and a model, whatever notes the text stands in."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+import apsw
+
+from memory.chunker import segment_text
+from memory.embeddings.protocol import ModelId, Vector
+from memory.embeddings.vectors import BYTES_A_NUMBER
+from memory.index.nearest.protocol import Nearest
+from memory.index.protocol import Likeness, Unembedded, VectorNumbers
+from memory.index.sqlite_runs import Place
+from memory.index.sqlite_schema import POSITIONS, Tables, data, number, text
+from memory.index.typical import SAMPLE, Typical, cosine, typical
+from memory.search import Similarity
+
+
+def find_model(db: apsw.Connection, model: ModelId) -> int | None:
+    """Its row, once a vector of it was kept."""
+    row = db.execute(
+        "SELECT id FROM models WHERE provider = ? AND model = ? AND dimensions = ?",
+        (model.provider, model.model, model.dimensions),
+    ).fetchone()
+    return number(row[0]) if row else None
+
+
+def last_dimensions(db: apsw.Connection, model: ModelId) -> int:
+    """How long the vectors were that a model gave last; 0 where it has given none."""
+    row = db.execute(
+        "SELECT dimensions FROM models WHERE provider = ? AND model = ? AND dimensions > 0"
+        " ORDER BY seen DESC, id DESC",
+        (model.provider, model.model),
+    ).fetchone()
+    return number(row[0]) if row else 0
+
+
+def unembedded(tables: Tables, model: ModelId, *, most: int) -> list[Unembedded]:
+    """See `Index.unembedded`."""
+    model_id = find_model(tables.db, model) or 0
+    # The subquery keeps its order because of its LIMIT, and CROSS JOIN goes through it in this order.
+    # A note with the time 0 was so young when it was read that its own time says nothing yet.
+    rows = tables.run(
+        "SELECT s.id, s.last, s.text, s.heading FROM"
+        " (SELECT id FROM notes@ ORDER BY mtime_ns = 0 DESC, mtime_ns DESC, id DESC LIMIT -1) AS n"
+        " CROSS JOIN segments@ AS s ON s.id >= n.id << 24 AND s.id < (n.id + 1) << 24"
+        " WHERE NOT EXISTS (SELECT 1 FROM vectors WHERE model = ?1 AND vectors.text = s.text)"
+        " AND NOT EXISTS (SELECT 1 FROM refusals WHERE model = ?1 AND refusals.text = s.text)",
+        (model_id,),
+    )
+    places: dict[int, tuple[int, int, str]] = {}
+    for segment, last, text_id, heading in rows:
+        if len(places) >= most:
+            break
+        places.setdefault(number(text_id), (number(segment), number(last), text(heading)))
+    return [_unembedded(tables, text_id, *place) for text_id, place in places.items()]
+
+
+def _unembedded(tables: Tables, text_id: int, segment: int, last: int, heading: str) -> Unembedded:
+    digest = tables.db.execute("SELECT digest FROM texts WHERE id = ?", (text_id,)).fetchone()
+    passages = tables.run(
+        "SELECT text FROM passages@ WHERE id BETWEEN ? AND ? ORDER BY id",
+        (segment, segment - segment % POSITIONS + last),
+    )
+    return Unembedded(data(digest and digest[0]), segment_text(heading, [text(row[0]) for row in passages]))
+
+
+def keep_vectors(
+    db: apsw.Connection,
+    model: ModelId,
+    vectors: Mapping[bytes, Vector],
+    refused: Mapping[bytes, str],
+    *,
+    clock: int,
+) -> None:
+    """See `Index.keep_vectors`. Raises ValueError where a vector has another length than the model's."""
+    for vector in vectors.values():
+        if len(vector) != BYTES_A_NUMBER * model.dimensions:
+            raise ValueError(
+                f"a vector of {len(vector) / BYTES_A_NUMBER:g} numbers; {model.model} has {model.dimensions}"
+            )
+    texts = _text_ids(db, [*vectors, *refused])
+    if not texts:
+        return
+    db.execute(
+        "INSERT INTO models (provider, model, dimensions, seen) VALUES (?, ?, ?, ?)"
+        " ON CONFLICT (provider, model, dimensions) DO UPDATE SET seen = excluded.seen",
+        (model.provider, model.model, model.dimensions, clock),
+    )
+    model_id = find_model(db, model)
+    kept = [(model_id, texts[digest], vector) for digest, vector in vectors.items() if digest in texts]
+    db.executemany("INSERT OR IGNORE INTO vectors (model, text, embedding) VALUES (?, ?, ?)", kept)
+    db.executemany("DELETE FROM refusals WHERE model = ? AND text = ?", [row[:2] for row in kept])
+    db.executemany(
+        "INSERT OR REPLACE INTO refusals SELECT ?1, ?2, ?3"
+        " WHERE NOT EXISTS (SELECT 1 FROM vectors WHERE model = ?1 AND text = ?2)",
+        [(model_id, texts[digest], why) for digest, why in refused.items() if digest in texts],
+    )
+
+
+def _text_ids(db: apsw.Connection, digests: Iterable[bytes]) -> dict[bytes, int]:
+    return {
+        digest: number(row[0])
+        for digest in digests
+        for row in db.execute("SELECT id FROM texts WHERE digest = ?", (digest,))
+    }
+
+
+def vector_numbers(tables: Tables, model: ModelId, *, hits: int, misses: int) -> VectorNumbers:
+    """See `Index.vector_numbers`; costs about as much as looking every text up once."""
+    model_id = find_model(tables.db, model) or 0
+    segments = tables.count("SELECT count(*) FROM texts WHERE uses > 0")
+    have = tables.count(
+        "SELECT count(*) FROM vectors CROSS JOIN texts ON texts.id = text WHERE model = ? AND uses > 0",
+        (model_id,),
+    )
+    refusals = tables.count(
+        "SELECT count(*) FROM refusals CROSS JOIN texts ON texts.id = text WHERE model = ? AND uses > 0",
+        (model_id,),
+    )
+    refused = tables.run(
+        "SELECT DISTINCT path, reason FROM refusals"
+        " CROSS JOIN segments@ AS s ON s.text = refusals.text"
+        " CROSS JOIN notes@ ON notes@.id = s.id >> 24 WHERE model = ? ORDER BY path, reason",
+        (model_id,),
+    )
+    return VectorNumbers(
+        segments=segments,
+        missing=segments - have - refusals,
+        chunks_with_embedding=_whole_chunks(tables, model_id, have, segments),
+        refused=tuple((text(path), text(why)) for path, why in refused),
+        kept=tables.count("SELECT count(*) FROM vectors"),
+        hits=hits,
+        misses=misses,
+    )
+
+
+def _whole_chunks(tables: Tables, model_id: int, have: int, segments: int) -> int:
+    if have == segments:
+        return tables.count("SELECT count(*) FROM chunks@")
+    if not have:
+        return 0
+    # The segment that begins before the chunk may reach into it.
+    return tables.count(
+        "SELECT count(*) FROM chunks@ AS c WHERE NOT EXISTS ("
+        " SELECT 1 FROM segments@ AS s WHERE s.id <= (c.note << 24) + c.last AND s.last >= c.first"
+        " AND s.id >= coalesce((SELECT max(id) FROM segments@ WHERE id BETWEEN c.note << 24"
+        " AND (c.note << 24) + c.first), (c.note << 24) + c.first)"
+        " AND NOT EXISTS (SELECT 1 FROM vectors WHERE model = ? AND vectors.text = s.text))",
+        (model_id,),
+    )
+
+
+def retry_refused(db: apsw.Connection, model: ModelId) -> None:
+    """See `Index.retry_refused`."""
+    db.execute("DELETE FROM refusals WHERE model = ?", (find_model(db, model) or 0,))
+
+
+def forget_unused(db: apsw.Connection, *, most: int, wanted: Collection[ModelId]) -> int:
+    """See `Index.forget_unused`; also forgets texts that have neither use nor vector."""
+    row = db.execute("SELECT count(*) FROM vectors").fetchone()
+    spare = number(row and row[0]) - most
+    unwanted = dict(_unwanted(db, wanted))
+    gone = 0
+    if spare > 0:
+        longest_unused = _longest_unused(db, unwanted, most=spare)
+        db.executemany("DELETE FROM vectors WHERE id = ?", longest_unused)
+        gone = len(longest_unused)
+    db.execute(
+        "DELETE FROM texts WHERE uses = 0 AND NOT EXISTS"
+        " (SELECT 1 FROM models CROSS JOIN vectors ON vectors.model = models.id AND vectors.text = texts.id)"
+    )
+    db.execute("DELETE FROM refusals WHERE text NOT IN (SELECT id FROM texts)")
+    return gone
+
+
+def _unwanted(db: apsw.Connection, wanted: Collection[ModelId]) -> Iterable[tuple[int, int]]:
+    for model_id, provider, model, dimensions, seen in db.execute(
+        "SELECT id, provider, model, dimensions, seen FROM models"
+    ):
+        if ModelId(provider, model, dimensions) not in wanted:
+            yield number(model_id), number(seen)
+
+
+def _longest_unused(db: apsw.Connection, unwanted: Mapping[int, int], *, most: int) -> list[tuple[int]]:
+    """Vectors that nobody needs: their text is in no note, or their model, last heard of then, is not wanted."""
+    unused = {
+        number(row[0]): number(row[1])
+        for row in db.execute(
+            "SELECT vectors.id, coalesce(unused_since, 0) FROM texts"
+            " CROSS JOIN models CROSS JOIN vectors ON vectors.model = models.id AND vectors.text = texts.id"
+            " WHERE uses = 0"
+        )
+    }
+    for model_id, seen in unwanted.items():
+        for row in db.execute("SELECT id FROM vectors WHERE model = ?", (model_id,)):
+            unused[number(row[0])] = min(seen, unused.get(number(row[0]), seen))
+    return [(vector,) for vector in sorted(unused, key=lambda vector: (unused[vector], vector))[:most]]
+
+
+def read_typical(db: apsw.Connection, model_id: int) -> Typical | None:
+    """The mean of the vectors in use, of a sample that depends on the texts alone."""
+    sample = db.execute(
+        "SELECT embedding FROM texts CROSS JOIN vectors ON vectors.model = ? AND vectors.text = texts.id"
+        " WHERE uses > 0 ORDER BY digest LIMIT ?",
+        (model_id, SAMPLE),
+    )
+    vectors = [data(row[0]) for row in sample]
+    row = db.execute("SELECT count(*) FROM vectors WHERE model = ?", (model_id,)).fetchone()
+    return typical(vectors, total=number(row and row[0]) if len(vectors) == SAMPLE else len(vectors))
+
+
+def similarities(
+    db: apsw.Connection,
+    nearest: Nearest,
+    model_id: int,
+    likeness: Likeness,
+    typical: Typical | None,
+    texts: Sequence[int],
+) -> dict[int, Similarity]:
+    """How like the question each of these texts is; those without a vector are left out."""
+    question = likeness.vector
+    cosines = nearest.similarities(db, model_id, question, texts)
+    if typical is None:
+        return {text_id: Similarity(found, found >= likeness.least) for text_id, found in cosines.items()}
+    to_typical = nearest.similarities(db, model_id, typical.direction, list(cosines))
+    of_question = cosine(question, typical.direction)
+    return {
+        text_id: Similarity(
+            typical.apart(found, of_first=to_typical[text_id], of_second=of_question),
+            is_enough=found >= likeness.least,
+        )
+        for text_id, found in cosines.items()
+    }
+
+
+def alike_segments(
+    tables: Tables, nearest: Nearest, model_id: int, likeness: Likeness, *, version: str
+) -> list[Place]:
+    """The places of the segments that are most like the question, best first; equals by path and place."""
+    most = min(likeness.most, tables.count("SELECT count(*) FROM segments@"))
+    asked = most + 1
+    while most > 0:
+        texts = nearest.search(tables.db, model_id, likeness.vector, most=asked, version=version)
+        # Where those that were left out are as good as the last one wanted, the path decides, not their order.
+        if len(texts) < asked or texts[most - 1][1] > texts[-1][1]:
+            break
+        asked *= 2
+    else:
+        return []
+    found = [
+        (-alike, text(path), number(segment) % POSITIONS, number(segment) // POSITIONS, number(last))
+        for text_id, alike in texts
+        if alike >= likeness.least
+        for path, segment, last in tables.run(
+            "SELECT path, segments@.id, last FROM segments@"
+            " CROSS JOIN notes@ ON notes@.id = segments@.id >> 24 WHERE text = ?",
+            (text_id,),
+        )
+    ]
+    return [(note, first, last) for _, _, first, note, last in sorted(found)[:most]]

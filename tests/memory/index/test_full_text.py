@@ -1,0 +1,274 @@
+import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import apsw
+import pytest
+
+from memory.index.full_text import Proposal, propose, register
+from memory.index.sqlite_schema import Tables, number
+from memory.words import Term, cut, query_terms
+
+Notes = Mapping[str, Sequence[str]]
+
+
+@pytest.fixture
+def tables() -> Iterator[Tables]:
+    opened = opened_anew()
+    yield opened
+    opened.db.close()
+
+
+@pytest.fixture
+def small_thresholds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A memory of some hundred chunks is treated as a large one."""
+    for name, value in {
+        "EXACT_HITS": 60,
+        "RARE_HITS": 30,
+        "SURELY_RARE": 10,
+        "MANY_TOGETHER": 40,
+        "READ_AHEAD": 20,
+        "FIRST_LOOK": 5,
+    }.items():
+        monkeypatch.setattr(f"memory.index.full_text.{name}", value)
+
+
+def opened_anew() -> Tables:
+    tables = Tables(apsw.Connection(":memory:"), "b")
+    tables.create()
+    register(tables.db)
+    return tables
+
+
+def add(tables: Tables, notes: Notes) -> None:
+    for path, chunks in notes.items():
+        remove(tables, [path])
+        tables.run("INSERT INTO notes@ VALUES (NULL, ?, 0, 0, 0, '', '', NULL)", (path,))
+        note = tables.db.last_insert_rowid()
+        for first, words in enumerate(chunks):
+            tables.run("INSERT INTO chunks@ (note, first, last) VALUES (?, ?, 0)", (note, first))
+            tables.run(
+                "INSERT INTO chunk_words@ (rowid, words) VALUES (?, ?)",
+                (tables.db.last_insert_rowid(), " ".join(cut(words))),
+            )
+
+
+def remove(tables: Tables, paths: Iterable[str]) -> None:
+    for path in paths:
+        rows = tables.run(
+            "SELECT chunks@.id FROM chunks@ JOIN notes@ ON notes@.id = note WHERE path = ?", (path,)
+        ).fetchall()
+        for row in [number(row) for (row,) in rows]:
+            tables.run("DELETE FROM chunk_words@ WHERE rowid = ?", (row,))
+            tables.run("DELETE FROM chunks@ WHERE id = ?", (row,))
+        tables.run("DELETE FROM notes@ WHERE path = ?", (path,))
+
+
+def places(tables: Tables, proposal: Proposal) -> set[tuple[str, int]]:
+    """Where the proposed chunks stand, whatever their row numbers."""
+    assert len(set(proposal.chunks)) == len(proposal.chunks)
+    return {
+        (path, first)
+        for row in proposal.chunks
+        for path, first in tables.run(
+            "SELECT path, first FROM chunks@ JOIN notes@ ON notes@.id = note WHERE chunks@.id = ?", (row,)
+        )
+    }
+
+
+def asked(tables: Tables, query: str, most: int = 10) -> set[tuple[str, int]]:
+    return places(tables, propose(tables, query_terms(query), most=most))
+
+
+def large_memory() -> dict[str, list[str]]:
+    """Three hundred chunks with three words in most of them, and many that are equal but for their place."""
+    choose = random.Random(2)
+    chunks = [
+        " ".join(
+            choose.choices(
+                ["garden", "kitchen", "summer", "and", "of", "to", "in"], k=choose.choice((5, 40, 90))
+            )
+        )
+        for _ in range(60)
+    ]
+    notes = {f"{n}.md": choose.choices(chunks, k=3) for n in range(100)}
+    notes["7.md"][1] += " passport"
+    notes["8.md"][2] += " 我们 在 花园 里" * 3
+    return notes
+
+
+QUERIES = (
+    "garden",
+    "garden kitchen",
+    "garden kitchen summer",
+    "summer kitchen garden passport",
+    "passport",
+    "absent",
+    "absent garden summer",
+    "花园",
+    "花园 garden kitchen",
+    "passport summer garden kitchen",
+    "passport 花园 garden to kitchen of",
+    "passport kitchen",
+)
+
+
+def test_every_chunk_with_a_word_is_proposed_where_few_have_one(tables: Tables) -> None:
+    add(tables, {"a.md": ["the passport", "nothing"], "b.md": ["a boiler", "passport and boiler"]})
+    assert asked(tables, "passport boiler") == {("a.md", 0), ("b.md", 0), ("b.md", 1)}
+    assert asked(tables, "nowhere") == set()
+    assert propose(tables, [], most=10) == Proposal((), {}, 4)
+    assert propose(tables, query_terms("passport"), most=0).chunks == ()
+    assert len(propose(tables, query_terms("passport"), most=(1 << 63) - 1).chunks) == 2
+
+
+def test_frequencies_and_total_are_exact_after_edits(tables: Tables) -> None:
+    add(tables, {f"{n}.md": ["passport"] * 3 for n in range(40)})
+    add(tables, {f"{n}.md": ["passport", "boiler"] for n in range(10)})
+    remove(tables, [f"{n}.md" for n in range(30, 40)])
+    terms = query_terms("passport boiler absent")
+    proposal = propose(tables, terms, most=10)
+    assert proposal.frequencies == dict(zip(terms, (10 + 20 * 3, 10, 0), strict=True))
+    assert proposal.total == 10 * 2 + 20 * 3
+    assert propose(tables, query_terms("absent"), most=10).total == proposal.total
+
+
+def test_the_best_are_those_of_fts5_where_words_are_few(tables: Tables) -> None:
+    choose = random.Random(4)
+    words = [f"word{n}" for n in range(30)]
+    add(
+        tables, {f"{n:03}.md": [" ".join(choose.choices(words, k=choose.randint(5, 60)))] for n in range(200)}
+    )
+    for _ in range(10):
+        terms = [Term((word,)) for word in choose.sample(words, 3)]
+        best = tables.run(
+            "SELECT rowid FROM chunk_words@ WHERE chunk_words@ MATCH ? ORDER BY rank LIMIT 10",
+            (" OR ".join(term.tokens[0] for term in terms),),
+        )
+        assert set(propose(tables, terms, most=10).chunks) == {row for (row,) in best}
+
+
+def test_equals_are_chosen_by_path_and_place_and_not_by_who_came_first(tables: Tables) -> None:
+    add(tables, {f"{n:03}.md": ["passport", "passport"] for n in reversed(range(150))})
+    assert asked(tables, "passport", most=3) == {("000.md", 0), ("000.md", 1), ("001.md", 0)}
+
+
+@pytest.mark.usefixtures("small_thresholds")
+@pytest.mark.parametrize("query", QUERIES)
+def test_another_order_of_coming_gives_the_same_chunks(tables: Tables, query: str) -> None:
+    notes = large_memory()
+    add(tables, notes)
+    backwards = opened_anew()
+    add(backwards, dict(reversed(notes.items())))
+    edited = opened_anew()
+    add(edited, {path: ["garden kitchen summer", "old"] for path in list(notes)[::3]})
+    add(edited, {f"gone{n}.md": ["garden kitchen summer passport"] * 2 for n in range(30)})
+    add(edited, dict(sorted(notes.items())))
+    remove(edited, [f"gone{n}.md" for n in range(30)])
+    edited.run("INSERT INTO chunk_words@ (chunk_words@) VALUES ('optimize')")
+    for other in (backwards, edited):
+        for most in range(1, 40):
+            assert asked(other, query, most) == asked(tables, query, most)
+        ours, theirs = (propose(it, query_terms(query), most=10) for it in (tables, other))
+        assert (ours.frequencies, ours.total) == (theirs.frequencies, theirs.total)
+        other.db.close()
+
+
+@pytest.mark.usefixtures("small_thresholds")
+def test_common_words_are_found_where_they_stand_together(tables: Tables) -> None:
+    filler = " ".join(["and of"] * 40)
+    apart = f"garden {filler} kitchen {filler} summer {filler}"
+    add(tables, {f"{n}.md": [apart] for n in range(100)})
+    add(tables, {"together.md": [f"{filler} garden of kitchen and summer {filler}"]})
+    assert asked(tables, "summer kitchen garden", most=1) == {("together.md", 0)}
+    # The others fill what is left.
+    assert len(asked(tables, "summer kitchen garden", most=20)) == 20
+
+
+@pytest.mark.usefixtures("small_thresholds")
+def test_of_common_words_that_stand_together_the_more_often_win(tables: Tables) -> None:
+    add(tables, {f"{n}.md": ["garden kitchen summer"] for n in range(100)})
+    add(tables, {"often.md": ["garden kitchen summer garden kitchen summer"]})
+    add(tables, {"far.md": [f"garden kitchen summer {'of ' * 200} garden kitchen summer"]})
+    assert asked(tables, "summer kitchen garden", most=1) == {("often.md", 0)}
+
+
+@pytest.mark.usefixtures("small_thresholds")
+def test_a_rare_word_chooses_and_common_ones_only_rank(tables: Tables) -> None:
+    add(tables, {f"{n:03}.md": ["garden kitchen"] for n in range(200)})
+    add(tables, {f"rare{n}.md": ["passport" + " garden" * (n == 3)] for n in range(8)})
+    assert asked(tables, "garden passport", most=8) == {(f"rare{n}.md", 0) for n in range(8)}
+    assert ("rare3.md", 0) in asked(tables, "garden kitchen passport", most=1)
+    wide = asked(tables, "garden kitchen passport", most=20)
+    assert {(f"rare{n}.md", 0) for n in range(8)} < wide
+    assert len(wide) == 20
+
+
+@pytest.mark.usefixtures("small_thresholds")
+def test_common_words_that_never_meet_are_found_all_the_same(tables: Tables) -> None:
+    add(tables, {f"{word}{n}.md": [word] for word in ("garden", "kitchen", "summer") for n in range(100)})
+    assert len(asked(tables, "garden kitchen summer")) == 10
+
+
+@pytest.mark.usefixtures("small_thresholds")
+def test_two_common_words_suffice_where_no_chunk_holds_three(tables: Tables) -> None:
+    add(
+        tables,
+        {f"{n}.md": ["garden kitchen" if n < 15 else "summer" if n % 2 else "garden"] for n in range(200)},
+    )
+    add(tables, {f"k{n}.md": ["kitchen"] for n in range(40)})
+    assert asked(tables, "summer garden kitchen") <= {(f"{n}.md", 0) for n in range(15)}
+
+
+@pytest.mark.usefixtures("small_thresholds")
+def test_pairs_of_characters_are_looked_for_as_neighbours(tables: Tables) -> None:
+    add(tables, {f"{n}.md": ["我们在花园里做饭", "园花 饭做"] for n in range(100)})
+    add(tables, {"both.md": ["花园做饭花园做饭"]})
+    terms = query_terms("花园做饭")
+    proposal = propose(tables, terms, most=5)
+    assert [proposal.frequencies[term] for term in terms] == [101, 1, 101]
+    assert ("both.md", 0) in places(tables, proposal)
+    assert all(first == 0 for _, first in places(tables, proposal))
+    common = propose(tables, [terms[0], terms[2]], most=1)
+    assert places(tables, common) == {("both.md", 0)}
+
+
+@pytest.mark.usefixtures("small_thresholds")
+@pytest.mark.parametrize("common", [True, False])
+def test_a_thousand_terms_can_be_asked_for(tables: Tables, common: bool) -> None:
+    words = [f"word{n}" for n in range(1000)]
+    chunks = [" ".join(words)] * 5 if common else [" ".join(words[n : n + 5]) for n in range(0, 1000, 5)]
+    add(tables, {f"{n}.md": [chunk] for n, chunk in enumerate(chunks)})
+    terms = [Term((word,)) for word in words]
+    proposal = propose(tables, terms, most=5)
+    assert len(proposal.chunks) == 5
+    assert set(proposal.frequencies.values()) == {5 if common else 1}
+
+
+@pytest.mark.parametrize("number_of_chunks", [1, 2, 130, 400])
+def test_frequencies_are_exact_however_common_a_word_is(
+    tables: Tables, number_of_chunks: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memory.index.full_text.READ_AHEAD", 5)
+    monkeypatch.setattr("memory.index.full_text.FIRST_LOOK", 2)
+    choose = random.Random(9)
+    words = {f"word{n}": n / 20 for n in range(21)}
+    chunks = [
+        " ".join(word for word, share in words.items() for _ in range(2) if choose.random() < share)
+        for _ in range(number_of_chunks)
+    ]
+    add(tables, {f"{n}.md": [chunk] for n, chunk in enumerate(chunks)})
+    remove(tables, [f"{n}.md" for n in range(3, number_of_chunks, 5)])
+    left = [set(chunk.split()) for n, chunk in enumerate(chunks) if n < 3 or (n - 3) % 5]
+    for word in words:
+        for terms in ([Term((word,))], [Term((word,)), Term(("word3",))]):
+            proposal = propose(tables, terms, most=10)
+            assert proposal.total == len(left)
+            assert proposal.frequencies == {
+                term: sum(term.tokens[0] in chunk for chunk in left) for term in terms
+            }
+
+
+def test_words_of_fts5s_own_language_are_words(tables: Tables) -> None:
+    add(tables, {"a.md": ["and or not near"], "b.md": ["other"]})
+    terms = [Term((word,)) for word in ("and", "or", "not", "near")]
+    assert places(tables, propose(tables, terms, most=5)) == {("a.md", 0)}

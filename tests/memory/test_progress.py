@@ -1,0 +1,77 @@
+import threading
+
+from memory.progress import Job, Progress, RunningJobs
+
+
+def test_rate_and_time_left_follow_from_what_is_done() -> None:
+    progress = Progress("embedding", done=30, total=120, seconds=10.0)
+    assert progress.per_second == 3
+    assert progress.seconds_left == 30
+
+
+def test_at_the_start_nobody_knows_how_long_it_takes() -> None:
+    assert Progress("embedding", done=0, total=120, seconds=4.0).seconds_left is None
+    assert Progress("embedding", done=0, total=120, seconds=0.0).per_second == 0
+    assert Progress("embedding", done=5, total=5, seconds=1.0).seconds_left == 0
+
+
+def test_what_is_done_before_the_clock_has_moved_is_no_fault() -> None:
+    progress = Progress("indexing", done=1, total=2, seconds=0.0)
+    assert progress.per_second == 0
+    assert progress.seconds_left is None
+
+
+def test_a_job_without_anything_to_do_is_not_shown() -> None:
+    jobs = RunningJobs()
+    tell = jobs.tell("indexing")
+    assert jobs.now() == ()
+    tell(0, 0)
+    assert jobs.now() == ()
+    tell(1, 4)
+    [shown] = jobs.now()
+    assert (shown.job, shown.done, shown.total) == ("indexing", 1, 4)
+    assert shown.seconds >= 0
+
+
+def test_jobs_run_beside_each_other_and_end_one_by_one() -> None:
+    jobs = RunningJobs()
+    jobs.tell("rebuilding")(1, 2)
+    jobs.tell("embedding")(3, 4)
+    assert {each.job: each.done for each in jobs.now()} == {"rebuilding": 1, "embedding": 3}
+    jobs.end("rebuilding")
+    jobs.end("rebuilding")
+    assert [each.job for each in jobs.now()] == ["embedding"]
+
+
+def test_a_job_that_begins_again_begins_at_nothing() -> None:
+    jobs = RunningJobs()
+    jobs.tell("indexing")(5, 10)
+    jobs.tell("indexing")
+    assert jobs.now() == ()
+
+
+def test_one_thread_tells_while_another_asks() -> None:
+    jobs = RunningJobs()
+    over = threading.Event()
+    faults: list[Exception] = []
+
+    def work(job: Job) -> None:
+        try:
+            while not over.is_set():
+                tell = jobs.tell(job)
+                for done in range(20):
+                    tell(done, 20)
+                jobs.end(job)
+        except RuntimeError as error:  # a dict that changes while it is read
+            faults.append(error)
+
+    names: tuple[Job, ...] = ("indexing", "rebuilding", "embedding")
+    threads = [threading.Thread(target=work, args=(job,)) for job in names]
+    for thread in threads:
+        thread.start()
+    for _ in range(5000):
+        assert all(each.done <= each.total for each in jobs.now())
+    over.set()
+    for thread in threads:
+        thread.join()
+    assert faults == []
