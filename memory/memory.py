@@ -4,41 +4,50 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import aclosing
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from functools import partial
 from pathlib import Path
 from threading import Event
-from typing import Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Literal, Self, TypeVar
 
 from memory import chunker, words
+from memory.dates import read_dates
+from memory.embeddings.opening import Embedding
+from memory.embeddings.protocol import ModelId
 from memory.errors import IndexBroken, IndexUnavailable
-from memory.index.protocol import Index, IndexNumbers
+from memory.index.nearest.protocol import Nearest
+from memory.index.nearest.table import open_nearest
+from memory.index.protocol import Index, IndexNumbers, Likeness, VectorNumbers
 from memory.index.sqlite import SqliteIndex
 from memory.listing import Problem
 from memory.notes import Notes, NoteText, Written, as_entry
+from memory.progress import Job, Progress, RunningJobs, Tell
 from memory.scan import scan_notes
-from memory.search import SearchResults, Source, rank
-from memory.settings import ChunkSettings, MemorySettings
+from memory.search import Candidates, Days, SearchResults, Source, Time, Weights, rank
+from memory.settings import MemorySettings
 from memory.sync import SyncReport, rebuild_index, sync_index
-from memory.words import is_look_up, query_terms
+from memory.vectors import NoteVectors
+from memory.words import Term, is_look_up, query_terms
+
+if TYPE_CHECKING:
+    from memory.embeddings.model_files import Progress as Fetching
+    from memory.watcher import Watcher, WatchState
 
 log = logging.getLogger(__name__)
 
 Target = Literal["core", "daily"]
 
 CORE_NOTE = "MEMORY.md"
-CANDIDATE_CHUNKS = 50
-"""Chunks whose passages are ranked; on real conversations 20 lose nothing against all."""
-
 LOOK_AGAIN_SECONDS = 0.5
 """A search looks at the folder itself, but not more often than this."""
 
 _TRIES = 3
 
 _Result = TypeVar("_Result")
-_Work = Callable[[Notes, Index, ChunkSettings], SyncReport]
+_Work = Callable[[Index, Tell], SyncReport]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +70,30 @@ class MemoryStatus:
     embedding_provider: str
     embedding_model: str
     dimensions: int
-    vector_backend: Literal["sqlite-vec", "numpy", "pgvector", "none"]
+    embedding_reason: str
+    """Why it is this provider, or none."""
+    embedding_problem: str
+    """What is wrong with it; empty while it is well."""
+    embedding_next_try: str
+    """When it is asked again; empty while it is well."""
+    embedding_fallback: str
+    """Who stands in for it; empty for nobody."""
+    missing_vectors: int
+    """Texts that have none yet."""
+    vector_backend: Literal["sqlite-vec", "numpy", "plain", "pgvector", "none"]
+    vector_backend_reason: str
+    """Why it is not the one that would fit best; empty where it is."""
     fts: str
     """How text becomes words, and what matches them."""
     last_indexed_at: str
     """ISO 8601 in UTC; empty before the first time."""
     cache: CacheStatus
+    watch: "WatchState | None"
+    """How changes are noticed; None where nobody watches."""
+    jobs: tuple[Progress, ...]
+    """What is being done just now."""
+    fetching: "Fetching | None"
+    """How far a local model is on its way; None while none is fetched."""
     problems: tuple[Problem, ...]
     """Notes that could not be read in full, and what else is not as it should be."""
 
@@ -85,26 +112,46 @@ class _Synced:
 class Memory:
     """A folder of Markdown, written to and searched. Use it as an async context manager.
 
-    Errors are `MemoryFault`s. Work that blocks is done in threads: one for searching, one for indexing, so
-    that a search does not wait for a long re-index behind the scenes.
+    Errors are `MemoryFault`s. Work that blocks is done in threads: one for searching, one for indexing and one
+    for indexing all anew, so that a search waits for nothing but what has just changed.
     """
 
-    def __init__(self, settings: MemorySettings, *, workspace: Path, now: Callable[[], datetime]) -> None:
-        """Touch nothing yet. `now` gives the time in the owner's zone, which decides the day of a daily log."""
+    def __init__(
+        self,
+        settings: MemorySettings,
+        *,
+        workspace: Path,
+        now: Callable[[], datetime],
+        embedding: Embedding | None = None,
+        lasting: bool = False,
+    ) -> None:
+        """Touch nothing yet. `now` gives the time in the owner's zone, which decides the day of a daily log.
+
+        `lasting`: many searches will come, for which it is worth to keep something in memory.
+        """
         private = workspace / ".commonplace"
         self._settings = settings
         self._now = now
-        self._notes = Notes(workspace / settings.path, private=private)
+        self._folder = workspace / settings.path
+        self._notes = Notes(self._folder, private=private)
         chunk = settings.chunk
         fingerprint = f"{words.VERSION}/{chunker.VERSION}/{chunk.target_tokens}/{chunk.overlap_tokens}"
-        self._search_index: Index = SqliteIndex(private / "index.db", fingerprint=fingerprint)
-        self._sync_index: Index = SqliteIndex(private / "index.db", fingerprint=fingerprint)
+        self._open_index = partial(SqliteIndex, private / "index.db", fingerprint=fingerprint)
+        self._lasting = lasting
+        self._search_index: Index = self._open_index()
+        self._sync_index: Index = self._open_index()
+        self._rebuild_index: Index = self._open_index()
         self._searching = ThreadPoolExecutor(1, "memory-search")
         self._indexing = ThreadPoolExecutor(1, "memory-index")
+        self._rebuilding = ThreadPoolExecutor(1, "memory-rebuild")
         self._stop = Event()
-        self._sync_work: _Work = partial(sync_index, stop=self._stop)
-        self._rebuild_work: _Work = partial(rebuild_index, stop=self._stop)
-        self._rebuilds: list[Future[SyncReport]] = []
+        self._jobs = RunningJobs()
+        self._embedding = embedding or Embedding()
+        self._vectors = NoteVectors(
+            self._embedding, embed=settings.embedding, search=settings.search, jobs=self._jobs
+        )
+        self._nearest: Nearest | None = None
+        self._watcher: Watcher | None = None
         self._writes = 0
         self._synced = _Synced(at=float("-inf"), writes=0, index="")
         self._problems: tuple[Problem, ...] = ()
@@ -117,11 +164,33 @@ class Memory:
 
     async def close(self) -> None:
         """Wait for running work and let go of the index; indexing ends where it is, and goes on another time."""
+        if self._stop.is_set():
+            return
         self._stop.set()
-        await self._run(self._searching, self._search_index.close)
-        await self._run(self._indexing, self._sync_index.close)
-        self._searching.shutdown()
-        self._indexing.shutdown()
+        await self._vectors.close()
+        for thread, index in (
+            (self._searching, self._search_index),
+            (self._indexing, self._sync_index),
+            (self._rebuilding, self._rebuild_index),
+        ):
+            await self._run(thread, index.close)
+            thread.shutdown()
+
+    async def run(self) -> None:
+        """Keep the index and the vectors up to date with the folder, until cancelled."""
+        from memory.watcher import Watcher
+
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._vectors.keep_filled(self._on_index), name="vectors")
+            if self._settings.watch.enabled:
+                debounce = self._settings.watch.debounce_seconds
+                self._watcher = Watcher(self._folder, debounce_seconds=debounce)
+                group.create_task(self._follow(self._watcher), name="watcher")
+
+    async def fill_vectors(self) -> None:
+        """Have a vector for every text that is there now; raises EmbeddingError where nobody gives them."""
+        await self._run(self._indexing, self._look)
+        await self._vectors.fill(self._on_index)
 
     async def write(self, text: str, *, target: Target = "daily") -> Written:
         """Note something: in today's log, or in the core note that is always at hand."""
@@ -144,74 +213,122 @@ class Memory:
 
     async def search(self, query: str, *, limit: int | None = None) -> SearchResults:
         """Find passages, after bringing the index up to date; a file scan answers where the index cannot."""
-        most = limit or self._settings.search.final_top_k
+        settings = self._settings.search
+        most = limit or settings.final_top_k
         terms = query_terms(query)
-        if not terms:
+        if not query.strip():
             return SearchResults(query, ())
-        notice = ""
+        times = _times(query, terms, self._now().date())
+        days = [(time.first, time.last) for time in times if not time.is_open]
+        likeness, notice = await self._likeness(query, most=max(settings.vector_top_k, most))
         source: Source = "fts"
-        if rebuilding := self._rebuilding:
-            notice = "The index is being rebuilt: what was written since that began is found when it is done."
         try:
             candidates = await self._ask_index(
-                lambda: self._search_index.candidates(terms, most=max(CANDIDATE_CHUNKS, most))
+                lambda: self._search_index.candidates(
+                    terms, most=max(settings.fts_top_k, most), likeness=likeness, days=days
+                )
             )
-            if rebuilding and not candidates.chunks:
-                raise IndexUnavailable("the index is being built")
         except (IndexBroken, IndexUnavailable) as error:
             notice, source = f"Searched the files one by one: {error}.", "scan"
-            size = self._settings.chunk.target_tokens
-            candidates = await self._run(
-                self._searching, lambda: scan_notes(self._notes, terms, most_tokens=size)
-            )
-        if not notice and (left_out := [problem for problem in self._problems if problem.hides_notes]):
-            notice = _not_searched(left_out)
+            candidates = await self._scan(terms, days)
+        if source != "scan" and (left_out := [problem for problem in self._problems if problem.hides_notes]):
+            notice = " ".join(filter(None, (notice, _not_searched(left_out))))
         hits = rank(
             terms,
             candidates,
             limit=most,
-            snippet_max_chars=self._settings.search.snippet_max_chars,
+            snippet_max_chars=settings.snippet_max_chars,
             source=source,
             looked_up=is_look_up(query, terms),
+            weights=Weights(settings.vector_weight, settings.text_weight),
+            times=times,
         )
         return SearchResults(query, tuple(hits), notice)
 
     async def sync(self, *, rebuild: bool = False) -> SyncReport:
-        """Bring the index up to date now; with `rebuild`, from nothing."""
-        if not rebuild:
-            return await self._run(self._indexing, lambda: self._sync(self._sync_work))
-        # By the work itself, since that goes on where its caller is cancelled.
-        work = self._indexing.submit(self._sync, self._rebuild_work)
-        self._rebuilds = [*filter(_runs, self._rebuilds), work]
-        return await asyncio.wrap_future(work)
+        """Bring the index up to date now; with `rebuild`, from nothing, while searches go on."""
+        if rebuild:
+            work = partial(self._sync, self._rebuild_work, self._rebuild_index, job="rebuilding")
+            report = await self._run(self._rebuilding, work)
+            if self._vectors.models:
+                await self._on_index(self._retry_refused)
+        else:
+            report = await self._run(self._indexing, partial(self._sync, self._sync_work, self._sync_index))
+        self._vectors.wake()
+        return report
 
-    @property
-    def _rebuilding(self) -> bool:
-        return any(map(_runs, self._rebuilds))
+    def jobs(self) -> tuple[Progress, ...]:
+        """What is being done just now, and how far it is."""
+        return self._jobs.now()
 
     async def status(self) -> MemoryStatus:
         """What is there; looks at the folder first."""
-        numbers = IndexNumbers(0, 0, "")
+        numbers, have = IndexNumbers(0, 0, ""), VectorNumbers(0, 0, 0, (), 0, 0, 0)
         problems: tuple[Problem, ...] = ()
+        state = self._vectors.state
+        model = state.models[0] if state.models else None
         try:
             numbers = await self._ask_index(self._search_index.numbers)
+            if model:
+                model, have = await self._run(self._searching, partial(_embedded, self._search_index, model))
         except (IndexBroken, IndexUnavailable) as error:
             listing = await self._run(self._searching, self._notes.walk)
             numbers = IndexNumbers(len(listing.notes), 0, "")
             problems = (Problem(".commonplace/index.db", str(error)), *listing.problems)
+        refused = (Problem(path, f"part of it has no vector: {why}") for path, why in have.refused)
+        nearest = await self._run(self._searching, self._used_nearest) if model else None
         return MemoryStatus(
             files=numbers.notes,
             total_chunks=numbers.chunks,
-            chunks_with_embedding=0,
-            vector_search_enabled=False,
-            embedding_provider="none",
-            embedding_model="",
-            dimensions=0,
-            vector_backend="none",
+            chunks_with_embedding=have.chunks_with_embedding,
+            vector_search_enabled=model is not None,
+            embedding_provider=model.provider if model else "none",
+            embedding_model=model.model if model else "",
+            dimensions=model.dimensions if model else 0,
+            embedding_reason=state.reason,
+            embedding_problem=state.problem,
+            embedding_next_try=state.next_try,
+            embedding_fallback=state.models[1].provider if state.models[1:] else "",
+            missing_vectors=have.missing,
+            vector_backend=nearest.name if nearest else "none",
+            vector_backend_reason=nearest.reason if nearest else "",
             fts="words folded and stemmed, single characters where scripts have no spaces (FTS5)",
             last_indexed_at=numbers.last_indexed_at,
-            cache=CacheStatus(),
-            problems=problems or self._problems,
+            cache=CacheStatus(have.kept, have.hits, have.misses),
+            watch=self._watcher.state if self._watcher else None,
+            jobs=self._jobs.now(),
+            fetching=state.fetching,
+            problems=(*(problems or self._problems), *refused),
+        )
+
+    async def _likeness(self, query: str, *, most: int) -> tuple[Likeness | None, str]:
+        """The question's vector, where there is something to compare it with; else perhaps why not."""
+        if not self._vectors.enabled:
+            return None, ""
+        if self._nearest is None:
+            self._nearest = await self._run(self._searching, self._used_nearest)
+        return await self._vectors.likeness(query, most=most)
+
+    def _used_nearest(self) -> Nearest:
+        """Compare vectors from now on in the way that fits; loads numpy where that is it."""
+        if self._nearest is None:
+            self._nearest = open_nearest(lasting=self._lasting)
+            self._search_index.close()
+            self._search_index = self._open_index(nearest=self._nearest)
+        return self._nearest
+
+    async def _follow(self, watcher: "Watcher") -> None:
+        async with aclosing(watcher.changes()) as changes:
+            async for _ in changes:
+                try:
+                    await self.sync()
+                except (IndexBroken, IndexUnavailable) as error:
+                    log.warning("a change was not indexed: %s", error)
+
+    async def _scan(self, terms: Sequence[Term], days: Sequence[Days]) -> Candidates:
+        size = self._settings.chunk.target_tokens
+        return await self._run(
+            self._searching, lambda: scan_notes(self._notes, terms, most_tokens=size, days=days)
         )
 
     async def _ask_index(self, question: Callable[[], _Result]) -> _Result:
@@ -220,52 +337,102 @@ class Memory:
             return await self._look_and_ask(question)
         except IndexBroken as error:
             log.warning("%s; building it again from the notes", error)
-            await self._run(self._indexing, lambda: self._sync(self._sync_work, reset=True))
+            await self._run(
+                self._indexing, partial(self._sync, self._sync_work, self._sync_index, reset=True)
+            )
+            self._vectors.wake()
             return await self._look_and_ask(question)
 
     async def _look_and_ask(self, question: Callable[[], _Result]) -> _Result:
         for _ in range(_TRIES):
-            if not self._rebuilding:
-                await self._run(self._indexing, self._look)
+            if await self._run(self._indexing, self._look):
+                self._vectors.wake()
             answer, index = await self._run(
                 self._searching, lambda: (question(), self._search_index.identity())
             )
             # Where the file was deleted in between, an empty one has answered.
-            if self._rebuilding or index == self._synced.index:
+            if index == self._synced.index:
                 return answer
         raise IndexUnavailable("the index is being replaced again and again")
 
-    def _look(self) -> None:
+    def _look(self) -> bool:
+        """Sync where that may bring something; tell whether it brought notes."""
         synced = self._synced
         if (
             time.monotonic() - synced.at >= LOOK_AGAIN_SECONDS
             or synced.writes != self._writes
             or synced.index != self._sync_index.identity()
         ):
-            self._sync(self._sync_work)
+            report = self._sync(self._sync_work, self._sync_index)
+            return bool(report.added or report.changed)
+        return False
 
-    def _sync(self, work: _Work, *, reset: bool = False) -> SyncReport:
+    def _sync_work(self, index: Index, tell: Tell) -> SyncReport:
+        return sync_index(self._notes, index, self._settings.chunk, stop=self._stop, tell=tell)
+
+    def _rebuild_work(self, index: Index, tell: Tell) -> SyncReport:
+        return rebuild_index(self._notes, index, self._settings.chunk, stop=self._stop, tell=tell)
+
+    def _sync(self, work: _Work, index: Index, *, reset: bool = False, job: Job = "indexing") -> SyncReport:
         began, writes = time.monotonic(), self._writes
         try:
             if reset:
-                self._sync_index.reset()
+                index.reset()
             # The one that was there before: a sync cannot vouch for what took its place meanwhile.
-            index = self._sync_index.identity()
-            report = work(self._notes, self._sync_index, self._settings.chunk)
+            identity = index.identity()
+            index.want(index.complete(self._vectors.models[0]) if self._vectors.models else None)
+            report = work(index, self._jobs.tell(job))
         except IndexBroken:
             if reset:
                 raise
-            return self._sync(work, reset=True)
-        self._synced = _Synced(at=began, writes=writes, index=index)
+            return self._sync(work, index, reset=True, job=job)
+        finally:
+            self._jobs.end(job)
+        self._synced = _Synced(at=began, writes=writes, index=identity)
         self._problems = report.problems
         return report
 
+    def _retry_refused(self, index: Index) -> None:
+        for model in self._vectors.models:
+            index.retry_refused(index.complete(model))
+
+    async def _on_index(self, work: Callable[[Index], _Result]) -> _Result:
+        """Do something with the index of the indexing thread; where it is damaged, with the next one."""
+
+        def done() -> _Result:
+            try:
+                return work(self._sync_index)
+            except IndexBroken as error:
+                log.warning("%s; building it again from the notes", error)
+                self._sync(self._sync_work, self._sync_index, reset=True)
+                return work(self._sync_index)
+
+        return await self._run(self._indexing, done)
+
     async def _run(self, thread: ThreadPoolExecutor, work: Callable[[], _Result]) -> _Result:
-        return await asyncio.get_running_loop().run_in_executor(thread, work)
+        try:
+            running = thread.submit(work)
+        except RuntimeError as error:
+            raise IndexUnavailable("the memory was closed") from error
+        return await asyncio.wrap_future(running)
 
 
-def _runs(work: Future[SyncReport]) -> bool:
-    return not work.done()
+def _times(query: str, terms: Sequence[Term], today: date) -> list[Time]:
+    """The times that a query names, each with those of its terms that name it."""
+    asked = set(terms)
+    return [
+        Time(
+            span.first,
+            span.last,
+            tuple(t for t in query_terms(query[span.start : span.end]) if t in asked),
+        )
+        for span in read_dates(query, today)
+    ]
+
+
+def _embedded(index: Index, model: ModelId) -> tuple[ModelId, VectorNumbers]:
+    complete = index.complete(model)
+    return complete, index.vector_numbers(complete)
 
 
 def _not_searched(left_out: Sequence[Problem]) -> str:

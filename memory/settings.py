@@ -56,34 +56,34 @@ class ChunkSettings(Section):
 
 
 class LocalEmbeddingSettings(Section):
-    """The embedding model that runs on this machine. Not used yet."""
+    """The embedding model that runs on this machine; "make local" installs what it needs."""
 
     model_path: str = ""
-    """A GGUF file of your own."""
+    """A GGUF file, or "hf:owner/repository/file.gguf", which is fetched, but not for "auto"; empty: a usual one."""
     cache_dir: str = "~/.cache/commonplace/models"
-    """Where downloaded models are kept."""
+    """Where fetched models are kept."""
 
 
 class EmbeddingCacheSettings(Section):
-    """Vectors that were paid for once are kept. Not used yet."""
+    """Vectors that were paid for once are kept, for text that comes back or moves."""
 
     max_entries: int = Field(default=50_000, ge=1, le=1_000_000_000)
-    """How many vectors are kept; those unused for longest go first."""
+    """How many vectors are kept. Those that notes need now always are; of the others, the longest unused go first."""
 
 
 class EmbeddingSettings(Section):
-    """Vectors, for finding by meaning. This version finds by words alone: leave "auto" or "none"."""
+    """Vectors, for finding by meaning. Without them, or while nobody makes any, notes are found by their words."""
 
     provider: Literal["auto", EmbeddingProvider] = "auto"
-    """Who makes the vectors; "auto" takes the best that is there, "none" searches by words alone."""
+    """Who makes them; "auto" is the first at hand of local, openai, gemini, voyage, llm (who chats too), none."""
     fallback: EmbeddingProvider = "none"
-    """Another provider, for when the first one fails."""
+    """Another provider, for when the first one fails; with its own usual model, address and key."""
     model: str = ""
     """The provider's model; empty for its usual one."""
     base_url: str = ""
     """Address of the provider's server; empty for its usual one."""
     api_key: SecretStr = SecretStr("")
-    """Key for the provider."""
+    """Key for the provider; else api_key in its table under providers, else its variable, such as OPENAI_API_KEY."""
     dimensions: int = Field(default=0, ge=0, le=65_536)
     """Length of a vector; 0 for the model's usual one."""
     batch_size: int = Field(default=100, ge=1, le=10_000)
@@ -98,22 +98,22 @@ class EmbeddingSettings(Section):
 
 
 class SearchSettings(Section):
-    """How notes are found. Without vectors only final_top_k and snippet_max_chars count."""
+    """How notes are found: by meaning, where there are vectors, and by words."""
 
     vector_weight: float = Field(default=0.7, ge=0, le=1)
     """How much likeness in meaning counts, from 0 to 1."""
     text_weight: float = Field(default=0.3, ge=0, le=1)
     """How much the words themselves count, from 0 to 1."""
     vector_top_k: int = Field(default=10, ge=1, le=MAX_COUNT)
-    """How many passages the search by meaning proposes."""
+    """How many parts of notes the search by meaning proposes; at least as many as a search is to give back."""
     fts_top_k: int = Field(default=10, ge=1, le=MAX_COUNT)
-    """How many passages the search by words proposes."""
+    """How many chunks the search by words proposes; at least as many as a search is to give back."""
     final_top_k: int = Field(default=5, ge=1, le=MAX_COUNT)
     """How many passages a search gives back when it is not told a number."""
     snippet_max_chars: int = Field(default=700, ge=1, le=MAX_COUNT)
     """The longest a passage may be, in characters."""
     min_similarity: float = Field(default=0.3, ge=0, le=1)
-    """Passages less alike in meaning than this are left out; those found by words stay."""
+    """What is less alike in meaning than this (a cosine, from 0 to 1) is not proposed; what has the words stays."""
 
     @model_validator(mode="after")
     def _something_counts(self) -> Self:
@@ -123,7 +123,7 @@ class SearchSettings(Section):
 
 
 class WatchSettings(Section):
-    """Watching the folder for notes that you edit yourself. Not used yet: a search looks by itself."""
+    """Watching the folder, by the service, for notes that you edit yourself. A search looks by itself too."""
 
     enabled: bool = True
     """Whether changes are noticed as they happen."""
@@ -132,7 +132,7 @@ class WatchSettings(Section):
 
 
 class ReindexSettings(Section):
-    """A regular look at all notes. Not used yet: a search looks by itself."""
+    """A regular look at all notes, by the service, for what the watch may have missed."""
 
     interval_minutes: int = Field(default=60, ge=1, le=525_600)
     """Minutes from one look to the next."""

@@ -1,15 +1,13 @@
 """Which embedding provider it is, and why: chosen from what is given, without a look at disk or network."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from memory.embeddings.errors import AnswerUnusable, EmbeddingError, ModelUnknown, RequestRefused
 from memory.embeddings.protocol import EmbeddingProvider
 from memory.embeddings.table import PROVIDERS, ProviderOptions, mends_of
 from memory.settings import EmbeddingSettings
 
 IN_ORDER = ("openai", "gemini", "voyage")
-PROBE = "commonplace"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +32,7 @@ class ChatProvider:
 class Choice:
     """The provider, "none" included, and why it is this one, in one line; `options` to open it with.
 
-    `unsure`: a chat provider that nobody asked yet whether it makes vectors; see `confirm`.
+    `unsure`: a chat provider that nobody asked yet whether it makes vectors; the first answer tells.
     """
 
     provider: str
@@ -105,22 +103,6 @@ def open_provider(choice: Choice) -> EmbeddingProvider | None:
     if choice.options is None:
         return None
     return PROVIDERS[choice.provider].open(choice.options)
-
-
-async def confirm(choice: Choice, provider: EmbeddingProvider) -> Choice:
-    """Ask a chat provider that nobody chose by name for one vector: without /embeddings it is "none".
-
-    A server that cannot be reached, or a key that it does not take, settles nothing.
-    """
-    if not choice.unsure:
-        return choice
-    try:
-        await provider.embed([PROBE], purpose="query")
-    except (ModelUnknown, RequestRefused, AnswerUnusable) as error:
-        return Choice("none", f"none: the chat provider makes no vectors ({error})")
-    except EmbeddingError:
-        return choice
-    return replace(choice, unsure=False)
 
 
 def _named(

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Literal
 
 from memory.embeddings.errors import (
     AnswerUnusable,
@@ -25,6 +26,8 @@ HARMLESS = "A note."
 TRIES, SILENT_TRIES = 3, 2
 """How often a batch may meet a broken or silent service before it is suspected of being the cause."""
 BLANK = "nothing but white space"
+
+Who = Literal["anyone", "primary", "fallback"]
 
 _ABOUT_TEXTS = (RequestRefused, RequestTooLarge)
 
@@ -141,9 +144,9 @@ class Embedder:
         ]
 
     @property
-    def model(self) -> ModelId:
-        """The first provider's model: what all chunks should have vectors of. `dimensions` may still be 0."""
-        return self._lanes[0].model
+    def models(self) -> tuple[ModelId, ...]:
+        """Of the first provider and of its fallback, if it has one; `dimensions` may still be 0."""
+        return tuple(lane.model for lane in self._lanes)
 
     @property
     def state(self) -> EmbedderState:
@@ -170,7 +173,7 @@ class Embedder:
         texts: Sequence[str],
         *,
         on_done: Callable[[EmbeddedBatch], Awaitable[None]],
-        use_fallback: bool = True,
+        by: Who = "anyone",
     ) -> None:
         """Get a vector for every text; `on_done` has each batch as it comes, in any order, one text once.
 
@@ -178,14 +181,15 @@ class Embedder:
         fail before all is done: what was delivered is paid for and good. Cancelling stops at once, but
         for an `on_done` that is at work.
         """
+        lanes = {"anyone": self._lanes, "primary": self._lanes[:1], "fallback": self._lanes[1:]}[by]
         run = _Run(
             texts, [len(text.encode("utf-8", "replace")) for text in texts], on_done, set(range(len(texts)))
         )
         blank = {index: BLANK for index, text in enumerate(texts) if not text.strip()}
         if blank:
-            await run.deliver(EmbeddedBatch(self.model, {}, blank))
+            await run.deliver(EmbeddedBatch(lanes[0].model, {}, blank))
         causes: list[EmbeddingError] = []
-        for lane in self._lanes if use_fallback else self._lanes[:1]:
+        for lane in lanes:
             if run.undone:
                 causes += await self._embed_all(lane, run)
         if run.undone:
@@ -302,7 +306,7 @@ async def _ask_quickly(lane: _Lane, text: str) -> QueryVector:
     try:
         async with (
             asyncio.timeout_at(deadline) as waiting,
-            lane.recovery.attempt(patient=False, innocent=_ABOUT_TEXTS),
+            lane.recovery.attempt(patient=False, innocent=(*_ABOUT_TEXTS, AnswerUnusable)),
         ):
             waiting.reschedule(None)
             try:

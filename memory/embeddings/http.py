@@ -192,6 +192,8 @@ class HttpProvider:
 
     async def _post(self, request: Mapping[str, object], *, most_bytes: int) -> object:
         content = json.dumps(request, ensure_ascii=False).encode("utf-8", "replace")
+        if self._client.is_closed:
+            raise self._error(Unreachable, "was closed")
         try:
             async with (
                 asyncio.timeout(self._seconds),

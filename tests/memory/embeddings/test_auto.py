@@ -1,6 +1,6 @@
 """Who is chosen, and why."""
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Mapping
 
 import pytest
 from pydantic import SecretStr
@@ -11,13 +11,10 @@ from memory.embeddings.auto import (
     ProviderSection,
     choose,
     choose_fallback,
-    confirm,
     open_provider,
 )
-from memory.embeddings.protocol import EmbeddingProvider
 from memory.embeddings.table import PROVIDERS
 from memory.settings import EmbeddingSettings
-from tests.fakes.embedding_server import KEY, EmbeddingServer, Reply, drops, fails
 
 CHAT = ChatProvider("deepseek", "https://api.deepseek.com/v1", "chat-key")
 ALL_KEYS = {name: f"{name} key" for row in PROVIDERS.values() for name in row.key_variables}
@@ -205,57 +202,3 @@ def test_keys_are_not_in_what_is_printed() -> None:
     assert "secret" not in repr(ProviderSection("openai", api_key="secret")) + repr(
         ChatProvider("a", "b", "secret")
     )
-
-
-# Whether a chat provider makes vectors
-
-
-@pytest.fixture
-async def chat_at(server: EmbeddingServer) -> AsyncIterator[Callable[[], tuple[Choice, EmbeddingProvider]]]:
-    opened: list[EmbeddingProvider] = []
-
-    def made() -> tuple[Choice, EmbeddingProvider]:
-        choice = decide(chat=ChatProvider("mine", server.base_url("llm"), KEY))
-        provider = open_provider(choice)
-        assert provider
-        opened.append(provider)
-        return choice, provider
-
-    yield made
-    for provider in opened:
-        await provider.close()
-
-
-@pytest.mark.parametrize(
-    ("reply", "name", "unsure"),
-    [
-        (None, "llm", False),
-        (fails(404), "none", False),
-        (fails(405), "none", False),
-        (fails(401), "llm", True),
-        (fails(503), "llm", True),
-        (drops(), "llm", True),
-    ],
-)
-async def test_a_chat_provider_is_asked_whether_it_makes_vectors(
-    reply: Reply | None,
-    name: str,
-    unsure: bool,
-    server: EmbeddingServer,
-    chat_at: Callable[[], tuple[Choice, EmbeddingProvider]],
-) -> None:
-    server.always(reply)
-
-    choice = await confirm(*chat_at())
-
-    assert (choice.provider, choice.unsure) == (name, unsure)
-
-
-async def test_who_was_chosen_by_name_is_not_asked(
-    server: EmbeddingServer, chat_at: Callable[[], tuple[Choice, EmbeddingProvider]]
-) -> None:
-    choice, provider = chat_at()
-    sure = Choice("llm", "set", choice.options)
-
-    assert await confirm(sure, provider) is sure
-    assert server.requests == []

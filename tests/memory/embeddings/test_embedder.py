@@ -595,7 +595,7 @@ async def test_documents_stay_with_the_first_provider_where_that_is_wished(
     server.always(fails(401))
 
     with pytest.raises(KeyRejected):
-        await make("gemini", "ollama").embed_documents(texts(3), on_done=delivered, use_fallback=False)
+        await make("gemini", "ollama").embed_documents(texts(3), on_done=delivered, by="primary")
 
     assert {asked.provider for asked in server.requests} == {"gemini"}
 

@@ -1,0 +1,82 @@
+"""From the settings to the embedder: who makes the vectors, who stands in for him, and why these."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from memory.embeddings.auto import (
+    ChatProvider,
+    Choice,
+    ProviderSection,
+    choose,
+    choose_fallback,
+    open_provider,
+)
+from memory.embeddings.errors import EmbeddingError
+from memory.embeddings.protocol import EmbeddingProvider
+from memory.settings import EmbeddingSettings
+
+if TYPE_CHECKING:
+    from memory.embeddings.embedder import Embedder
+    from memory.embeddings.model_files import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Embedding:
+    """How texts get vectors, if they do, and why so; one line each."""
+
+    choice: Choice = Choice("none", "none: nobody was asked for")  # noqa: RUF009
+    fallback: Choice = Choice("none", "none: no fallback is set")  # noqa: RUF009
+    primary: EmbeddingProvider | None = None
+    embedder: "Embedder | None" = None
+    error: str = ""
+    """Why what was chosen could not be opened."""
+
+    @property
+    def fetching(self) -> "Progress | None":
+        """How far a local model is on its way; None while none is fetched."""
+        found: Progress | None = getattr(self.primary, "fetching", None)
+        return found
+
+
+def open_embedding(
+    settings: EmbeddingSettings,
+    *,
+    sections: Mapping[str, ProviderSection],
+    environment: Mapping[str, str],
+    chat: ChatProvider | None = None,
+) -> Embedding:
+    """Choose and open; asks nobody, loads no model. What cannot be opened is told in `error`."""
+    choice = choose(
+        settings,
+        local_model_exists=settings.provider == "auto" and _local_is_ready(settings),
+        sections=sections,
+        environment=environment,
+        chat=chat,
+    )
+    fallback = choose_fallback(settings, choice, sections=sections, environment=environment, chat=chat)
+    primary, error = _open(choice)
+    second, other_error = _open(fallback)
+    problem = "; ".join(filter(None, (error, other_error)))
+    providers = [provider for provider in (primary, second) if provider]
+    if not providers:
+        return Embedding(choice, fallback, error=problem)
+    from memory.embeddings.embedder import Embedder
+
+    return Embedding(choice, fallback, primary, Embedder(*providers, batch_size=settings.batch_size), problem)
+
+
+def _open(choice: Choice) -> tuple[EmbeddingProvider | None, str]:
+    try:
+        return open_provider(choice), ""
+    except EmbeddingError as error:
+        return None, str(error)
+
+
+def _local_is_ready(settings: EmbeddingSettings) -> bool:
+    if find_spec("llama_cpp") is None:
+        return False
+    from memory.embeddings.model_files import exists_locally
+
+    return exists_locally(settings.local.model_path, settings.local.cache_dir)

@@ -1,0 +1,231 @@
+"""A vector for every text of the notes: filled in behind their back, made anew for another model, and for questions."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
+
+from memory.embeddings.errors import AnswerUnusable, EmbeddingError, ModelUnknown, RequestRefused
+from memory.embeddings.opening import Embedding
+from memory.embeddings.protocol import ModelId
+from memory.errors import IndexBroken, IndexUnavailable
+from memory.index.protocol import Index, Likeness, Unembedded
+from memory.progress import RunningJobs, Tell
+from memory.settings import EmbeddingSettings, SearchSettings
+
+if TYPE_CHECKING:
+    from memory.embeddings.embedder import EmbeddedBatch
+    from memory.embeddings.model_files import Progress as Fetching
+
+log = logging.getLogger(__name__)
+
+TEXTS_AT_A_TIME = 2000
+"""Texts taken from the index for embedding, about: for many full requests at once, a few megabytes."""
+
+SHORTEST_REST = 1.0
+LONGEST_REST = 300.0
+"""Seconds after which what failed is tried again, whatever the provider says."""
+
+Who = Literal["primary", "fallback"]
+_WHO: tuple[Who, Who] = ("primary", "fallback")
+_Result = TypeVar("_Result")
+
+
+class OnIndex(Protocol):
+    """Runs work with the index on the thread that it belongs to."""
+
+    def __call__(self, work: Callable[[Index], _Result]) -> Awaitable[_Result]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class VectorsState:
+    """How the vectors fare."""
+
+    models: tuple[ModelId, ...]
+    """Of the provider and of its fallback; empty where there are no vectors."""
+    reason: str
+    """Why it is this provider, or none."""
+    problem: str
+    """What is wrong with it, in one line; empty while it is well."""
+    next_try: str
+    """When it is asked again, ISO 8601 in UTC; empty while it is well."""
+    fetching: "Fetching | None"
+    """How far the download of a local model is; None where none is under way."""
+
+
+class NoteVectors:
+    """Belongs to one event loop."""
+
+    def __init__(
+        self, embedding: Embedding, *, embed: EmbeddingSettings, search: SearchSettings, jobs: RunningJobs
+    ) -> None:
+        """Ask nobody yet."""
+        self._embedding = embedding
+        self._embedder = embedding.embedder
+        self._reason = embedding.choice.reason
+        self._unsure = embedding.choice.unsure
+        self._settings = embed
+        self._search = search
+        self._jobs = jobs
+        self._wanting = asyncio.Event()
+        self._filling = asyncio.Lock()
+
+    @property
+    def enabled(self) -> bool:
+        """Whether there is somebody to make vectors."""
+        return self._embedder is not None
+
+    @property
+    def models(self) -> tuple[ModelId, ...]:
+        """Those that vectors are wanted of, the first one first; their dimensions may still be 0."""
+        return self._embedder.models if self._embedder else ()
+
+    @property
+    def state(self) -> VectorsState:
+        """For status."""
+        problem, next_try = self._embedding.error, ""
+        if self._embedder:
+            state = self._embedder.state
+            lanes = [lane for lane in (state.primary, state.fallback) if lane and not lane.ok]
+            problem = "; fallback: ".join(lane.error for lane in lanes) or problem
+            waits = [lane.next_try for lane in lanes if lane.next_try]
+            next_try = min(waits).isoformat(timespec="seconds") if waits else ""
+        return VectorsState(self.models, self._reason, problem, next_try, self._embedding.fetching)
+
+    async def close(self) -> None:
+        """Let go of connections and models."""
+        if self._embedding.embedder:
+            await self._embedding.embedder.close()
+
+    def wake(self) -> None:
+        """There may be texts without a vector: `keep_filled` looks at once."""
+        self._wanting.set()
+
+    async def likeness(self, query: str, *, most: int) -> tuple[Likeness | None, str]:
+        """The question's vector, or why there is none; "" where none is wanted."""
+        if not self._search.vector_weight or self._embedder is None:
+            return None, ""
+        before = self._embedder.models
+        try:
+            asked = await self._embedder.embed_query(query)
+        except EmbeddingError as error:
+            self._settle(error)
+            return None, f"Searched by words alone: {str(error).rstrip('.')}." if self.enabled else ""
+        self._unsure = False
+        if asked.model not in before:  # now its length is known: perhaps what is stored is of another
+            self.wake()
+        return Likeness(asked.model, asked.vector, most=most, least=self._search.min_similarity), ""
+
+    async def fill(self, on_index: OnIndex) -> None:
+        """Have a vector for every text, of the provider or else of its fallback.
+
+        Raises EmbeddingError where neither gives them, and what the index raises. What was made stays.
+        """
+        async with self._filling:
+            causes: list[EmbeddingError] = []
+            for who in _WHO[: len(self.models)]:
+                try:
+                    await self._fill_by(who, on_index)
+                    break
+                except EmbeddingError as error:
+                    self._settle(error)
+                    causes.append(error)
+                finally:
+                    self._jobs.end("embedding")
+            else:
+                if not self.enabled:
+                    return
+                from memory.embeddings.embedder import NoProviderAnswered
+
+                raise causes[0] if len(causes) == 1 else NoProviderAnswered(causes)
+            await self._tidy(on_index)
+
+    async def keep_filled(self, on_index: OnIndex) -> None:
+        """Fill until cancelled: whenever somebody wakes it, and again when a provider that failed may be back."""
+        while self.enabled:
+            self._wanting.clear()
+            rest: float | None = None
+            try:
+                await self.fill(on_index)
+                rest = self._until_primary_is_back()
+            except EmbeddingError:
+                rest = self._until_primary_is_back() or SHORTEST_REST
+            except (IndexBroken, IndexUnavailable) as error:
+                log.warning("vectors are not filled in: %s", error)
+                rest = LONGEST_REST
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(rest):
+                    await self._wanting.wait()
+
+    def _until_primary_is_back(self) -> float | None:
+        """Seconds; None where it is well, or nobody can say when to ask again."""
+        state = self._embedder.state.primary if self._embedder else None
+        if state is None or state.ok:
+            return None
+        next_try = state.next_try or datetime.now(UTC)
+        return min(LONGEST_REST, max(SHORTEST_REST, (next_try - datetime.now(UTC)).total_seconds()))
+
+    async def _fill_by(self, who: Who, on_index: OnIndex) -> None:
+        assert self._embedder is not None
+        tell = self._jobs.tell("embedding")
+        done, before = 0, frozenset[bytes]()
+        size = self._settings.batch_size
+        whole_requests = max(1, TEXTS_AT_A_TIME // size)
+        while True:
+            texts, missing = await on_index(
+                partial(_unembedded, model=self.models[who == "fallback"], most=whole_requests * size)
+            )
+            digests = frozenset(text.digest for text in texts)
+            if not texts or digests == before:  # the same again: they were neither kept nor refused
+                return
+            before = digests
+            tell(done, done + missing)
+            keep = _Keeping(on_index, texts, tell, done, done + missing)
+            await self._embedder.embed_documents([text.text for text in texts], on_done=keep, by=who)
+            done = keep.done
+
+    async def _tidy(self, on_index: OnIndex) -> None:
+        models, most = self.models, self._settings.cache.max_entries
+
+        def tidy(index: Index) -> int:
+            return index.forget_unused(most=most, wanted=[index.complete(model) for model in models])
+
+        await on_index(tidy)
+
+    def _settle(self, error: EmbeddingError) -> None:
+        """Give up a chat provider that nobody chose by name, and that says it makes no vectors.
+
+        One that cannot be reached, or does not take the key, may make some all the same.
+        """
+        if self._unsure and isinstance(error, (ModelUnknown, RequestRefused, AnswerUnusable)):
+            self._unsure = False
+            self._embedder = None
+            self._reason = f"none: the chat provider makes no vectors ({error})"
+
+
+@dataclass(slots=True)
+class _Keeping:
+    """Puts each batch into the index as it comes."""
+
+    on_index: OnIndex
+    texts: Sequence[Unembedded]
+    tell: Tell
+    done: int
+    total: int
+
+    async def __call__(self, batch: "EmbeddedBatch") -> None:
+        vectors = {self.texts[at].digest: vector for at, vector in batch.vectors.items()}
+        refused = {self.texts[at].digest: why for at, why in batch.refused.items()}
+        await self.on_index(lambda index: index.keep_vectors(batch.model, vectors, refused))
+        self.done += len(vectors) + len(refused)
+        self.tell(self.done, self.total)
+
+
+def _unembedded(index: Index, *, model: ModelId, most: int) -> tuple[list[Unembedded], int]:
+    """Texts without a vector, and how many there are in all."""
+    complete = index.complete(model)
+    return index.unembedded(complete, most=most), index.vector_numbers(complete).missing
