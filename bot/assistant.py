@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from bot.agent import Agent
     from bot.config import AccessSettings
     from bot.models.protocol import LanguageModel
+    from bot.upkeep import Upkeep
     from memory.memory import Memory
 
 log = logging.getLogger(__name__)
@@ -50,6 +51,7 @@ class Assistant:
         state: State,
         model: "LanguageModel",
         locks: Path,
+        upkeep: "Upkeep | None" = None,
         turns_at_once: int = TURNS_AT_ONCE,
     ) -> None:
         """`guest_agent` answers those who may not use the memory; `locks` is a folder that all processes share."""
@@ -59,7 +61,7 @@ class Assistant:
         self._state = state
         self._locks = locks
         self._context = CommandContext(
-            commands=commands, memory=memory, state=state, model=model, stop=self.stop
+            commands=commands, memory=memory, state=state, model=model, stop=self.stop, upkeep=upkeep
         )
         self._at_once = {command.name for command in commands if command.at_once}
         self._adapters: dict[str, Adapter] = {}

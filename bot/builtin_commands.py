@@ -4,13 +4,17 @@ import sys
 from typing import TYPE_CHECKING
 
 from bot import phrases
+from bot.access import Standing
 from bot.commands import Command, CommandCall, CommandContext, Option, usable_by
 from bot.places import read_place, written_place
+from bot.progress_line import in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
+    from bot.upkeep import Upkeep
     from memory.listing import Problem
+    from memory.memory import MemoryStatus
     from memory.search import SearchResults
 
 LINES_SHOWN = 60
@@ -37,11 +41,17 @@ async def stop_turn(call: CommandCall, context: CommandContext) -> str:
 
 
 async def show_status(call: CommandCall, context: CommandContext) -> str:
-    """Name the model, the chat, and what the memory holds."""
+    """Name the model, the chat, what the memory holds, and how it is searched; the owner is told why so."""
     status = await context.memory.status()
-    return phrases.STATUS.format(
-        model=context.model.name, chat=call.message.chat, files=status.files, chunks=status.total_chunks
+    owner = call.standing is Standing.OWNER
+    text = phrases.STATUS.format(
+        model=context.model.name,
+        chat=call.message.chat,
+        files=status.files,
+        chunks=status.total_chunks,
+        search=_how_it_searches(status, why=owner),
     )
+    return "\n".join([text, *(_how_it_keeps_up(status, context.upkeep) if owner else ())])
 
 
 async def remember(call: CommandCall, context: CommandContext) -> str:
@@ -70,12 +80,56 @@ async def look_after_memory(call: CommandCall, context: CommandContext) -> str:
             )
         case _:
             status = await context.memory.status()
-            return phrases.MEMORY_STATUS.format(
+            text = phrases.MEMORY_STATUS.format(
                 files=status.files,
                 chunks=status.total_chunks,
+                search=_how_it_searches(status, why=True),
                 fts=status.fts,
                 indexed=status.last_indexed_at or phrases.NEVER,
-            ) + _problems(status.problems)
+            )
+            return "\n".join([text, *_how_it_keeps_up(status, context.upkeep)]) + _problems(status.problems)
+
+
+def _how_it_searches(status: "MemoryStatus", *, why: bool) -> str:
+    """By meaning or not; the reason may name files and addresses, so not everybody is told it."""
+    if status.embedding_problem and status.vector_search_enabled and not status.embedding_fallback:
+        return phrases.BY_WORDS_FOR_NOW
+    if status.vector_search_enabled:
+        reason, model = status.embedding_reason, status.embedding_model
+        return phrases.BY_MEANING_WITH.format(model=model, reason=reason) if why else phrases.BY_MEANING
+    reason = status.embedding_problem or status.embedding_reason.removeprefix("none: ")
+    return phrases.BY_WORDS_SINCE.format(reason=reason) if why else phrases.BY_WORDS
+
+
+def _how_it_keeps_up(status: "MemoryStatus", upkeep: "Upkeep | None") -> "Iterator[str]":
+    """A line each on vectors, watch, regular look, and what runs now."""
+    if status.vector_search_enabled:
+        yield _vectors(status)
+    if watch := status.watch:
+        line = phrases.WATCH[watch.mode] if watch.alive or watch.mode == "waiting" else phrases.WATCH_DEAD
+        reason = watch.reason or watch.error
+        yield f"{line} ({reason})" if reason else line
+    if upkeep and upkeep.problem:
+        yield phrases.UPKEEP_PROBLEM.format(problem=upkeep.problem)
+    if upkeep and (reindex := upkeep.reindex):
+        yield (
+            phrases.REINDEX_NOW
+            if reindex.running
+            else phrases.REINDEX.format(
+                last=", ".join(filter(None, (reindex.last_run, reindex.last_outcome))) or phrases.NEVER,
+                next=reindex.next_run,
+            )
+        )
+    for job in status.jobs:
+        yield in_words(job).capitalize()
+
+
+def _vectors(status: "MemoryStatus") -> str:
+    missing, problem = status.missing_vectors, status.embedding_problem
+    if problem:
+        again = phrases.NEXT_TRY.format(time=status.embedding_next_try) if status.embedding_next_try else ""
+        return phrases.VECTORS_PROBLEM.format(missing=missing, problem=problem) + again
+    return phrases.MISSING_VECTORS.format(missing=missing) if missing else phrases.ALL_VECTORS
 
 
 async def _note(wanted: str, context: CommandContext) -> str:

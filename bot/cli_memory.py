@@ -1,62 +1,160 @@
 """`commonplace memory …`: the memory without a bot, for people and for programs."""
 
 import argparse
+import asyncio
+import gc
 import json
 import logging
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from typing import Any, TextIO
 
 from bot.cli import DONE, CommandFailed, WrongUsage
 from bot.config import Settings
+from bot.embedding import open_embedding_of
 from bot.places import read_place, written_place
 from bot.plain_text import json_for_terminals, without_controls
+from bot.progress_line import fetching_in_words, in_words, progress_shown
+from memory.embeddings.errors import EmbeddingError
+from memory.embeddings.opening import Embedding
+from memory.errors import MemoryFault
 from memory.listing import Problem
-from memory.memory import Memory
+from memory.memory import Memory, MemoryStatus
 from memory.search import Hit, SearchResults
 
+FILL_SECONDS = 3.0
+"""How long a search or a status may wait for the vectors of what is new."""
 NOTHING_FOUND = "Nothing found."
 
 
 async def run_memory_action(options: argparse.Namespace, settings: Settings) -> int:
     """Do what was asked and print it; raise MemoryFault, CommandFailed or WrongUsage where it cannot be done."""
     logging.getLogger().addHandler(logging.NullHandler())  # on failure, standard error holds one line alone
-    actions = {"status": _status, "search": _search, "get": _get, "write": _write, "index": _index}
-    async with Memory(settings.memory, workspace=settings.workspace, now=settings.now) as memory:
-        await actions[options.action](memory, options)
+    embedding = Embedding() if options.action in {"get", "write"} else open_embedding_of(settings)
+    many_searches = options.action == "search" and options.batch is not None
+    async with Memory(
+        settings.memory,
+        workspace=settings.workspace,
+        now=settings.now,
+        embedding=embedding,
+        lasting=many_searches,
+    ) as memory:
+        match options.action:
+            case "status":
+                await _status(memory, options, embedding)
+            case "search":
+                await _search(memory, options, embedding)
+            case "get":
+                await _get(memory, options)
+            case "write":
+                await _write(memory, options)
+            case "index":
+                await _index(memory, options, embedding)
     return DONE
 
 
-async def _status(memory: Memory, options: argparse.Namespace) -> None:
-    status = await memory.status()
+async def _status(memory: Memory, options: argparse.Namespace, embedding: Embedding) -> None:
+    async with progress_shown(lambda: _progress(memory, embedding)):
+        await _fill_for_a_moment(memory, embedding)  # else nobody could say what keeps vectors from coming
+        status = await memory.status()
     if options.json:
-        _print_json(asdict(status))
+        _print_json(status_as_json(status))
         return
     _print(f"notes         {status.files}")
     _print(f"chunks        {status.total_chunks}")
-    _print(f"search        by words: {status.fts}")
+    by_words = not status.vector_search_enabled or (
+        status.embedding_problem and not status.embedding_fallback
+    )
+    _print(f"search        {'by words alone' if by_words else 'by meaning and by words'}")
+    _print(f"words         {status.fts}")
+    for label, value in _vectors_in_words(status):
+        if value:
+            _print(f"{label:14}{value}")
+    for job in status.jobs:
+        _print(f"running       {in_words(job)}")
     _print(f"last indexed  {status.last_indexed_at or 'never'}")
     _print_problems(status.problems)
 
 
-async def _search(memory: Memory, options: argparse.Namespace) -> None:
+def status_as_json(status: MemoryStatus) -> dict[str, Any]:
+    """Every field by its name, and of running work also the rate and the time left."""
+    jobs = [
+        {**asdict(job), "per_second": job.per_second, "seconds_left": job.seconds_left} for job in status.jobs
+    ]
+    return {**asdict(status), "jobs": jobs}
+
+
+def _vectors_in_words(status: MemoryStatus) -> Iterator[tuple[str, str]]:
+    yield "vectors from", status.embedding_reason
+    yield "problem", status.embedding_problem
+    yield "next try", status.embedding_next_try
+    if not status.vector_search_enabled:
+        return
+    yield "model", status.embedding_model
+    yield "dimensions", str(status.dimensions or "not known before the first answer")
+    yield "fallback", status.embedding_fallback
+    yield "vectors", f"of {status.chunks_with_embedding} chunks; {status.missing_vectors} texts have none"
+    yield "compared by", "; ".join(filter(None, (status.vector_backend, status.vector_backend_reason)))
+    cache = status.cache
+    yield "cache", f"{cache.entries} vectors, {cache.hits} hits, {cache.misses} misses"
+    if watch := status.watch:
+        yield "watch", ": ".join(filter(None, (watch.mode, watch.reason or watch.error)))
+
+
+async def _search(memory: Memory, options: argparse.Namespace, embedding: Embedding) -> None:
     query = " ".join(options.query)
     if bool(options.query) == (options.batch is not None):
         raise WrongUsage("memory search takes either a QUERY or --batch FILE")
     if options.batch is not None:
         with _opened(options.batch) as lines:
+            with suppress(MemoryFault):  # each search tells what is wrong
+                await memory.sync()
+                await _fill(memory, embedding)
             for line in lines:
                 _print_json(_as_json(await memory.search(line.strip(), limit=options.limit)))
                 sys.stdout.flush()
         return
-    results = await memory.search(query, limit=options.limit)
+    async with progress_shown(lambda: _progress(memory, embedding)):
+        await _fill_for_a_moment(memory, embedding)
+        results = await memory.search(query, limit=options.limit)
     if options.json:
         _print_json(_as_json(results))
     else:
         _print_hits(results)
+
+
+async def _fill_for_a_moment(memory: Memory, embedding: Embedding) -> None:
+    """Have vectors for what is new, as far as somebody who waits should wait for them.
+
+    What goes wrong is told by the search or the status that follows.
+    """
+    if embedding.embedder is None:
+        return
+    with suppress(MemoryFault):
+        await memory.sync()
+        with suppress(EmbeddingError, TimeoutError):
+            async with asyncio.timeout(FILL_SECONDS):
+                await memory.fill_vectors()
+
+
+async def _fill(memory: Memory, embedding: Embedding) -> str:
+    """Have a vector for every text, however long it takes; return why there is not, "" where all is well."""
+    gc.enable()  # what follows is no small job
+    try:
+        async with progress_shown(lambda: _progress(memory, embedding)):
+            await memory.fill_vectors()
+    except EmbeddingError as error:
+        return str(error)
+    return ""
+
+
+def _progress(memory: Memory, embedding: Embedding) -> str:
+    fetching = getattr(embedding.primary, "fetching", None)
+    said = [in_words(job) for job in memory.jobs()]
+    return "; ".join([f"fetching the model: {fetching_in_words(fetching)}", *said] if fetching else said)
 
 
 def _as_json(results: SearchResults) -> dict[str, Any]:
@@ -129,14 +227,28 @@ async def _write(memory: Memory, options: argparse.Namespace) -> None:
         _print(f"Noted in {written_place(written.path, written.line_start, written.line_end)}.")
 
 
-async def _index(memory: Memory, options: argparse.Namespace) -> None:
-    report = await memory.sync(rebuild=options.rebuild)
+async def _index(memory: Memory, options: argparse.Namespace, embedding: Embedding) -> None:
+    async with progress_shown(lambda: _progress(memory, embedding)):
+        report = await memory.sync(rebuild=options.rebuild)
+    # The notes are indexed and can be found by their words: without vectors that is no failure.
+    problem = await _fill(memory, embedding)
+    status = await memory.status()
+    problem = problem or status.embedding_problem
     if options.json:
-        _print_json(asdict(report))
+        vectors = {
+            "embedded": status.chunks_with_embedding,
+            "missing": status.missing_vectors,
+            "error": problem,
+        }
+        _print_json({**asdict(report), "vectors": vectors})
         return
     _print(
         f"Indexed in {report.seconds:.1f} s: {report.added} new, {report.changed} changed, {report.removed} gone."
     )
+    if problem:
+        _print(f"Vectors: {status.missing_vectors or 'none'} missing: {problem}")
+    elif status.vector_search_enabled:
+        _print(f"Vectors: of {status.chunks_with_embedding} chunks out of {status.total_chunks}.")
     _print_problems(report.problems)
 
 

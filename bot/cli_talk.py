@@ -5,8 +5,9 @@ import argparse
 from bot import app
 from bot.cli import DONE, CommandFailed, WrongUsage
 from bot.config import Settings
-from bot.log import without_secrets
+from bot.log import secrets_of, without_secrets
 from bot.models.errors import ModelError
+from bot.startup import CannotStart
 from bot.state import StateFault
 
 
@@ -23,9 +24,9 @@ async def run_talk(options: argparse.Namespace, settings: Settings) -> int:
             raise WrongUsage("chat -m needs something to say")
     except ModelError as error:
         # A provider's own words may quote the key.
-        told = without_secrets(str(error), app.secrets_of(settings))
+        told = without_secrets(str(error), secrets_of(settings))
         raise CommandFailed(f"no model answered: {told}") from error
-    except (StateFault, app.CannotStart) as error:
+    except (StateFault, CannotStart) as error:
         raise CommandFailed(str(error)) from error
     return DONE
 

@@ -12,6 +12,7 @@ from bot.messages import ChatId, IncomingMessage
 if TYPE_CHECKING:
     from bot.models.protocol import LanguageModel
     from bot.state import State
+    from bot.upkeep import Upkeep
     from memory.memory import Memory
 
 
@@ -43,6 +44,8 @@ class CommandContext:
     model: "LanguageModel"
     stop: Callable[[ChatId], Awaitable[bool]]
     """End the turn that runs in a chat; false where none does."""
+    upkeep: "Upkeep | None" = None
+    """What goes on by itself; None where nothing does."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -198,7 +198,7 @@ class ModelsSettings(Section):
 
 
 class ProviderSettings(Section):
-    """A provider of language models; any number, any names. This version has no client for any yet."""
+    """A provider of language models; any number, any names. None chats yet; keys count for vectors."""
 
     kind: ProviderKind = Field(examples=["openai"])
     """Its protocol; "openai" fits any compatible server. May be left out where the name says it."""

@@ -7,10 +7,14 @@ from collections.abc import Iterable, Sequence
 from io import TextIOWrapper
 from pathlib import Path
 
+from bot.config import Settings
 from bot.plain_text import without_controls
+from memory.embeddings.table import PROVIDERS
 
 HIDDEN = "***"
 CHAT_LOG_BYTES = 500_000
+TALKATIVE = ("httpcore", "httpx")
+"""Libraries that tell of every request at INFO, with its whole address, in which some services put the key."""
 
 
 class _Lines(logging.Formatter):
@@ -67,4 +71,32 @@ def _replace_handlers(handler: logging.Handler, level: str, secrets: Iterable[st
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(level.upper())
+    for name in TALKATIVE:
+        logging.getLogger(name).setLevel(logging.WARNING)
     logging.raiseExceptions = False  # a log that cannot be written must not take the program with it
+
+
+def secrets_of(settings: Settings) -> list[str]:
+    """Every secret of the settings, and the keys in the environment that count too, for the log to blank out."""
+    from pydantic import BaseModel, SecretStr
+
+    found: list[str] = []
+
+    def collect(value: object) -> None:
+        match value:
+            case SecretStr():
+                found.append(value.get_secret_value())
+            case BaseModel():
+                for _, each in value:
+                    collect(each)
+            case dict():
+                for each in value.values():
+                    collect(each)
+            case list() | tuple():
+                for each in value:
+                    collect(each)
+
+    collect(settings)
+    variables = {variable for row in PROVIDERS.values() for variable in row.key_variables}
+    found += [os.environ.get(variable, "").strip() for variable in variables]
+    return [secret for secret in found if secret]

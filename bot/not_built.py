@@ -6,6 +6,8 @@ Each line goes when its part comes.
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from memory.embeddings.table import PROVIDERS
+
 if TYPE_CHECKING:
     from bot.config import Settings
 
@@ -23,23 +25,14 @@ def not_built(settings: "Settings") -> Iterator[tuple[tuple[str, ...], str]]:
     if settings.discord.token:
         yield ("discord", "token"), "no Discord channel"
 
-    embedding = settings.memory.embedding
-    if embedding.provider not in {"auto", "none"}:
-        yield ("memory", "embedding", "provider"), "no embedding providers"
-    if embedding.fallback != "none":
-        yield ("memory", "embedding", "fallback"), "no embedding providers"
-    for key in ("model", "base_url", "api_key", "dimensions"):
-        if embedding.provider != "none" and getattr(embedding, key):
-            yield ("memory", "embedding", key), "no embedding providers"
-    if embedding.provider != "none" and embedding.local.model_path:
-        yield ("memory", "embedding", "local", "model_path"), "no embedding providers"
-
     if settings.index.url:
         yield ("index", "url"), "no index but its own file"
 
     no_client = {name: table.kind for name, table in settings.providers.items() if table.kind != "builtin"}
     for name, kind in no_client.items():
-        for key in ("api_key", "api_keys", "model_path"):
+        # The vectors of the notes may be made with the keys of these.
+        makes_vectors = kind in PROVIDERS or name in PROVIDERS
+        for key in ("model_path",) if makes_vectors else ("api_key", "api_keys", "model_path"):
             if getattr(settings.providers[name], key):
                 yield ("providers", name, key), f"no client for providers of kind {kind}"
     lists: dict[tuple[str, ...], tuple[str, ...]] = {("models", "chain"): settings.models.chain}

@@ -38,10 +38,29 @@ HELP = "Talk to me as you like, or use one of these:\n\n{commands}"
 NEW = "A new conversation. What I have noted stays in the memory."
 REMEMBERED = "Noted in {place}."
 NOTHING_FOUND = "I found nothing about that in the memory."
-STATUS = "Model: {model}\nChat: {chat}\nNotes: {files}\nChunks: {chunks}"
+STATUS = "Model: {model}\nChat: {chat}\nNotes: {files}\nChunks: {chunks}\nSearch: {search}"
 REBUILT = "The index is built anew, in {seconds:.1f} s.\nNotes: {notes}"
-MEMORY_STATUS = "Notes: {files}\nChunks: {chunks}\nSearch: {fts}\nLast indexed: {indexed}"
+MEMORY_STATUS = "Notes: {files}\nChunks: {chunks}\nSearch: {search}\nWords: {fts}\nLast indexed: {indexed}"
 NEVER = "never"
+BY_MEANING = "by meaning and by words"
+BY_MEANING_WITH = "by meaning and by words, with {model} of {reason}"
+BY_WORDS = "by words alone"
+BY_WORDS_FOR_NOW = "by words alone for now"
+BY_WORDS_SINCE = "by words alone ({reason})"
+ALL_VECTORS = "Vectors: all there"
+MISSING_VECTORS = "Vectors: {missing} missing"
+VECTORS_PROBLEM = "Vectors: {missing} missing; {problem}"
+NEXT_TRY = " (asked again at {time})"
+WATCH = {
+    "off": "Watching the folder: no",
+    "waiting": "Watching the folder: waiting for it",
+    "events": "Watching the folder: yes",
+    "polling": "Watching the folder: by looking regularly",
+}
+WATCH_DEAD = "Watching the folder: no longer"
+UPKEEP_PROBLEM = "Keeping up with the notes broke off and begins anew: {problem}"
+REINDEX = "Last look at all notes: {last}; next: {next}"
+REINDEX_NOW = "Looking at all notes: now"
 SEARCH_WHAT = "Tell me what to look for: `/memory search QUERY`"
 GET_WHAT = "Tell me which note: `/memory get PATH`"
 EMPTY_NOTE = "That note is empty."

@@ -1,3 +1,4 @@
+import asyncio
 import contextlib
 import json
 import os
@@ -18,6 +19,7 @@ from urllib.request import urlopen
 import pytest
 
 from tests.fakes.commonplace import Commonplace, is_root
+from tests.fakes.embedding_server import KEY, EmbeddingServer
 from tests.fakes.terminal_window import TerminalWindow
 
 
@@ -315,6 +317,94 @@ def test_a_file_as_standard_input_is_no_channel(commonplace: Commonplace) -> Non
     with (commonplace.folder / "lines.txt").open() as file, service(commonplace, port, stdin=file.fileno()):
         assert healthz(port)[1]["channels"] == {}
     assert not list(commonplace.memory.glob("20*.md"))
+
+
+def with_embedding(commonplace: Commonplace, server: EmbeddingServer, *, key: str = KEY) -> None:
+    commonplace.memory.mkdir(parents=True)
+    commonplace.environment |= {
+        "COMMONPLACE_PROVIDERS__OPENAI__API_KEY": key,
+        "COMMONPLACE_PROVIDERS__OPENAI__BASE_URL": server.base_url("openai"),
+        "COMMONPLACE_MEMORY__WATCH__DEBOUNCE_SECONDS": "0.2",
+    }
+
+
+async def health_of_vectors(port: int, wanted: str, *, seconds: float = 20) -> None:
+    """Wait until `/healthz` tells so of the vectors; it never tells of trouble with the whole."""
+    ends = time.monotonic() + seconds
+    while True:
+        status, document = await asyncio.to_thread(healthz, port)
+        assert (status, document["status"]) == (200, "ok")
+        memory = document["memory"]
+        assert isinstance(memory, dict)
+        if memory.get("vectors") == wanted:
+            return
+        assert time.monotonic() < ends, memory
+        await asyncio.sleep(0.05)
+
+
+async def test_a_note_that_is_saved_gets_its_vector_by_one_request_and_no_search(
+    commonplace: Commonplace,
+) -> None:
+    port = free_port()
+    async with EmbeddingServer() as server:
+        with_embedding(commonplace, server)
+        (commonplace.memory / "before.md").write_text("# House\n\nThe boiler was serviced in May.\n")
+        with service(commonplace, port) as process:
+            await server.has_been_asked(1)
+            await health_of_vectors(port, "ok")
+            (commonplace.memory / "trip.md").write_text("# Trip\n\nWe took the ferry to Oslo.\n")
+            await server.has_been_asked(2)
+            await health_of_vectors(port, "ok")
+            assert [len(asked.texts) for asked in server.requests] == [1, 1]
+            assert "ferry" in server.requests[1].texts[0]
+            process.send_signal(signal.SIGTERM)
+            assert await asyncio.to_thread(process.wait, 10) == 0
+            assert process.stderr
+            log = process.stderr.read()
+    assert log.count("embedding: openai: a key is in providers.openai") == 1
+    assert "HTTP Request" not in log
+    assert KEY not in log
+
+
+async def test_a_talk_makes_vectors_but_leaves_the_watch_to_the_service(commonplace: Commonplace) -> None:
+    async with EmbeddingServer() as server:
+        with_embedding(commonplace, server)
+        (commonplace.memory / "house.md").write_text("# House\n\nThe boiler was serviced in May.\n")
+        with commonplace.start("chat", stdin=subprocess.PIPE) as process:
+            assert process.stdin
+            assert process.stdout
+            await server.has_been_asked(1)
+            process.stdin.write("/status\n")
+            process.stdin.close()
+            printed = await asyncio.to_thread(process.stdout.read)
+            assert await asyncio.to_thread(process.wait, 10) == 0
+    assert "by meaning and by words, with text-embedding-3-small of openai: a key is in" in printed
+    assert "Watching the folder" not in printed
+    assert [len(asked.texts) for asked in server.requests] == [1]
+
+
+async def test_a_service_whose_key_is_refused_goes_on_by_words(commonplace: Commonplace) -> None:
+    port = free_port()
+    async with EmbeddingServer() as server:
+        with_embedding(commonplace, server, key="wr0ng-key")
+        (commonplace.memory / "house.md").write_text("# House\n\nThe boiler was serviced in May.\n")
+        with service(commonplace, port, stdin=subprocess.PIPE) as process:
+            assert process.stdin
+            assert process.stdout
+            assert process.stderr
+            await health_of_vectors(port, "failing")
+            process.stdin.write("/recall boiler\n/status\n")
+            process.stdin.close()
+            printed = await asyncio.to_thread(process.stdout.read)
+            assert await asyncio.to_thread(process.wait, 10) == 0
+            log = process.stderr.read()
+    assert "serviced in May" in printed
+    assert "Search: by words alone for now" in printed
+    assert "Vectors: 1 missing; openai answered 401" in printed
+    assert "Last look at all notes: never; next: 20" in printed
+    assert log.count("answered 401") == 1
+    assert "Traceback" not in log
+    assert "wr0ng-key" not in printed + log
 
 
 # -- what keeps it from starting ----------------------------------------------------------------------------

@@ -10,12 +10,13 @@ from aiohttp import web, web_response
 from aiohttp.http_exceptions import HttpProcessingError
 
 from memory.errors import MemoryFault
-from memory.memory import Memory
+from memory.memory import Memory, MemoryStatus
 
 LARGEST_REQUEST = 64 * 1024
 KEEP_ALIVE_SECONDS = 15.0
 
 ChannelState = Literal["starting", "up", "down"]
+VectorsHealth = Literal["ok", "filling", "off", "failing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,20 @@ async def _memory_health(watched: Watched) -> dict[str, Any]:
         return {"status": "busy"}
     except MemoryFault:
         return {"status": "unavailable"}  # why is told to the owner: it may hold a path
-    return {"status": "ok", "files": status.files, "total_chunks": status.total_chunks}
+    return {
+        "status": "ok",
+        "files": status.files,
+        "total_chunks": status.total_chunks,
+        "vectors": _vectors_health(status),
+    }
+
+
+def _vectors_health(status: MemoryStatus) -> VectorsHealth:
+    if status.embedding_problem:
+        return "failing"
+    if not status.vector_search_enabled:
+        return "off"
+    return "filling" if status.missing_vectors else "ok"
 
 
 async def _add_headers(request: web.Request, response: web.StreamResponse) -> None:

@@ -627,13 +627,9 @@ def test_a_mistake_in_the_environment_is_named_with_its_variable(
         ('[telegram]\nwebhook_url = "https://s3cret"', "telegram.webhook_url", "no Telegram channel"),
         ('[telegram]\nwebhook_secret = "s3cret"', "telegram.webhook_secret", "no Telegram channel"),
         ('[discord]\ntoken = "s3cret"', "discord.token", "no Discord channel"),
-        ('[memory.embedding]\nprovider = "openai"', "memory.embedding.provider", "no embedding"),
-        ('[memory.embedding]\nfallback = "local"', "memory.embedding.fallback", "no embedding"),
-        ('[memory.embedding]\napi_key = "s3cret"', "memory.embedding.api_key", "no embedding"),
-        ('[memory.embedding.local]\nmodel_path = "m"', "memory.embedding.local.model_path", "no embedding"),
         ('[index]\nurl = "postgresql://me:s3cret@host/x"', "index.url", "no index"),
-        ('[providers.openai]\napi_key = "s3cret"', "providers.openai.api_key", "no client"),
-        ('[providers.x]\nkind = "gemini"\napi_keys = ["s3cret"]', "providers.x.api_keys", "no client"),
+        ('[providers.anthropic]\napi_key = "s3cret"', "providers.anthropic.api_key", "no client"),
+        ('[providers.x]\nkind = "anthropic"\napi_keys = ["s3cret"]', "providers.x.api_keys", "no client"),
         ('[providers.llama_cpp]\nmodel_path = "m"', "providers.llama_cpp.model_path", "no client"),
         (
             '[providers.openai]\n[models]\nchain = ["openai/gpt-4.1"]',
@@ -654,8 +650,19 @@ def test_what_this_version_lacks_cannot_be_asked_for(text: str, key: str, lack: 
     assert "s3cret" not in line
 
 
-def test_no_embeddings_is_a_choice() -> None:
-    assert load('[memory.embedding]\nprovider = "none"\napi_key = "x"').memory.embedding.provider == "none"
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[memory.embedding]\nprovider = "none"\napi_key = "x"',
+        '[memory.embedding]\nprovider = "openai"\nfallback = "local"\nmodel = "m"\ndimensions = 8',
+        '[memory.embedding.local]\nmodel_path = "m.gguf"',
+        '[providers.openai]\napi_key = "x"',
+        '[providers.g]\nkind = "gemini"\napi_keys = ["x"]',
+        '[providers.voyage]\nkind = "openai"\napi_key = "x"',
+    ],
+)
+def test_what_serves_to_make_vectors_may_be_set(text: str) -> None:
+    load(text)
 
 
 # Secrets

@@ -1,10 +1,12 @@
 import logging
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from bot.log import log_to_file, log_to_stderr
+from bot.config import Settings
+from bot.log import log_to_file, log_to_stderr, secrets_of
 
 
 @pytest.fixture(autouse=True)
@@ -50,3 +52,22 @@ def test_a_talk_writes_its_log_only_when_something_is_wrong(tmp_path: Path) -> N
     assert "ERROR x: it is not" in file.read_text("utf-8")
     assert file.stat().st_mode & 0o077 == 0
     logging.getLogger().handlers[0].close()
+
+
+def test_keys_are_secrets_wherever_they_stand(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GOOGLE_API_KEY", " from-the-environment ")
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    tables: dict[str, Any] = {
+        "memory": {"embedding": {"api_key": "of-the-memory"}},
+        "providers": {"openai": {"api_keys": ["the-first", "the-second"]}},
+    }
+    found = secrets_of(Settings(**tables))
+    assert {"from-the-environment", "of-the-memory", "the-first", "the-second"} <= set(found)
+    assert "" not in found
+
+
+def test_no_request_of_a_library_is_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    log_to_stderr("debug")
+    for name in ("httpx", "httpcore.http11"):
+        logging.getLogger(name).info("HTTP Request: POST https://host/?key=k")
+    assert capsys.readouterr().err == ""

@@ -9,8 +9,11 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from bot.web.app import ChannelState, build_web_app, web_runner
+from memory.embeddings.errors import KeyRejected
+from memory.embeddings.opening import open_embedding
 from memory.memory import Memory
 from memory.settings import MemorySettings
+from tests.fakes.embedding_server import EmbeddingServer
 
 Client = TestClient[web.Request, web.Application]
 
@@ -41,8 +44,34 @@ async def test_healthz_is_ok_once_every_channel_is_up(client: Client, memory: Me
     assert await answer.json() == {
         "status": "ok",
         "channels": {"terminal": "up"},
-        "memory": {"status": "ok", "files": 1, "total_chunks": 1},
+        "memory": {"status": "ok", "files": 1, "total_chunks": 1, "vectors": "off"},
     }
+
+
+async def test_healthz_tells_how_the_vectors_fare_and_no_more(tmp_path: Path) -> None:
+    async with EmbeddingServer() as server:
+        table = {"provider": "openai", "base_url": server.base_url("openai"), "api_key": "s3cret"}
+        settings = MemorySettings.model_validate({"embedding": table})
+        embedding = open_embedding(settings.embedding, sections={}, environment={})
+        memory = Memory(
+            settings, workspace=tmp_path, now=lambda: datetime.now(UTC), embedding=embedding, lasting=True
+        )
+        app = build_web_app(channels=dict, memory=memory, patience=5)
+        async with memory, TestClient(TestServer(app)) as client:
+
+            async def vectors() -> object:
+                answer = await client.get("/healthz")
+                assert answer.status == 200
+                assert "s3cret" not in (text := await answer.text())
+                assert "401" not in text
+                return (await answer.json())["memory"]["vectors"]
+
+            assert await vectors() == "ok"
+            await memory.write("One note")
+            assert await vectors() == "filling"
+            with pytest.raises(KeyRejected):
+                await memory.fill_vectors()
+            assert await vectors() == "failing"
 
 
 async def test_healthz_without_any_channel_is_ok(client: Client, states: dict[str, ChannelState]) -> None:

@@ -2,8 +2,8 @@ import socket
 
 import pytest
 
-from bot.app import CannotStart, open_sockets
 from bot.config import ServerSettings
+from bot.startup import CannotStart, open_sockets
 
 HERE = (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", 0))
 ELSEWHERE = (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("192.0.2.1", 0))

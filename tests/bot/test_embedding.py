@@ -1,0 +1,77 @@
+from typing import Any
+
+import pytest
+
+from bot.config import Settings
+from bot.embedding import chat_provider, open_embedding_of
+from memory.embeddings.auto import ChatProvider
+
+KEYS = ("OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "VOYAGE_API_KEY", "ZHIPU_API_KEY")
+
+
+@pytest.fixture(autouse=True)
+def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in KEYS:
+        monkeypatch.delenv(name, raising=False)
+
+
+def settings_with(**tables: Any) -> Settings:
+    tables.setdefault("memory", {"embedding": {"local": {"cache_dir": "/nowhere"}}})
+    return Settings(**tables)
+
+
+async def test_without_any_key_nobody_is_opened() -> None:
+    embedding = open_embedding_of(settings_with())
+    assert (embedding.choice.provider, embedding.embedder, embedding.error) == ("none", None, "")
+
+
+@pytest.mark.parametrize(
+    ("variable", "provider"),
+    [("OPENAI_API_KEY", "openai"), ("GOOGLE_API_KEY", "gemini"), ("VOYAGE_API_KEY", "voyage")],
+)
+async def test_a_key_in_the_environment_chooses(
+    monkeypatch: pytest.MonkeyPatch, variable: str, provider: str
+) -> None:
+    monkeypatch.setenv(variable, "k")
+    embedding = open_embedding_of(settings_with())
+    assert embedding.choice.reason == f"{provider}: a key is in {variable}"
+    assert embedding.embedder
+    await embedding.embedder.close()
+
+
+async def test_a_providers_own_table_chooses_by_its_first_key() -> None:
+    tables = {"gemini": {"kind": "gemini", "api_keys": [" ", "first", "second"]}}
+    embedding = open_embedding_of(settings_with(providers=tables))
+    assert embedding.choice.reason == "gemini: a key is in providers.gemini"
+    assert embedding.choice.options
+    assert embedding.choice.options.api_key == "first"
+    assert embedding.embedder
+    await embedding.embedder.close()
+
+
+CHAIN = {"chain": ["claude/x", "groq/y", "openai/z"]}
+GROQ = {"kind": "openai", "base_url": "https://groq.example/v1/"}
+
+
+def test_the_first_of_the_chain_that_speaks_openais_language_chats() -> None:
+    tables = {
+        "claude": {"kind": "anthropic"},
+        "openai": {"kind": "openai", "api_key": "o"},
+        "groq": {**GROQ, "api_key": "g"},
+    }
+    assert chat_provider(settings_with(models=CHAIN, providers=tables), {}) == ChatProvider(
+        "groq", "https://groq.example/v1", "g"
+    )
+
+
+def test_openais_key_is_shown_to_openai_alone() -> None:
+    environment = {"OPENAI_API_KEY": " o "}
+    claude = {"claude": {"kind": "anthropic"}}
+    groq = settings_with(models=CHAIN, providers={**claude, "groq": GROQ, "openai": {"kind": "openai"}})
+    assert chat_provider(groq, environment) == ChatProvider("groq", "https://groq.example/v1", "")
+    openai = settings_with(models={"chain": ["openai/z"]}, providers={"openai": {"kind": "openai"}})
+    assert chat_provider(openai, environment) == ChatProvider("openai", "https://api.openai.com/v1", "o")
+
+
+def test_the_notebook_makes_no_vectors() -> None:
+    assert chat_provider(settings_with(), {"OPENAI_API_KEY": "o"}) is None

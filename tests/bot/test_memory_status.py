@@ -1,0 +1,111 @@
+"""What `/status` and `/memory status` tell of searching and of what goes on by itself."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.access import Standing
+from bot.builtin_commands import COMMANDS
+from bot.commands import CommandContext, run_command
+from bot.messages import ChatId, IncomingMessage, PersonId
+from bot.upkeep import Upkeep
+from memory.embeddings.opening import Embedding, open_embedding
+from memory.memory import Memory
+from memory.settings import MemorySettings
+from tests.fakes.embedding_server import KEY, EmbeddingServer
+from tests.fakes.scripted_model import ScriptedModel
+
+MESSAGE = IncomingMessage(
+    "1", ChatId("terminal", "main"), PersonId("terminal", "owner"), "", datetime.now(UTC)
+)
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[EmbeddingServer]:
+    async with EmbeddingServer() as server:
+        yield server
+
+
+def memory_in(folder: Path, table: dict[str, Any] | None = None) -> Memory:
+    settings = MemorySettings.model_validate({"embedding": table or {"provider": "none"}})
+    embedding = open_embedding(settings.embedding, sections={}, environment={}) if table else Embedding()
+    return Memory(settings, workspace=folder, now=lambda: datetime.now(UTC), embedding=embedding)
+
+
+def by(server: EmbeddingServer, key: str = KEY) -> dict[str, Any]:
+    return {"provider": "openai", "base_url": server.base_url("openai"), "api_key": key}
+
+
+async def told(
+    memory: Memory,
+    *,
+    upkeep: Upkeep | None = None,
+    standing: Standing = Standing.OWNER,
+    command: str = "status",
+) -> list[str]:
+    nothing: Any = None
+    context = CommandContext(
+        commands=COMMANDS,
+        memory=memory,
+        state=nothing,
+        model=ScriptedModel(),
+        stop=nothing,
+        upkeep=upkeep,
+    )
+    name, _, rest = command.partition(" ")
+    text = await run_command(name, rest, message=MESSAGE, standing=standing, context=context)
+    return text.splitlines()
+
+
+async def test_without_vectors_the_owner_is_told_why(tmp_path: Path) -> None:
+    async with memory_in(tmp_path) as memory:
+        assert "Search: by words alone (nobody was asked for)" in await told(memory)
+        assert "Search: by words alone" in await told(memory, standing=Standing.GUEST)
+
+
+@pytest.mark.parametrize("command", ["status", "memory status"])
+async def test_with_vectors_it_tells_model_and_what_is_missing(
+    tmp_path: Path, server: EmbeddingServer, command: str
+) -> None:
+    async with memory_in(tmp_path, by(server)) as memory:
+        await memory.write("One note")
+        lines = await told(memory, command=command)
+        reason = "openai: set in memory.embedding.provider"
+        assert f"Search: by meaning and by words, with text-embedding-3-small of {reason}" in lines
+        assert "Vectors: 1 missing" in lines
+        await memory.fill_vectors()
+        assert "Vectors: all there" in await told(memory, command=command)
+
+
+async def test_a_provider_that_fails_is_told_to_the_owner_alone(
+    tmp_path: Path, server: EmbeddingServer
+) -> None:
+    async with memory_in(tmp_path, by(server, key="wr0ng-key")) as memory:
+        await memory.write("One note")
+        await memory.search("note")
+        lines = await told(memory)
+        assert "Search: by words alone for now" in lines
+        (line,) = (line for line in lines if line.startswith("Vectors: "))
+        assert line.startswith("Vectors: 1 missing; openai answered 401: check memory.embedding.api_key")
+        assert "(asked again at 20" in line
+        assert "wr0ng-key" not in "\n".join(lines)
+        others = "\n".join(await told(memory, standing=Standing.ALLOWED))
+        assert "401" not in others
+        assert "openai" not in others
+
+
+async def test_the_owner_sees_the_watch_and_the_regular_look(tmp_path: Path) -> None:
+    memory = memory_in(tmp_path)
+    async with memory, Upkeep(memory, reindex_minutes=0.005) as upkeep:
+        before = await told(memory, upkeep=upkeep)
+        assert any(line.startswith("Last look at all notes: never; next: 20") for line in before)
+        while not (upkeep.reindex and upkeep.reindex.last_outcome):
+            await memory.search("anything")
+        lines = await told(memory, upkeep=upkeep)
+        assert any(line.startswith("Watching the folder: ") for line in lines)
+        assert any(line.startswith(("Last look at all notes: 20", "Looking at")) for line in lines)
+        others = await told(memory, upkeep=upkeep, standing=Standing.ALLOWED)
+        assert not any(line.startswith(("Watching", "Last look")) for line in others)

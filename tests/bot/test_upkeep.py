@@ -1,0 +1,120 @@
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from bot.upkeep import Upkeep
+from memory.embeddings.opening import Embedding, open_embedding
+from memory.memory import Memory
+from memory.settings import MemorySettings
+from tests.fakes.embedding_server import KEY, EmbeddingServer
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[EmbeddingServer]:
+    async with EmbeddingServer() as server:
+        yield server
+
+
+def memory_in(folder: Path, embedding: Embedding | None = None, *, watch: bool = True) -> Memory:
+    (folder / "memory").mkdir(exist_ok=True)
+    settings = MemorySettings.model_validate({"watch": {"enabled": watch, "debounce_seconds": 0.1}})
+    return Memory(
+        settings, workspace=folder, now=lambda: datetime.now(UTC), embedding=embedding, lasting=True
+    )
+
+
+def embedding_by(server: EmbeddingServer) -> Embedding:
+    settings = MemorySettings.model_validate(
+        {"embedding": {"provider": "openai", "base_url": server.base_url("openai"), "api_key": KEY}}
+    )
+    return open_embedding(settings.embedding, sections={}, environment={})
+
+
+async def until(done: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while not done():  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+
+async def test_a_note_that_is_saved_gets_its_vector_without_a_search(
+    tmp_path: Path, server: EmbeddingServer
+) -> None:
+    memory = memory_in(tmp_path, embedding_by(server))
+    (tmp_path / "memory" / "before.md").write_text("Written before the start.\n")
+    async with memory, Upkeep(memory, reindex_minutes=60):
+        await server.has_been_asked(1)
+        (tmp_path / "memory" / "after.md").write_text("Written while it runs.\n")
+        await server.has_been_asked(2)
+        await asyncio.sleep(0.5)
+    assert [len(asked.texts) for asked in server.requests] == [1, 1]
+    assert "Written while it runs." in server.requests[1].texts[0]
+
+
+async def test_without_a_watch_what_came_before_the_start_gets_its_vectors(
+    tmp_path: Path, server: EmbeddingServer
+) -> None:
+    memory = memory_in(tmp_path, embedding_by(server), watch=False)
+    (tmp_path / "memory" / "before.md").write_text("Written before the start.\n")
+    async with memory, Upkeep(memory, reindex_minutes=None) as upkeep:
+        await server.has_been_asked(1)
+        assert upkeep.reindex is None
+
+
+async def test_work_that_broke_off_is_told_and_begun_anew(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Breaking(Memory):
+        begun = 0
+
+        async def run(self) -> None:
+            self.begun += 1
+            if self.begun == 1:
+                async with asyncio.TaskGroup() as group:
+                    group.create_task(self.broken())
+            await asyncio.Event().wait()
+
+        async def broken(self) -> None:
+            raise OSError("no more\nfiles")
+
+    memory = Breaking(MemorySettings(), workspace=tmp_path, now=lambda: datetime.now(UTC))
+    async with memory, Upkeep(memory, reindex_minutes=None, pause=0.2) as upkeep:
+        await until(lambda: upkeep.problem != "")
+        assert upkeep.problem == "OSError: no more files"
+        assert memory.begun == 1
+        await until(lambda: memory.begun == 2)
+        assert upkeep.problem != "", "it may break off again at once"
+        await until(lambda: upkeep.problem == "")
+    errors = [record for record in caplog.records if record.levelno >= logging.ERROR]
+    assert [record.exc_info is not None for record in errors] == [True]
+
+
+async def test_the_regular_look_tells_when_it_comes(tmp_path: Path) -> None:
+    memory = memory_in(tmp_path)
+    upkeep = Upkeep(memory, reindex_minutes=30)
+    assert upkeep.reindex is None
+    async with memory, upkeep:
+        assert upkeep.reindex
+        due = datetime.fromisoformat(upkeep.reindex.next_run) - datetime.now(UTC)
+        assert 29 * 60 < due.total_seconds() <= 30 * 60
+        assert upkeep.reindex.last_run == ""
+    assert upkeep.reindex is None
+
+
+async def test_the_regular_look_indexes_what_nobody_watched(tmp_path: Path) -> None:
+    memory = memory_in(tmp_path, watch=False)
+    async with memory, Upkeep(memory, reindex_minutes=0.02) as upkeep:
+        (tmp_path / "memory" / "new.md").write_text("New.\n")
+        await until(lambda: upkeep.reindex is not None and upkeep.reindex.last_outcome == "ok")
+
+
+async def test_it_leaves_in_the_middle_of_a_request(tmp_path: Path, server: EmbeddingServer) -> None:
+    server.delay = 5
+    memory = memory_in(tmp_path, embedding_by(server))
+    (tmp_path / "memory" / "before.md").write_text("Written before the start.\n")
+    async with asyncio.timeout(3):
+        async with memory, Upkeep(memory, reindex_minutes=60):
+            await server.has_been_asked(1)
