@@ -1,24 +1,54 @@
-"""How soon a saved note is told of, and what watching costs while nothing happens.
+"""How soon a saved note is found, how soon it is told of, and what watching costs while nothing happens.
 
 `python benchmarks/watch.py [--saves 20] [--notes 10000] [--idle 20]`
+
+That a note is found is measured in the service, `commonplace run` in a process of its own: from the moment it is saved
+until its words stand in the index, which nobody searches meanwhile.
 """
 
 import argparse
 import asyncio
+import signal
+import socket
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import aclosing
+import urllib.error
+import urllib.request
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import aclosing, closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import NoReturn
 from unittest.mock import patch
 
+import apsw
 import watchfiles
+from workspaces import (
+    COMMAND,
+    ENVIRONMENT,
+    ROOT,
+    EmbeddingService,
+    MadeUpNotes,
+    embedding_service,
+    make_workspace,
+    write_config,
+    write_notes,
+)
 
+sys.path.insert(0, str(ROOT))
 from memory import watcher
 from memory.settings import WatchSettings
 from memory.watcher import Watcher
+
+MOST_SECONDS = 2.0
+"""From saving until found, and from deleting until gone: medians."""
+
+PATIENCE = 30.0
+OTHER_NOTES = 200
+LOOK_SECONDS = 0.01
 
 
 def save_plainly(note: Path) -> None:
@@ -44,6 +74,149 @@ WAYS: dict[str, Callable[[Path], None]] = {
     "write by rename": save_by_rename,
     "deleted, made": delete_or_make,
 }
+
+
+def edit_in_place(note: Path, text: str) -> None:
+    note.write_text(text, "utf-8")
+
+
+def edit_by_rename(note: Path, text: str) -> None:
+    draft = note.with_name(f".{note.name}.draft")
+    draft.write_text(text, "utf-8")
+    draft.replace(note)
+
+
+EDITORS = {"in place": edit_in_place, "by rename": edit_by_rename}
+
+
+class IndexReader:
+    """Asks the index's file, as another process may, and never the service."""
+
+    def __init__(self, file: Path) -> None:
+        self._db = apsw.Connection(
+            f"{file.as_uri()}?mode=ro", flags=apsw.SQLITE_OPEN_URI | apsw.SQLITE_OPEN_READONLY
+        )
+        self._db.set_busy_timeout(10_000)
+
+    def has(self, word: str) -> bool:
+        """Whether a chunk has the word."""
+        at = self._one("SELECT value FROM about WHERE key = 'generation'")
+        return bool(self._one(f"SELECT count(*) FROM chunk_words_{at} WHERE chunk_words_{at} MATCH ?", word))
+
+    def has_not(self, word: str) -> bool:
+        return not self.has(word)
+
+    def without_vector(self) -> int:
+        """Texts that are used and have no vector."""
+        return int(
+            str(self._one("SELECT count(*) FROM texts WHERE uses AND id NOT IN (SELECT text FROM vectors)"))
+        )
+
+    def close(self) -> None:
+        self._db.close()
+
+    def _one(self, sql: str, *values: str) -> object:
+        [[value]] = self._db.execute(sql, values)
+        return value
+
+
+@contextmanager
+def running_service(folder: Path, workspace: Path, service: EmbeddingService) -> Iterator[IndexReader]:
+    """The service with its settings as they come, but for its port and who makes vectors; ready when this yields."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+    embedding = service.settings(dimensions=256)
+    config = write_config(
+        folder / "config.toml", workspace, server={"port": port}, memory_embedding=embedding
+    )
+    command = [*COMMAND, "run", "--config", str(config)]
+    with subprocess.Popen(
+        command, cwd=folder, env=ENVIRONMENT, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
+        try:
+            until(lambda: is_well(port), "the service to start")
+            until((workspace / ".commonplace" / "index.db").exists, "an index")
+            with closing(IndexReader(workspace / ".commonplace" / "index.db")) as index:
+                yield index
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(20)
+
+
+def is_well(port: int) -> bool:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=5) as answer:
+            return bool(answer.status == 200)
+    except (urllib.error.URLError, ConnectionError, TimeoutError):
+        return False
+
+
+def until(so: Callable[[], bool], what: str) -> float:
+    """Wait until something is so; gives back the seconds that it took. Exits where it does not come to pass."""
+    began = time.perf_counter()
+    while not so():
+        if time.perf_counter() - began > PATIENCE:
+            sys.exit(f"waited {PATIENCE:g} s for {what}")
+        time.sleep(LOOK_SECONDS)
+    return time.perf_counter() - began
+
+
+def print_until_found(folder: Path, saves: int) -> bool:
+    """Save, edit and delete notes while the service runs; tell whether all came as soon as promised."""
+    workspace = make_workspace(folder / "w")
+    write_notes(workspace / "memory", OTHER_NOTES)
+    text = MadeUpNotes(3)
+    kept = True
+
+    def show(what: str, took: list[float]) -> None:
+        nonlocal kept
+        median = statistics.median(took)
+        kept = kept and median < MOST_SECONDS
+        print(f"  {what:26}  median {median:6.3f} s   most {max(took):6.3f} s", flush=True)
+
+    with embedding_service() as service, running_service(folder, workspace, service) as index:
+        until(lambda: index.has("note") and not index.without_vector(), "the first vectors")
+        gone = []
+        for editor, save in EDITORS.items():
+            note = workspace / "memory" / "edited.md"
+            found = []
+            for number in range(saves):
+                word = f"q{editor[:2]}{number:04}"
+                body = f"# Diary\n\n{text.sentence()}\n\nThe word of the day is {word}.\n"
+                time.sleep(0.3 + 0.037 * number)  # not in step with the watcher's looks
+                save(note, body)
+                found.append(until(partial(index.has, word), f"{word} to be found"))
+                if number % 2:  # so that notes are made as often as changed
+                    time.sleep(0.3 + 0.037 * number)
+                    note.unlink()
+                    gone.append(until(partial(index.has_not, word), f"{word} to go"))
+            show(f"saved {editor}, found", found)
+        if gone:
+            show("deleted, gone", gone)
+        return print_requests(workspace / "memory", service, index) and kept
+
+
+def print_requests(folder: Path, service: EmbeddingService, index: IndexReader) -> bool:
+    """Change one of many paragraphs, and tell whether that was one request for one text."""
+    text = MadeUpNotes(4)
+    paragraphs = [" ".join(text.sentence() for _ in range(5)) for _ in range(12)]
+
+    def save(word: str) -> None:
+        paragraphs[6] = f"{word} {paragraphs[6]}"
+        edit_by_rename(folder / "many.md", "# Many\n\n" + "\n\n".join(paragraphs) + "\n")
+        until(partial(index.has, word), f"{word} to be found")
+        until(lambda: not index.without_vector(), "its vectors")
+        time.sleep(3)  # whatever else might be asked
+
+    save("qfirst")
+    service.requests()
+    save("qsecond")
+    sizes = [len(request.texts) for request in service.requests()]
+    print(
+        f"  one of {len(paragraphs)} paragraphs changed: {len(sizes)} requests, {sum(sizes)} texts  (wanted: 1, 1)"
+    )
+    return sizes == [1]
 
 
 async def seconds_until_told(
@@ -125,12 +298,28 @@ async def print_costs(folder: Path, notes: int, seconds: float) -> None:
 
 
 def main() -> None:
-    """Print delays as configured and without debounce, then costs beside those of plain watchfiles."""
+    """Print delays in the service, those of the watcher alone, and costs beside those of plain watchfiles.
+
+    Exits with 1 where the service is not as quick, or not as sparing with requests, as promised.
+    """
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--saves", type=int, default=20, help="how often each note is saved")
     parser.add_argument("--notes", type=int, default=10_000, help="notes in the folder that rests")
     parser.add_argument("--idle", type=float, default=20, help="seconds for which it rests, each time")
+    parser.add_argument("--service-only", action="store_true", help="leave out the watcher by itself")
     arguments = parser.parse_args()
+    print(
+        f"in the service with its usual settings, {arguments.saves} saves (wanted: medians < {MOST_SECONDS:g} s)"
+    )
+    with tempfile.TemporaryDirectory() as name:
+        kept = print_until_found(Path(name), arguments.saves)
+    if not arguments.service_only:
+        print_watcher(arguments)
+    sys.exit(not kept)
+
+
+def print_watcher(arguments: argparse.Namespace) -> None:
+    """The watcher alone: how soon it tells, and what it costs."""
     for debounce in (WatchSettings().debounce_seconds, 0.0):
         print(f"from saving until told, debounce {debounce:g} s, {arguments.saves} times")
         with tempfile.TemporaryDirectory() as name:

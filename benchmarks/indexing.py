@@ -1,0 +1,218 @@
+"""What it costs to index notes, to find that none has changed, and to have vectors made of them.
+
+`python benchmarks/indexing.py [--notes 10000] [--embedded 200]`
+
+The notes are made up, 4 KB each. Indexing is the real command in a process of its own, user and system time. That
+nothing has changed is measured inside a process, so that its start does not count, against a walk that does no more
+than to `stat` every file; the two by turns. The embedding server runs in another process and answers at once.
+"""
+
+import argparse
+import gc
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from workspaces import (
+    COMMAND,
+    ENVIRONMENT,
+    embedding_service,
+    make_workspace,
+    run_measured,
+    write_config,
+    write_notes,
+)
+
+LEAST_FILES_A_SECOND = 400
+MOST_WALKS = 1.3
+MOST_EMBEDDING_SECONDS = 3.0
+DIMENSIONS = 1536
+BATCH = 100
+TURNS = 5
+# What a process must do at least: a folder at a time, each file's size and times.
+WALK = """
+import os, sys
+def walk(folder):
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                yield from walk(entry.path)
+            else:
+                yield entry.stat(follow_symlinks=False)
+print(sum(found.st_size for found in walk(sys.argv[1])))
+"""
+
+
+class Report:
+    """Prints figures and remembers those that are not as promised."""
+
+    def __init__(self) -> None:
+        self.failed: list[str] = []
+
+    def figure(self, text: str, *, wanted: str = "", kept: bool = True) -> None:
+        """A line; with what is promised of it."""
+        print(
+            f"  {text}" + (f"  (wanted: {wanted})" if wanted else "") + ("" if kept else "  NOT KEPT"),
+            flush=True,
+        )
+        if not kept:
+            self.failed.append(text)
+
+
+def index_command(config: Path, *more: str) -> list[str]:
+    return [*COMMAND, "memory", "index", "--config", str(config), *more]
+
+
+def without_vectors(report: Report, folder: Path, count: int) -> None:
+    """Index many notes, then none."""
+    workspace = make_workspace(folder / "w")
+    write_notes(workspace / "memory", count)
+    time.sleep(0.2)  # the youngest would be read again
+    config = write_config(folder / "config.toml", workspace, memory_embedding={"provider": "none"})
+    print(f"{count} files of 4 KB without vectors")
+    first = run_measured(index_command(config), folder)
+    rate = count / first.seconds
+    report.figure(
+        f"indexed in {first.seconds:.2f} CPU s: {rate:.0f} files a CPU s, {first.megabytes:.0f} MB of memory at most",
+        wanted=f">= {LEAST_FILES_A_SECOND}",
+        kept=rate >= LEAST_FILES_A_SECOND,
+    )
+    report.figure(f"index: {index_bytes(workspace) / count:.0f} bytes a file")
+    inner = subprocess.run(
+        [sys.executable, __file__, "--inside", str(workspace)],
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    for name, (ours, walk, ratio) in json.loads(inner.stdout).items():
+        report.figure(
+            f"nothing changed, {name}: {ours:.1f} ms, a bare walk {walk:.1f} ms, {ratio:.2f} times",
+            wanted=f"<= {MOST_WALKS}",
+            kept=ratio <= MOST_WALKS,
+        )
+    commands = [
+        [run_measured(command, folder).seconds for _ in range(TURNS)]
+        for command in (index_command(config), [sys.executable, "-c", WALK, str(workspace / "memory")])
+    ]
+    ours, walk = (1000 * statistics.median(seconds) for seconds in commands)
+    report.figure(f"… as whole commands, with their start: {ours:.0f} ms, the walk {walk:.0f} ms")
+
+
+def print_inside(workspace: Path) -> None:
+    """Print as JSON what a sync of nothing and a walk cost in this process, by turns: CPU ms, medians."""
+    from memory.index.sqlite import SqliteIndex
+    from memory.notes import Notes
+    from memory.settings import ChunkSettings
+    from memory.sync import sync_index
+
+    private = workspace / ".commonplace"
+    notes = Notes(workspace / "memory", private=private)
+    index = SqliteIndex(private / "index.db", fingerprint=fingerprint())
+    walk = compile(WALK.replace("print", "str"), "walk", "exec")
+    sys.argv = ["", str(workspace / "memory")]
+
+    def sync() -> None:
+        report = sync_index(notes, index, ChunkSettings())
+        assert (report.added, report.changed, report.removed, report.problems) == (0, 0, 0, ())
+
+    def figures() -> tuple[float, float, float]:
+        spent = [(spent_by(sync), spent_by(lambda: exec(walk, {}))) for _ in range(TURNS + 1)][1:]
+        ours, bare = (statistics.median(turn[side] for turn in spent) for side in (0, 1))
+        return ours, bare, ours / bare
+
+    found = {"in a service": figures()}
+    gc.disable()  # as a command does
+    found["in a command"] = figures()
+    index.close()
+    print(json.dumps(found))
+
+
+def fingerprint() -> str:
+    """What a memory of default settings puts into its index; another one would begin it anew."""
+    from memory import chunker, words
+    from memory.settings import ChunkSettings
+
+    chunk = ChunkSettings()
+    return f"{words.VERSION}/{chunker.VERSION}/{chunk.target_tokens}/{chunk.overlap_tokens}"
+
+
+def spent_by(work: Callable[[], object]) -> float:
+    """Processor time in ms."""
+    began = time.process_time()
+    work()
+    return 1000 * (time.process_time() - began)
+
+
+def with_vectors(report: Report, folder: Path, count: int) -> None:
+    """Index some notes with a server that makes vectors."""
+    workspace = make_workspace(folder / "v")
+    write_notes(workspace / "memory", count, seed=2)
+    time.sleep(0.2)
+    plain = write_config(folder / "plain.toml", workspace, memory_embedding={"provider": "none"})
+    without = run_measured(index_command(plain), folder)
+    words_only = index_bytes(workspace)
+    for file in (workspace / ".commonplace").glob("index.db*"):
+        file.unlink()
+    print(f"{count} files of 4 KB with vectors of {DIMENSIONS} from a server")
+    with embedding_service() as service:
+        embedding = service.settings(dimensions=DIMENSIONS, batch_size=BATCH)
+        config = write_config(folder / "vectors.toml", workspace, memory_embedding=embedding)
+        cost = run_measured(index_command(config), folder)
+        requests = service.requests()
+        run_measured(index_command(config), folder)
+        again = len(service.requests())
+    sizes = [len(request.texts) for request in requests]
+    texts = sum(sizes)
+    report.figure(
+        f"{cost.seconds:.2f} CPU s ({without.seconds:.2f} without vectors), {cost.megabytes:.0f} MB of memory at most",
+        wanted=f"<= {MOST_EMBEDDING_SECONDS:g} CPU s",
+        kept=cost.seconds <= MOST_EMBEDDING_SECONDS,
+    )
+    least = -(-texts // BATCH)
+    report.figure(
+        f"{len(requests)} requests for {texts} texts, {sum(size == BATCH for size in sizes)} of them full",
+        wanted=f"{least}, all full but one",
+        kept=len(requests) == least and all(request.base64 for request in requests),
+    )
+    report.figure(f"{again} requests when nothing has changed", wanted="0", kept=not again)
+    letters = sum(len(text.encode()) for request in requests for text in request.texts)
+    report.figure(f"a file: {texts / count:.1f} texts, {letters / 4 / count:.0f} tokens (bytes / 4)")
+    total = index_bytes(workspace)
+    report.figure(
+        f"index: {total / count:.0f} bytes a file, {words_only / count:.0f} without vectors"
+        f" ({4 * DIMENSIONS * texts / count:.0f} are the vectors themselves)"
+    )
+
+
+def index_bytes(workspace: Path) -> int:
+    return sum(file.stat().st_size for file in (workspace / ".commonplace").glob("index.db*"))
+
+
+def main() -> None:
+    """Print every figure; exit 1 where one is not as promised."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--notes", type=int, default=10_000, help="how many are indexed without vectors")
+    parser.add_argument("--embedded", type=int, default=200, help="how many with vectors")
+    parser.add_argument("--inside", type=Path, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.inside:
+        print_inside(arguments.inside)
+        return
+    report = Report()
+    with tempfile.TemporaryDirectory() as folder:
+        if arguments.notes:
+            without_vectors(report, Path(folder), arguments.notes)
+        if arguments.embedded:
+            with_vectors(report, Path(folder), arguments.embedded)
+    print(f"not as promised: {'; '.join(report.failed) or 'nothing'}")
+    sys.exit(bool(report.failed))
+
+
+if __name__ == "__main__":
+    main()
