@@ -45,9 +45,9 @@ TOUCHING = 0.9
 """A passage that touches a hit becomes part of it where its score is this share of the hit's: a neighbour that is
 much worse would only make the answer longer."""
 
-TIMELY = 1.5
-"""How much more counts what stands in a log of the time that is asked about, or of the days around it. Measured, the
-curve is flat from 1.3 to 2."""
+TIMELY = 1.2
+"""How much more counts what stands in a log of the time that is asked about, or of the days around it: a little, since
+people tell of things weeks later, and mistake the month."""
 
 TOLD_BEFORE, TOLD_AFTER = timedelta(1), timedelta(7)
 _LATEST = date.max - TOLD_AFTER

@@ -130,6 +130,8 @@ class HttpProvider:
         self._seconds = seconds
         self._now = now
         self._base64: bool | None = None if dialect.offers_base64 else False
+        self._closed = False
+        self._asking: set[asyncio.Task[bytes]] = set()
         self._client = httpx.AsyncClient(
             verify=_certificates() if dialect.url.startswith("https:") else _no_certificates(),
             headers={
@@ -173,7 +175,13 @@ class HttpProvider:
         return vectors
 
     async def close(self) -> None:
-        """Close the connections."""
+        """Close the connections; who still waits for an answer is told so."""
+        self._closed = True
+        # First: a connection that is just being made would be left open by the client.
+        for asking in self._asking:
+            asking.cancel()
+        if self._asking:
+            await asyncio.wait(self._asking)
         await self._client.aclose()
 
     async def _ask(self, texts: Sequence[str], purpose: Purpose, *, base64: bool) -> list[Vector]:
@@ -192,8 +200,27 @@ class HttpProvider:
 
     async def _post(self, request: Mapping[str, object], *, most_bytes: int) -> object:
         content = json.dumps(request, ensure_ascii=False).encode("utf-8", "replace")
-        if self._client.is_closed:
+        if self._closed:
             raise self._error(Unreachable, "was closed")
+        asking = asyncio.create_task(self._exchange(content, most_bytes))
+        self._asking.add(asking)
+        try:
+            body = await asking
+        except asyncio.CancelledError as error:
+            me = asyncio.current_task()
+            if not self._closed or (me and me.cancelling()):
+                raise
+            raise self._error(Unreachable, "was closed") from error
+        finally:
+            self._asking.discard(asking)
+        if len(body) > most_bytes:
+            raise self._error(AnswerUnusable, f"sent more than {most_bytes >> 20} MB")
+        try:
+            return json.loads(body)
+        except (ValueError, RecursionError) as error:
+            raise self._error(AnswerUnusable, "sent something that is no JSON") from error
+
+    async def _exchange(self, content: bytes, most_bytes: int) -> bytes:
         try:
             async with (
                 asyncio.timeout(self._seconds),
@@ -201,7 +228,7 @@ class HttpProvider:
             ):
                 if not response.is_success:
                     raise self._refusal(response, await _read(response, ERROR_BYTES))
-                body = await _read(response, most_bytes)
+                return await _read(response, most_bytes)
         except httpx.DecodingError as error:
             raise self._error(AnswerUnusable, "sent an answer packed in a way that cannot be read") from error
         except (httpx.ConnectTimeout, httpx.PoolTimeout) as error:
@@ -214,12 +241,6 @@ class HttpProvider:
             raise self._error(
                 Unreachable, f"cannot be reached at {self._host}: {error or type(error).__name__}"
             ) from error
-        if len(body) > most_bytes:
-            raise self._error(AnswerUnusable, f"sent more than {most_bytes >> 20} MB")
-        try:
-            return json.loads(body)
-        except (ValueError, RecursionError) as error:
-            raise self._error(AnswerUnusable, "sent something that is no JSON") from error
 
     def _refusal(self, response: httpx.Response, body: bytes) -> EmbeddingError:
         fields = _fields(body)
