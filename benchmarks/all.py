@@ -29,6 +29,7 @@ class Benchmark:
 
 BENCHMARKS = (
     Benchmark("retrieval", "half a minute", ("{EVAL_FOLDER}",)),
+    Benchmark("retrieval", "5 minutes", ("{EVAL_FOLDER}", "--model={MODEL_FILE}")),
     Benchmark("cold_search", "1 minute", ("{EVAL_FOLDER}/*/corpus",)),
     Benchmark("vector_search", "3 minutes"),
     Benchmark("full_text", "5 minutes"),

@@ -1,7 +1,8 @@
 """How many of the lines that answer a question a search brings back: `python benchmarks/retrieval.py FOLDER`.
 
 FOLDER holds `evaluate.py` and data sets (a folder each: `questions.jsonl`, `corpus/CONVERSATION/*.md`). Every
-question goes through `commonplace memory search --batch`, and evaluate.py scores what comes back.
+question goes through `commonplace memory search --batch`, and evaluate.py scores what comes back. With `--model FILE`,
+an embedding model in GGUF, by meaning as well as by words.
 """
 
 import argparse
@@ -22,7 +23,15 @@ BUDGET = "recall@4000c"
 COLUMNS = (BUDGET, "recall@2000c", "recall@10", "mrr")
 
 
-def search(workspace: Path, queries: list[str]) -> list[list[dict[str, Any]]]:
+def environment(model: Path | None) -> dict[str, str]:
+    """That of the command: with this model, or without any."""
+    prefix = "COMMONPLACE_MEMORY__EMBEDDING__"
+    if model is None:
+        return ENVIRONMENT | {f"{prefix}PROVIDER": "none"}
+    return ENVIRONMENT | {f"{prefix}PROVIDER": "local", f"{prefix}LOCAL__MODEL_PATH": str(model)}
+
+
+def search(workspace: Path, queries: list[str], model: Path | None) -> list[list[dict[str, Any]]]:
     """The results of each query, in order, from the command line."""
     one_a_line = "".join(" ".join(query.split()) + "\n" for query in queries)
     command = [
@@ -37,12 +46,20 @@ def search(workspace: Path, queries: list[str]) -> list[list[dict[str, Any]]]:
         str(workspace),
     ]
     run = subprocess.run(
-        command, input=one_a_line, capture_output=True, text=True, cwd=workspace, env=ENVIRONMENT, check=False
+        command,
+        input=one_a_line,
+        capture_output=True,
+        text=True,
+        cwd=workspace,
+        env=environment(model),
+        check=False,
     )
     if run.returncode:
         sys.exit(f"{' '.join(command)}: {run.stderr.strip()}")
     answers = [json.loads(line) for line in run.stdout.splitlines()]
     assert len(answers) == len(queries), f"{len(queries)} queries, {len(answers)} answers"
+    if notices := {answer["notice"] for answer in answers if "notice" in answer}:
+        sys.exit(f"{' '.join(command)}: {notices}")
     return [answer["results"] for answer in answers]
 
 
@@ -87,10 +104,10 @@ def score(
         return overall
 
 
-def measure(folder: Path) -> dict[str, dict[str, float]]:
+def measure(folder: Path, *, only: str = "", model: Path | None = None) -> dict[str, dict[str, float]]:
     """`{"data set, layout": figures}`; `seconds` is the wall time of all searches, indexing included."""
     rows = {}
-    for data in sorted(path.parent for path in folder.glob("*/questions.jsonl")):
+    for data in sorted(path.parent for path in folder.glob(f"{only or '*'}/questions.jsonl")):
         asked = defaultdict(list)
         for line in (data / "questions.jsonl").read_text("utf-8").splitlines():
             question = json.loads(line)
@@ -106,7 +123,9 @@ def measure(folder: Path) -> dict[str, dict[str, float]]:
                 ]
                 with tempfile.TemporaryDirectory() as workspace:
                     found = search(
-                        make_workspace(Path(workspace, "w"), notes), [q["question"] for q in questions]
+                        make_workspace(Path(workspace, "w"), notes),
+                        [q["question"] for q in questions],
+                        model,
                     )
                 for question, hits in zip(questions, found, strict=True):
                     results[question["question_id"]] = (question["conversation"], hits)
@@ -122,8 +141,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", type=Path, help="holds evaluate.py and the data sets")
     parser.add_argument("--json", action="store_true", help="print every figure as JSON")
+    parser.add_argument("--only", default="", metavar="NAME", help="this data set alone")
+    parser.add_argument("--model", type=Path, metavar="FILE", help="an embedding model in GGUF")
     arguments = parser.parse_args()
-    rows = measure(arguments.folder.resolve())
+    model = arguments.model.resolve() if arguments.model else None
+    rows = measure(arguments.folder.resolve(), only=arguments.only, model=model)
     if arguments.json:
         print(json.dumps(rows, indent=1))
         return
