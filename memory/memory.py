@@ -145,6 +145,7 @@ class Memory:
         self._indexing = ThreadPoolExecutor(1, "memory-index")
         self._rebuilding = ThreadPoolExecutor(1, "memory-rebuild")
         self._stop = Event()
+        self._closed = False
         self._jobs = RunningJobs()
         self._embedding = embedding or Embedding()
         self._vectors = NoteVectors(
@@ -162,11 +163,16 @@ class Memory:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
+    def stop(self) -> None:
+        """Have indexing end soon, since `close` follows; what waits for it need not wait long."""
+        self._stop.set()
+
     async def close(self) -> None:
         """Wait for running work and let go of the index; indexing ends where it is, and goes on another time."""
-        if self._stop.is_set():
+        self.stop()
+        if self._closed:
             return
-        self._stop.set()
+        self._closed = True
         await self._vectors.close()
         for thread, index in (
             (self._searching, self._search_index),
@@ -188,7 +194,7 @@ class Memory:
                 group.create_task(self._follow(self._watcher), name="watcher")
 
     async def fill_vectors(self) -> None:
-        """Have a vector for every text that is there now; raises EmbeddingError where nobody gives them."""
+        """Have a vector for every text that is there now; raises EmbeddingError where who makes them fails."""
         await self._run(self._indexing, self._look)
         await self._vectors.fill(self._on_index)
 
@@ -233,15 +239,18 @@ class Memory:
             candidates = await self._scan(terms, days)
         if source != "scan" and (left_out := [problem for problem in self._problems if problem.hides_notes]):
             notice = " ".join(filter(None, (notice, _not_searched(left_out))))
-        hits = rank(
-            terms,
-            candidates,
-            limit=most,
-            snippet_max_chars=settings.snippet_max_chars,
-            source=source,
-            looked_up=is_look_up(query, terms),
-            weights=Weights(settings.vector_weight, settings.text_weight),
-            times=times,
+        hits = await self._run(
+            self._searching,
+            lambda: rank(
+                terms,
+                candidates,
+                limit=most,
+                snippet_max_chars=settings.snippet_max_chars,
+                source=source,
+                looked_up=is_look_up(query, terms),
+                weights=Weights(settings.vector_weight, settings.text_weight),
+                times=times,
+            ),
         )
         return SearchResults(query, tuple(hits), notice)
 
@@ -401,6 +410,9 @@ class Memory:
 
         def done() -> _Result:
             try:
+                if self._synced.index != self._sync_index.identity():
+                    # Begun anew, it does not know yet which vectors are in use.
+                    self._sync(self._sync_work, self._sync_index)
                 return work(self._sync_index)
             except IndexBroken as error:
                 log.warning("%s; building it again from the notes", error)

@@ -114,7 +114,7 @@ class Hit:
     line_end: int
     snippet: str
     score: float
-    """0 to 1: the share of the query's weight that the passage and its surroundings carry."""
+    """0 to 1: how much of the query's words the passage and its surroundings carry, and how like its meaning is."""
     source: Source
     heading: str
     """The headings that it stands under, joined by ` > `; may be empty."""
@@ -207,7 +207,7 @@ class _Found:
     path: str
     passage: Candidate
     words: float
-    """BM25 in units of the query's own weight: 1 where each word stands once in a passage of usual length."""
+    """BM25 in units of the query's own weight: 1 for each word once in a passage of usual length, were it alone."""
     meaning: float | None
     """Angle to the question, 1 where there is none and 0 from a right angle on; None where it was not compared."""
     is_alike: bool

@@ -177,6 +177,16 @@ def web_address(value: str) -> str:
     """Give back an http(s) address, or the empty text; raise ValueError for anything else."""
     scheme, _, rest = value.partition("://")
     plain = value.isprintable() and " " not in value and not rest.startswith(("/", "?", "#", ":"))
-    if value and not (scheme.lower() in {"http", "https"} and rest and plain):
+    if value and not (scheme.lower() in {"http", "https"} and rest and plain and _has_place(value)):
         raise ValueError("an address that begins with http:// or https://")
     return value
+
+
+def _has_place(address: str) -> bool:
+    from urllib.parse import urlsplit
+
+    try:
+        parts = urlsplit(address)
+        return bool(parts.hostname) and parts.port != 0
+    except ValueError:  # half an IPv6 address, or a port that is no number
+        return False

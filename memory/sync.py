@@ -104,8 +104,8 @@ def _sync_once(
 
     if faults:
         unread = {stat.path for stat in to_read}
-        on_disk = {*listing.unchanged, *(stat.path for stat in listing.notes)}
-        problems += [Problem(path, why) for path, why in faults.items() if path in on_disk - unread]
+        staying = {*listing.unchanged, *(stat.path for stat in listing.notes)} - unread
+        problems += [Problem(path, why) for path, why in faults.items() if path in staying]
     for done, stat in enumerate(to_read, 1):
         _go_on(stop)
         tell(done, len(to_read))

@@ -26,6 +26,9 @@ log = logging.getLogger(__name__)
 TEXTS_AT_A_TIME = 2000
 """Texts taken from the index for embedding, about: for many full requests at once, a few megabytes."""
 
+FAILING_LONG = 60.0
+"""Seconds for which a provider must fail before its fallback gets vectors of all that has some of the first one."""
+
 SHORTEST_REST = 1.0
 LONGEST_REST = 300.0
 """Seconds after which what failed is tried again, whatever the provider says."""
@@ -116,12 +119,13 @@ class NoteVectors:
             self._settle(error)
             return None, f"Searched by words alone: {str(error).rstrip('.')}." if self.enabled else ""
         self._unsure = False
-        if asked.model not in before:  # now its length is known: perhaps what is stored is of another
+        # The fallback answered, which may need vectors; or a length became known that those stored do not have.
+        if asked.model != self.models[0] or asked.model not in before:
             self.wake()
         return Likeness(asked.model, asked.vector, most=most, least=self._search.min_similarity), ""
 
-    async def fill(self, on_index: OnIndex) -> None:
-        """Have a vector for every text, of the provider or else of its fallback.
+    async def fill(self, on_index: OnIndex) -> bool:
+        """Have a vector for every text, of the provider or else of its fallback; tell whether it owes some still.
 
         Raises EmbeddingError where neither gives them, and what the index raises. What was made stays.
         """
@@ -130,19 +134,22 @@ class NoteVectors:
             for who in _WHO[: len(self.models)]:
                 try:
                     await self._fill_by(who, on_index)
-                    break
                 except EmbeddingError as error:
-                    self._settle(error)
                     causes.append(error)
+                    continue
                 finally:
                     self._jobs.end("embedding")
-            else:
+                if not self._fails_for_long():
+                    break
+            if causes and len(causes) == len(self.models):
+                self._settle(causes[0])
                 if not self.enabled:
-                    return
+                    return False
                 from memory.embeddings.embedder import NoProviderAnswered
 
                 raise causes[0] if len(causes) == 1 else NoProviderAnswered(causes)
             await self._tidy(on_index)
+            return bool(causes)
 
     async def keep_filled(self, on_index: OnIndex) -> None:
         """Fill until cancelled: whenever somebody wakes it, and again when a provider that failed may be back."""
@@ -150,8 +157,8 @@ class NoteVectors:
             self._wanting.clear()
             rest: float | None = None
             try:
-                await self.fill(on_index)
-                rest = self._until_primary_is_back()
+                if await self.fill(on_index):
+                    rest = self._until_primary_is_back()
             except EmbeddingError:
                 rest = self._until_primary_is_back() or SHORTEST_REST
             except (IndexBroken, IndexUnavailable) as error:
@@ -160,6 +167,11 @@ class NoteVectors:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(rest):
                     await self._wanting.wait()
+
+    def _fails_for_long(self) -> bool:
+        """Whether questions are asked of the fallback, so that it needs vectors too; a moment is not worth them."""
+        since = self._embedder.state.primary.since if self._embedder else None
+        return since is not None and (datetime.now(UTC) - since).total_seconds() >= FAILING_LONG
 
     def _until_primary_is_back(self) -> float | None:
         """Seconds; None where it is well, or nobody can say when to ask again."""
@@ -180,7 +192,10 @@ class NoteVectors:
                 partial(_unembedded, model=self.models[who == "fallback"], most=whole_requests * size)
             )
             digests = frozenset(text.digest for text in texts)
-            if not texts or digests == before:  # the same again: they were neither kept nor refused
+            if not texts:
+                return
+            if digests == before:
+                log.warning("%d texts got no vector, and no reason was given", len(texts))
                 return
             before = digests
             tell(done, done + missing)
@@ -201,7 +216,8 @@ class NoteVectors:
 
         One that cannot be reached, or does not take the key, may make some all the same.
         """
-        if self._unsure and isinstance(error, (ModelUnknown, RequestRefused, AnswerUnusable)):
+        told_so = isinstance(error, (ModelUnknown, RequestRefused, AnswerUnusable))
+        if self._unsure and told_so and len(self.models) == 1:
             self._unsure = False
             self._embedder = None
             self._reason = f"none: the chat provider makes no vectors ({error})"

@@ -140,7 +140,11 @@ def _find_key(
     if own and (key := settings.api_key.get_secret_value().strip()):
         return _Found(key, "", "memory.embedding.api_key")
     for section_name, section in sections.items():
-        if _is_section_of(name, section_name, section) and (key := section.api_key.strip()):
+        if not _is_section_of(name, section_name, section):
+            continue
+        key, base_url = section.api_key.strip(), section.base_url.rstrip("/")
+        # A server of one's own may want no key, and is not shown that of the service.
+        if key or base_url not in {"", PROVIDERS[name].base_url}:
             return _Found(key, section.base_url, f"providers.{section_name}")
     for variable in PROVIDERS[name].key_variables:
         if key := environment.get(variable, "").strip():

@@ -197,7 +197,7 @@ class Index(Protocol):
         ...
 
     def reset(self) -> None:
-        """Throw everything away and begin with an empty index."""
+        """Throw the notes away and begin with an empty index; vectors stay where they can be had."""
         ...
 
     def close(self) -> None:

@@ -282,7 +282,11 @@ class IndexFile:
                     return self._keep(*opened)
             new = Path(f"{self._file}.new")
             _unlink_database(new)
-            self._build(new)
+            try:
+                self._build(new)
+            except BaseException:
+                _unlink_database(new)  # on a full disk it would stand in the way of all others
+                raise
             # A journal left behind would be played into the new file.
             _unlink_database(self._file)
             new.replace(self._file)

@@ -12,6 +12,15 @@ SELECT count(*) FROM old.vectors
 WHERE typeof(embedding) <> 'blob' OR text NOT IN (SELECT id FROM old.texts) OR length(embedding)
     <> coalesce((SELECT 4 * dimensions FROM old.models WHERE models.id = vectors.model), -1)
 """
+_DAMAGED = (
+    apsw.CorruptError,
+    apsw.NotADBError,
+    apsw.SQLError,
+    apsw.IOError,
+    apsw.CantOpenError,
+    apsw.FormatError,
+    UnicodeDecodeError,
+)
 _COPY = """
 INSERT INTO models SELECT * FROM old.models;
 INSERT INTO texts SELECT id, digest, 0, 1 FROM old.texts;
@@ -28,14 +37,14 @@ def rescue_vectors(db: apsw.Connection, old: Path) -> None:
     """
     if not old.exists():
         return
-    with contextlib.suppress(apsw.Error, UnicodeDecodeError):
+    is_whole = False
+    with contextlib.suppress(*_DAMAGED):
         db.execute("ATTACH ? AS old", (str(old),))
-        try:
-            with db:
-                if _is_whole(db):
-                    db.execute(_COPY)
-        finally:
-            db.execute("DETACH old")
+        is_whole = _is_whole(db)
+    # What fails from here on (a full disk) is no reason to throw away what was paid for: it is raised.
+    if is_whole:
+        # Not `with db`: a full disk has rolled back already. Whoever opened the connection closes it.
+        db.execute(f"BEGIN IMMEDIATE; {_COPY} COMMIT")
 
 
 def _is_whole(db: apsw.Connection) -> bool:

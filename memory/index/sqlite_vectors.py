@@ -205,8 +205,7 @@ def read_typical(db: apsw.Connection, model_id: int) -> Typical | None:
         (model_id, SAMPLE),
     )
     vectors = [data(row[0]) for row in sample]
-    row = db.execute("SELECT count(*) FROM vectors WHERE model = ?", (model_id,)).fetchone()
-    return typical(vectors, total=number(row and row[0]) if len(vectors) == SAMPLE else len(vectors))
+    return typical(vectors)
 
 
 def similarities(

@@ -36,15 +36,15 @@ class Typical:
         return (cosine - first - second + common) / math.sqrt(lengths) if lengths > 0 else 0.0
 
 
-def typical(vectors: Sequence[Vector], *, total: int) -> Typical | None:
-    """The mean of some of `total` vectors of one length; None where they have nothing in common."""
+def typical(vectors: Sequence[Vector]) -> Typical | None:
+    """The mean of vectors of one length; None where they have nothing in common."""
     if not vectors:
         return None
     sums = [math.fsum(column) for column in zip(*map(numbers_of, vectors), strict=True)]
     length = math.hypot(*sums)
     if not length:
         return None
-    share = total / (total + FEW)
+    share = len(vectors) / (len(vectors) + FEW)
     return Typical(packed(array("f", [one / length for one in sums])), share * length / len(vectors))
 
 

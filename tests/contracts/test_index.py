@@ -67,7 +67,7 @@ def cosine(one: str, other: str) -> float:
 
 def apart(query: str, texts: Sequence[str]) -> list[float]:
     """How like the query each text is, less what all of them have in common."""
-    common = typical([vector(text) for text in texts], total=len(texts))
+    common = typical([vector(text) for text in texts])
     assert common
     of_query = vector_cosine(vector(query), common.direction)
     return [

@@ -34,7 +34,7 @@ class Nearest(Protocol):
 
         `version` is the file's identity, a slash, and what changes with every change of the file by anybody:
         what was remembered of another identity is dropped, what was remembered of the same version still
-        holds. Raises `ValueError` for a query that is not as long as the vectors of the model are.
+        holds. Raises `IndexBroken` where the vectors of the model are not as long as the query.
         """
         ...
 

@@ -6,18 +6,16 @@ from collections.abc import Iterator, Sequence
 import apsw
 
 from memory.embeddings.protocol import Vector
-from memory.embeddings.vectors import BYTES_A_NUMBER
 from memory.errors import IndexBroken
 
 
 def has_vectors(db: apsw.Connection, model: int, query: Vector) -> bool:
-    """Whether there is anything to compare `query` with; raises `ValueError` where it is not as long."""
+    """Whether there is anything to compare `query` with; raises `IndexBroken` where it is not as long."""
     row = db.execute("SELECT length(embedding) FROM vectors WHERE model = ? LIMIT 1", (model,)).fetchone()
     if not row:
         return False
     if row[0] != len(query):
-        numbers, expected = len(query) / BYTES_A_NUMBER, row[0] / BYTES_A_NUMBER
-        raise ValueError(f"a vector of {numbers:g} numbers, compared with vectors of {expected:g}")
+        raise IndexBroken("the index is damaged (vectors of one model differ in length)")
     return True
 
 

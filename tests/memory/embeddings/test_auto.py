@@ -202,3 +202,21 @@ def test_keys_are_not_in_what_is_printed() -> None:
     assert "secret" not in repr(ProviderSection("openai", api_key="secret")) + repr(
         ChatProvider("a", "b", "secret")
     )
+
+
+def test_a_server_of_ones_own_needs_no_key_and_is_not_shown_that_of_the_service() -> None:
+    own = {"openai": ProviderSection("openai", "http://localhost:1234/v1")}
+    choice = choose(
+        EmbeddingSettings(provider="openai"),
+        local_model_exists=False,
+        sections=own,
+        environment={"OPENAI_API_KEY": "sk-of-the-service"},
+    )
+    assert choice.options
+    assert (choice.options.base_url, choice.options.api_key) == ("http://localhost:1234/v1", "")
+    box = {"ollama": ProviderSection("ollama", "http://box:11434")}
+    choice = choose(
+        EmbeddingSettings(provider="ollama"), local_model_exists=False, sections=box, environment={}
+    )
+    assert choice.options
+    assert choice.options.base_url == "http://box:11434"

@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
 from memory.embeddings.auto import ChatProvider, ProviderSection
 from memory.embeddings.opening import Embedding, open_embedding
@@ -144,3 +145,26 @@ asyncio.run(main())
 """
     output = subprocess.run([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout
     assert json.loads(output) == []
+
+
+@pytest.mark.parametrize(
+    "variable",
+    [
+        {"ALL_PROXY": "socks5://127.0.0.1:1"},
+        {"HTTP_PROXY": "ftp://x:1"},
+        {"SSL_CERT_FILE": "/nonexistent.pem"},
+    ],
+)
+async def test_what_the_environment_spoils_is_told_and_stops_nothing(
+    variable: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from memory.embeddings import http
+
+    http._certificates.cache_clear()
+    for name, value in variable.items():
+        monkeypatch.setenv(name, value)
+    embedding = await opened(provider="openai", api_key=SecretStr(KEY))
+    http._certificates.cache_clear()
+    assert embedding.embedder is None
+    assert embedding.error.startswith("openai cannot be opened: ")
+    assert KEY not in embedding.error
