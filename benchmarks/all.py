@@ -61,17 +61,20 @@ def filled(argument: str) -> list[str]:
 def main() -> None:
     """Run those that are named, or all; exit 1 where one fails, after the others."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    names = [benchmark.script for benchmark in BENCHMARKS]
+    names = list(dict.fromkeys(benchmark.script for benchmark in BENCHMARKS))
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"some of: {', '.join(names)}")
     wanted = parser.parse_args().names or names
     if unknown := set(wanted) - set(names):
         parser.error(f"there is no {', '.join(sorted(unknown))}; there are {', '.join(names)}")
-    failed = []
+    failed: list[str] = []
+    skipped: set[tuple[str, str]] = set()
     for benchmark in BENCHMARKS:
         if benchmark.script not in wanted:
             continue
         if reason := next(filter(None, map(absent, benchmark.arguments)), None):
-            print(f"\n=== {benchmark.script}: skipped, {reason}", flush=True)
+            if (benchmark.script, reason) not in skipped:
+                print(f"\n=== {benchmark.script}: skipped, {reason}", flush=True)
+            skipped.add((benchmark.script, reason))
             continue
         print(f"\n=== {benchmark.script} (about {benchmark.takes})", flush=True)
         arguments = [text for argument in benchmark.arguments for text in filled(argument)]

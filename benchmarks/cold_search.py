@@ -18,11 +18,13 @@ from workspaces import COMMAND, ENVIRONMENT, make_workspace
 FLOOR = [sys.executable, "-c", "import pydantic_settings, apsw"]
 HEAVY = {"aiohttp", "discord", "httpx", "numpy", "prompt_toolkit", "rich", "telegram"}
 MOST_TIMES, MOST_MEGABYTES = 1.5, 60
+WITHOUT_VECTORS = ENVIRONMENT | {"COMMONPLACE_MEMORY__EMBEDDING__PROVIDER": "none"}
+"""Words alone: a model that is at hand would be loaded, and be measured as well."""
 
 
 def cost(command: list[str], folder: Path) -> tuple[float, float]:
     """Seconds of processor time and megabytes of memory that one run of `command` takes."""
-    with subprocess.Popen(command, cwd=folder, env=ENVIRONMENT, stdout=subprocess.DEVNULL) as process:
+    with subprocess.Popen(command, cwd=folder, env=WITHOUT_VECTORS, stdout=subprocess.DEVNULL) as process:
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
@@ -33,7 +35,7 @@ def cost(command: list[str], folder: Path) -> tuple[float, float]:
 
 def heavy_imports(command: list[str], folder: Path) -> set[str]:
     """Which heavy packages a run of `command` imports."""
-    environment = ENVIRONMENT | {"PYTHONPROFILEIMPORTTIME": "1"}
+    environment = WITHOUT_VECTORS | {"PYTHONPROFILEIMPORTTIME": "1"}
     run = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True)
     return {line.rpartition("|")[2].strip().split(".")[0] for line in run.stderr.splitlines()} & HEAVY
 

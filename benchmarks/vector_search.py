@@ -169,6 +169,8 @@ def synthetic(report: Report, folder: Path, count: int, dimensions: int, *, with
             exact = vec0_milliseconds(folder / "vec0.db", vectors, asked)
             print(f"  vec0 float32: {exact:.1f} ms")
             report.ratio(f"{name}: our leg / vec0", leg / exact)
+        else:
+            print(f"  {name}: our leg / vec0: not measured (--full)")
     except ExtensionMissing as missing:
         print(f"  {missing}")
     report.recall("synthetic clusters", recall(db, ours, vectors, questions))

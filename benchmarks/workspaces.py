@@ -16,10 +16,18 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+from memory.embeddings.table import PROVIDERS
+
 ROOT = Path(__file__).resolve().parent.parent
 _INSTALLED = Path(sys.executable).with_name("commonplace")
 COMMAND = [str(_INSTALLED)] if _INSTALLED.exists() else [sys.executable, "-m", "bot"]
-ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("COMMONPLACE_")}
+KEY_VARIABLES = {variable for provider in PROVIDERS.values() for variable in provider.key_variables}
+ENVIRONMENT = {
+    name: value
+    for name, value in os.environ.items()
+    if not name.startswith("COMMONPLACE_") and name not in KEY_VARIABLES
+}
+"""That of the command, without settings and keys: else a measurement would send its notes to a service."""
 ENVIRONMENT |= {"PYTHONPATH": str(ROOT)}
 
 

@@ -1,6 +1,7 @@
 """The slash commands that there are: the table, and what each does. None of them calls a model."""
 
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bot import phrases
@@ -61,8 +62,11 @@ async def remember(call: CommandCall, context: CommandContext) -> str:
 
 
 async def recall(call: CommandCall, context: CommandContext) -> str:
-    """Show the passages that fit."""
-    return passages(await context.memory.search(call.options["query"]))
+    """Show the passages that fit; why meaning did not count may name files and addresses, and is the owner's."""
+    results = await context.memory.search(call.options["query"])
+    if results.notice and call.standing is not Standing.OWNER:
+        results = replace(results, notice=phrases.SEARCHED.format(how=phrases.BY_WORDS_FOR_NOW))
+    return passages(results)
 
 
 async def look_after_memory(call: CommandCall, context: CommandContext) -> str:

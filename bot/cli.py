@@ -151,7 +151,7 @@ def _add_memory_actions(memory: _Parser, everywhere: _Parser) -> None:
         parser.add_argument("--json", action="store_true", help="print one JSON document")
         return parser
 
-    action("status", "Show what the memory holds")
+    action("status", "Show what the memory holds; may ask for the vectors of what is new")
     search = action("search", "Find passages")
     search.add_argument("query", metavar="QUERY", nargs="*", type=_text, help="what to look for")
     search.add_argument("--limit", metavar="N", type=_count, help="how many passages at most")
@@ -173,7 +173,7 @@ def _add_memory_actions(memory: _Parser, everywhere: _Parser) -> None:
     write.add_argument(
         "--target", choices=("core", "daily"), default="daily", help="MEMORY.md, or today's log (the default)"
     )
-    index = action("index", "Bring the index up to date")
+    index = action("index", "Bring the index up to date, and ask for the vectors of what is new")
     index.add_argument("--rebuild", action="store_true", help="build it anew from the notes")
 
 

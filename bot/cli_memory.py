@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import Any, TextIO
 
 from bot.cli import DONE, CommandFailed, WrongUsage
@@ -27,6 +28,8 @@ from memory.search import Hit, SearchResults
 
 FILL_SECONDS = 3.0
 """How long a search or a status may wait for the vectors of what is new."""
+FAILING_SECONDS = 60.0
+"""How long a batch of searches goes on asking for vectors while nobody gives any."""
 NOTHING_FOUND = "Nothing found."
 
 
@@ -57,7 +60,7 @@ async def run_memory_action(options: argparse.Namespace, settings: Settings) -> 
 
 
 async def _status(memory: Memory, options: argparse.Namespace, embedding: Embedding) -> None:
-    async with progress_shown(lambda: _progress(memory, embedding)):
+    async with progress_shown(lambda: progress_told(memory, embedding)):
         await _fill_for_a_moment(memory, embedding)  # else nobody could say what keeps vectors from coming
         status = await memory.status()
     if options.json:
@@ -100,8 +103,6 @@ def _vectors_in_words(status: MemoryStatus) -> Iterator[tuple[str, str]]:
     yield "compared by", "; ".join(filter(None, (status.vector_backend, status.vector_backend_reason)))
     cache = status.cache
     yield "cache", f"{cache.entries} vectors, {cache.hits} hits, {cache.misses} misses"
-    if watch := status.watch:
-        yield "watch", ": ".join(filter(None, (watch.mode, watch.reason or watch.error)))
 
 
 async def _search(memory: Memory, options: argparse.Namespace, embedding: Embedding) -> None:
@@ -112,12 +113,14 @@ async def _search(memory: Memory, options: argparse.Namespace, embedding: Embedd
         with _opened(options.batch) as lines:
             with suppress(MemoryFault):  # each search tells what is wrong
                 await memory.sync()
-                await _fill(memory, embedding)
+                gc.enable()  # what follows is no small job
+                async with progress_shown(lambda: progress_told(memory, embedding)):
+                    await fill_while_answered(memory, embedding)
             for line in lines:
                 _print_json(_as_json(await memory.search(line.strip(), limit=options.limit)))
                 sys.stdout.flush()
         return
-    async with progress_shown(lambda: _progress(memory, embedding)):
+    async with progress_shown(lambda: progress_told(memory, embedding)):
         await _fill_for_a_moment(memory, embedding)
         results = await memory.search(query, limit=options.limit)
     if options.json:
@@ -144,15 +147,39 @@ async def _fill(memory: Memory, embedding: Embedding) -> str:
     """Have a vector for every text, however long it takes; return why there is not, "" where all is well."""
     gc.enable()  # what follows is no small job
     try:
-        async with progress_shown(lambda: _progress(memory, embedding)):
+        async with progress_shown(lambda: progress_told(memory, embedding)):
             await memory.fill_vectors()
     except EmbeddingError as error:
         return str(error)
     return ""
 
 
-def _progress(memory: Memory, embedding: Embedding) -> str:
-    fetching = getattr(embedding.primary, "fetching", None)
+async def fill_while_answered(
+    memory: Memory, embedding: Embedding, *, patience: float = FAILING_SECONDS
+) -> None:
+    """Have a vector for every text, until whoever makes them has failed for `patience` seconds.
+
+    What goes wrong is told by the searches that follow.
+    """
+    if embedding.embedder is None:
+        return
+    filling = asyncio.create_task(memory.fill_vectors())
+    try:
+        while not filling.done():
+            await asyncio.wait([filling], timeout=0.1)
+            state = embedding.embedder.state
+            since = [lane.since for lane in (state.primary, state.fallback) if lane]
+            if all(each and (datetime.now(UTC) - each).total_seconds() > patience for each in since):
+                break
+    finally:
+        filling.cancel()
+        with suppress(EmbeddingError, asyncio.CancelledError):
+            await filling
+
+
+def progress_told(memory: Memory, embedding: Embedding) -> str:
+    """What goes on just now and how far it is, in one line; "" for nothing."""
+    fetching = embedding.fetching
     said = [in_words(job) for job in memory.jobs()]
     return "; ".join([f"fetching the model: {fetching_in_words(fetching)}", *said] if fetching else said)
 
@@ -228,7 +255,7 @@ async def _write(memory: Memory, options: argparse.Namespace) -> None:
 
 
 async def _index(memory: Memory, options: argparse.Namespace, embedding: Embedding) -> None:
-    async with progress_shown(lambda: _progress(memory, embedding)):
+    async with progress_shown(lambda: progress_told(memory, embedding)):
         report = await memory.sync(rebuild=options.rebuild)
     # The notes are indexed and can be found by their words: without vectors that is no failure.
     problem = await _fill(memory, embedding)

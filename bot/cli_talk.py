@@ -5,10 +5,11 @@ import argparse
 from bot import app
 from bot.cli import DONE, CommandFailed, WrongUsage
 from bot.config import Settings
-from bot.log import secrets_of, without_secrets
+from bot.log import secrets_of
 from bot.models.errors import ModelError
 from bot.startup import CannotStart
 from bot.state import StateFault
+from memory.redaction import without_secrets
 
 
 async def run_talk(options: argparse.Namespace, settings: Settings) -> int:

@@ -10,8 +10,8 @@ from pathlib import Path
 from bot.config import Settings
 from bot.plain_text import without_controls
 from memory.embeddings.table import PROVIDERS
+from memory.redaction import secret_of_address, without_secrets
 
-HIDDEN = "***"
 CHAT_LOG_BYTES = 500_000
 TALKATIVE = ("httpcore", "httpx")
 """Libraries that tell of every request at INFO, with its whole address, in which some services put the key."""
@@ -37,14 +37,6 @@ class _ToStderr(logging.Handler):
             sys.stderr.flush()
         except (OSError, ValueError):  # closed, or the disk is full
             self.handleError(record)
-
-
-def without_secrets(text: str, secrets: Iterable[str]) -> str:
-    """`text` with every secret blanked out."""
-    # The longest first: one secret may be the beginning of another.
-    for secret in sorted(filter(None, secrets), key=len, reverse=True):
-        text = text.replace(secret, HIDDEN)
-    return text
 
 
 def log_to_stderr(level: str, *, secrets: Iterable[str] = ()) -> None:
@@ -86,6 +78,8 @@ def secrets_of(settings: Settings) -> list[str]:
         match value:
             case SecretStr():
                 found.append(value.get_secret_value())
+            case str():
+                found.append(secret_of_address(value))
             case BaseModel():
                 for _, each in value:
                     collect(each)
@@ -98,5 +92,6 @@ def secrets_of(settings: Settings) -> list[str]:
 
     collect(settings)
     variables = {variable for row in PROVIDERS.values() for variable in row.key_variables}
-    found += [os.environ.get(variable, "").strip() for variable in variables]
-    return [secret for secret in found if secret]
+    found += [os.environ.get(variable, "") for variable in (*sorted(variables), "HF_TOKEN")]
+    found.append(secret_of_address(os.environ.get("HF_ENDPOINT", "")))
+    return [secret for secret in dict.fromkeys([*found, *map(str.strip, found)]) if secret.strip()]

@@ -6,6 +6,7 @@ Each line goes when its part comes.
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from memory.embeddings.auto import ProviderSection, is_section_of
 from memory.embeddings.table import PROVIDERS
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ def not_built(settings: "Settings") -> Iterator[tuple[tuple[str, ...], str]]:
     no_client = {name: table.kind for name, table in settings.providers.items() if table.kind != "builtin"}
     for name, kind in no_client.items():
         # The vectors of the notes may be made with the keys of these.
-        makes_vectors = kind in PROVIDERS or name in PROVIDERS
+        section = ProviderSection(kind, settings.providers[name].base_url)
+        makes_vectors = any(is_section_of(each, name, section) for each in PROVIDERS if each != "local")
         for key in ("model_path",) if makes_vectors else ("api_key", "api_keys", "model_path"):
             if getattr(settings.providers[name], key):
                 yield ("providers", name, key), f"no client for providers of kind {kind}"

@@ -8,6 +8,8 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
+from memory.errors import MemoryFault
+
 if TYPE_CHECKING:
     from apscheduler.job import Job
 
@@ -109,6 +111,10 @@ class Schedule:
             outcome = "ok"
         except asyncio.CancelledError:
             log.info("%s was stopped", name)
+        except MemoryFault as error:  # tells in one line what is wrong, and where
+            outcome = _one_line(error)
+            minutes = self._statuses[name].minutes
+            log.warning("%s failed: %s; it runs again in %g minutes", name, outcome, minutes)
         except Exception as error:
             log.exception("%s failed; it runs again in %g minutes", name, self._statuses[name].minutes)
             outcome = _one_line(error)

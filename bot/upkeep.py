@@ -28,6 +28,7 @@ class Upkeep:
         self._schedule: Schedule | None = None
         self._work: asyncio.Task[None] | None = None
         self._problem = ""
+        self._leaving = False
 
     @property
     def problem(self) -> str:
@@ -42,13 +43,15 @@ class Upkeep:
     async def __aenter__(self) -> Self:
         if self._minutes is not None:
             self._schedule = await Schedule().__aenter__()
-            self._schedule.every(self._minutes, self._memory.sync, name=REINDEX)
+            self._schedule.every(self._minutes, self._reindex, name=REINDEX)
         self._work = asyncio.create_task(self._run(), name="upkeep of the memory")
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        self._leaving = True
         if self._work:
             self._work.cancel()
+            self._memory.stop()  # else it would first index all that there is
             await asyncio.wait([self._work])
         if self._schedule:
             await self._schedule.__aexit__(None, None, None)
@@ -56,13 +59,10 @@ class Upkeep:
 
     async def _run(self) -> None:
         """Run the memory's own work; whatever ends it, the service goes on and it is begun anew."""
-        try:
-            await self._memory.sync()  # what was written while nobody watched
-        except MemoryFault as error:
-            log.warning("the notes were not indexed at the start: %s", error)
         while True:
             well = asyncio.get_running_loop().call_later(self._pause, self._forget_problem)
             try:
+                await self._look()
                 await self._memory.run()
                 return  # nothing is watched, and nobody makes vectors
             except Exception as error:
@@ -71,6 +71,20 @@ class Upkeep:
             finally:
                 well.cancel()
             await asyncio.sleep(self._pause)
+
+    async def _reindex(self) -> None:
+        try:
+            await self._memory.sync()
+        except MemoryFault:
+            if not self._leaving:  # else it was stopped by us, which is no failure
+                raise
+
+    async def _look(self) -> None:
+        """Index what was written while nobody watched."""
+        try:
+            await self._memory.sync()
+        except MemoryFault as error:
+            log.warning("the notes were not indexed at the start: %s", error)
 
     def _forget_problem(self) -> None:
         self._problem = ""

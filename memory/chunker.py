@@ -6,15 +6,11 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-VERSION = 4
+VERSION = 5
 """Part of the index's fingerprint: raise it when the same text would be cut otherwise."""
 
 PASSAGE_TOKENS = 100
 """A passage grows no further than this where a line ends, so that an answer is short."""
-
-SEGMENT_TOKENS = 80
-"""What gets one vector at most: a short paragraph, or two lines of a log. Measured, 60 to 100 find equally much,
-200 less; a vector for each line costs twice the space of these and finds no more."""
 
 MOST_TITLE_CHARS = 200
 """What a passage is told of a heading: each below it carries it along, and a heading may be a whole page."""
@@ -38,6 +34,7 @@ _MARK = re.compile(
     "\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u200d\ufe00-\ufe0f\U0001f3fb-\U0001f3ff]"
 )
 _WHEN = re.compile(r"\W*(?:\d{4}-\d{2}-\d{2}|\d{1,2}[:.]\d{2})(?!\w)")
+_BARE = re.compile(r"[\s\-*_=|:>#+.]*")
 _MOST_MARKS = 32
 
 
@@ -67,7 +64,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Neighbouring passages that get one vector in common; it never reaches beyond a heading."""
+    """What gets one vector: a passage, as a range, so that an index need not know how notes are cut."""
 
     first: int
     """Index into the note's passages, inclusive, as is `last`."""
@@ -130,68 +127,21 @@ def split_chunks(
     return chunks
 
 
-def split_segments(passages: Sequence[Passage], *, most_tokens: int = 400) -> list[Segment]:
-    """Gather a note's passages into what is embedded: each of at most `SEGMENT_TOKENS`, where no passage is larger.
+def split_segments(passages: Sequence[Passage]) -> list[Segment]:
+    """What of a note is embedded: each passage by itself, below the headings that say what it is about.
 
-    A heading is part of what stands below it, and by itself only where nothing does.
+    A heading is part of what stands below it, and by itself only where nothing does. A rule is nothing.
     """
-    target = min(SEGMENT_TOKENS, most_tokens)
     title = _title_of(passages)
     segments: list[Segment] = []
-    start = 0
-    while start < len(passages):
-        end = start + 1
-        if not passages[start].is_heading:
-            while end < len(passages) and not passages[end].is_heading:
-                end += 1
-        elif _has_something_below(passages, start):
-            start = end
+    for place, passage in enumerate(passages):
+        if _BARE.fullmatch(passage.text) or (passage.is_heading and _has_something_below(passages, place)):
             continue
-        heading = "" if passages[start].is_heading else _telling(passages[start].heading, title)
-        for first, last in _stretches(passages, start, end, target):
-            text = segment_text(heading, [passage.text for passage in passages[first : last + 1]])
-            digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
-            segments.append(Segment(first, last, heading, digest))
-        start = end
+        heading = "" if passage.is_heading else _telling(passage.heading, title)
+        text = segment_text(heading, [passage.text])
+        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+        segments.append(Segment(place, place, heading, digest))
     return segments
-
-
-def _stretches(
-    passages: Sequence[Passage], start: int, end: int, most_tokens: int
-) -> Iterator[tuple[int, int]]:
-    """Cut what stands below one heading; a cut depends on nothing but the text around it.
-
-    A new one begins where a passage has the smallest checksum of all within half the size on either side: so
-    that a line that comes or goes changes the segments next to it, and no other. What is still too long is cut
-    from its own beginning.
-    """
-    sizes = [estimate_tokens(passage.text) for passage in passages[start:end]]
-    sums = [zlib.crc32(_folded(passage.text)) for passage in passages[start:end]]
-    first, held = 0, 0
-    for place, size in enumerate(sizes):
-        if place > first and (
-            held + size > most_tokens or _is_smallest(sums, sizes, place, reach=most_tokens // 2)
-        ):
-            yield start + first, start + place - 1
-            first, held = place, 0
-        held += size
-    if first < len(sizes):
-        yield start + first, end - 1
-
-
-def _is_smallest(sums: Sequence[int], sizes: Sequence[int], place: int, *, reach: int) -> bool:
-    for step in (-1, 1):
-        other, distance = place + step, sizes[place] if step > 0 else 0
-        while 0 <= other < len(sums) and distance < reach:
-            if sums[other] <= sums[place]:
-                return False
-            distance += sizes[other]
-            other += step
-    return True
-
-
-def _folded(text: str) -> bytes:
-    return " ".join(text.split()).encode("utf-8", "surrogatepass")
 
 
 def _title_of(passages: Sequence[Passage]) -> str:

@@ -41,7 +41,7 @@ MEANING = 0.5
 one memory seldom more than half. Measured, the curve is flat from .4 to .6; there, words still win where a model
 does not know the language and takes everything for alike."""
 
-TOUCHING = 0.9
+TOUCHING = 0.95
 """A passage that touches a hit becomes part of it where its score is this share of the hit's: a neighbour that is
 much worse would only make the answer longer."""
 
@@ -55,6 +55,7 @@ _LATEST = date.max - TOLD_AFTER
 _MOST_WORDS = LABEL * (K1 + 1)
 """What a passage could have at most, full of the query's words and named by its label."""
 
+_ITEM = re.compile(r"\s*+(?:[-*+]|\d++[.)])\s")
 # Possessive: a line may begin with a thousand spaces.
 _LABEL = re.compile(r"\s*+(?:[-*+]|\d++[.)])?+\s*+([^:：\n]{1,40})[:：]")
 
@@ -393,6 +394,7 @@ def _score_run(
     looked_up: bool,
 ) -> list[float]:
     counts = [counting.count(line) for line in words]
+    items = [_item(passage.text) for passage in run.passages]
     lengths = [len(line) for line in words]
     from_path = counting.count(cut(run.path.removesuffix(".md")))
     average = average_line * (1 + 2 * sum(NEIGHBOURS))
@@ -413,6 +415,8 @@ def _score_run(
                     length += share * average_line  # an end of a note is no reason to rank higher
                 else:
                     length += share * lengths[other]
+                    if items[index] is not None and items[index] == items[other]:
+                        continue  # of a list each item stands for itself
                     for term, count in counts[other].items():
                         found[term] = found.get(term, 0.0) + share * count
         for context in (above, from_path):
@@ -429,6 +433,12 @@ def _score_run(
         else score
         for index, score in enumerate(scores)
     ]
+
+
+def _item(text: str) -> int | None:
+    """How far an item of a list is indented; None for what is none, and for what somebody says in a talk."""
+    item = _ITEM.match(text)
+    return item.end() - len(item[0].lstrip()) if item and not _LABEL.match(text) else None
 
 
 def _borrowed(index: int, scores: Sequence[float], counts: Sequence[Mapping[Term, int]]) -> float:

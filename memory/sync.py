@@ -191,7 +191,7 @@ def _index_note(path: str, stamp: Stamp, loaded: Loaded, settings: ChunkSettings
         passages, target_tokens=settings.target_tokens, overlap_tokens=settings.overlap_tokens
     )
     words = [" ".join(cut(passage.text)) for passage in passages]
-    segments = split_segments(passages, most_tokens=settings.target_tokens)
+    segments = split_segments(passages)
     return IndexedNote(
         path, stamp, loaded.digest, passages, words, chunks, segments=segments, fault=_fault(loaded)
     )

@@ -90,11 +90,12 @@ async def _memory_health(watched: Watched) -> dict[str, Any]:
 
 
 def _vectors_health(status: MemoryStatus) -> VectorsHealth:
-    if status.embedding_problem:
-        return "failing"
+    """Failing only where vectors are missing and there is nobody to give them."""
     if not status.vector_search_enabled:
-        return "off"
-    return "filling" if status.missing_vectors else "ok"
+        return "failing" if status.embedding_problem else "off"
+    if not status.missing_vectors:
+        return "ok"
+    return "failing" if status.embedding_problem and not status.embedding_fallback else "filling"
 
 
 async def _add_headers(request: web.Request, response: web.StreamResponse) -> None:

@@ -140,7 +140,7 @@ def _find_key(
     if own and (key := settings.api_key.get_secret_value().strip()):
         return _Found(key, "", "memory.embedding.api_key")
     for section_name, section in sections.items():
-        if not _is_section_of(name, section_name, section):
+        if not is_section_of(name, section_name, section):
             continue
         key, base_url = section.api_key.strip(), section.base_url.rstrip("/")
         # A server of one's own may want no key, and is not shown that of the service.
@@ -152,7 +152,7 @@ def _find_key(
     return _Found("", "", "")
 
 
-def _is_section_of(name: str, section_name: str, section: ProviderSection) -> bool:
+def is_section_of(name: str, section_name: str, section: ProviderSection) -> bool:
     """By its name; or by its kind, where it goes to the very service and not to one that is compatible."""
     return section_name == name or (
         section.kind == name and section.base_url.rstrip("/") in {"", PROVIDERS[name].base_url}

@@ -30,6 +30,7 @@ from memory.embeddings.errors import (
 )
 from memory.embeddings.protocol import Purpose, Vector
 from memory.embeddings.vectors import BYTES_A_NUMBER, unit_vectors
+from memory.redaction import HIDDEN, secret_of_address, without_secrets
 
 CONNECT_SECONDS = 10.0
 CONNECTIONS = 8
@@ -39,7 +40,9 @@ ERROR_BYTES = 1 << 16
 MESSAGE_LETTERS = 200
 LONGEST_RETRY_AFTER = 86_400.0
 
-_KEYS = re.compile(r"\b(?:sk|pa|pk)-[\w*.-]{8,}|\bAIza[\w-]{8,}|(?i:\bbearer\s+[^\s'\"]+|\bkey=[^&\s]+)")
+_KEYS = re.compile(
+    r"\b(?:sk|pa|pk)-[\w*.-]{8,}|\bAIza[\w-]{8,}|(?i:\b(?:bearer|basic)\s+[^\s'\"]+|\bkey=[^&\s]+)"
+)
 _DELAY = re.compile(r"(\d{1,5}(?:\.\d+)?)s")
 _STATUS: Mapping[int, type[EmbeddingError]] = {
     401: KeyRejected,
@@ -125,7 +128,7 @@ class HttpProvider:
         self._dialect = dialect
         self._dimensions = dimensions
         self._host = address.netloc.rpartition("@")[2]
-        self._secrets = (key, address.password or "")
+        self._secrets = (key, secret_of_address(dialect.url))
         self._bad_key = _what_is_wrong_with(key) or ("has no key" if needs_key and not key else "")
         self._seconds = seconds
         self._now = now
@@ -299,10 +302,7 @@ def seconds_to_wait(headers: Mapping[str, str], *, now: datetime) -> float | Non
 
 def one_line(text: str, *, secrets: Sequence[str] = ()) -> str:
     """Make what others wrote fit for log and status: no secrets, one line, not long."""
-    for secret in secrets:
-        if secret:
-            text = text.replace(secret, "***")
-    text = " ".join(_KEYS.sub("***", text).split())
+    text = " ".join(_KEYS.sub(HIDDEN, without_secrets(text, secrets)).split())
     text = "".join(letter for letter in text if letter.isprintable())
     return text if len(text) <= MESSAGE_LETTERS else text[: MESSAGE_LETTERS - 1] + "…"
 

@@ -25,6 +25,7 @@ from memory.embeddings.errors import (
     TimedOut,
     Unreachable,
 )
+from memory.redaction import secret_of_address, without_secrets
 
 if TYPE_CHECKING:
     import httpx
@@ -146,11 +147,14 @@ def fetch(
         return path
     endpoint = environment.get("HF_ENDPOINT", "").strip().rstrip("/") or HUB
     if not endpoint.startswith(("http://", "https://")):
-        raise ModelUnusable(f"HF_ENDPOINT must begin with https:// or http://, and is {endpoint!r}.")
+        shown = endpoint.rpartition("@")[2]  # what stands before it is a secret
+        raise ModelUnusable(f"HF_ENDPOINT must begin with https:// or http://, and is {shown!r}.")
+    token = environment.get("HF_TOKEN", "").strip()
+    if not (token.isascii() and token.isprintable()):
+        raise ModelUnusable("HF_TOKEN holds something that cannot be part of a token.")
     try:
         with opened_private(path.parent), _only_one(path, stopped):
             if not path.is_file():
-                token = environment.get("HF_TOKEN", "").strip()
                 with _Hub(endpoint, token, found, silence=silence) as hub:
                     _download(hub, path, _Wish(report, stopped, pause))
     except OSError as error:
@@ -217,8 +221,11 @@ class _Hub:
 
         timeout = httpx.Timeout(self._silence, connect=min(self._silence, 10.0))
         headers = {"Accept-Encoding": "identity"}
+        try:
+            self._origin = _origin(httpx.URL(self._endpoint))
+        except httpx.InvalidURL:
+            raise ModelUnusable(f"HF_ENDPOINT is no address that can be asked ({self._host}).") from None
         self._client = httpx.Client(timeout=timeout, headers=headers, verify=_certificates())
-        self._origin = _origin(httpx.URL(self._endpoint))
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -278,12 +285,13 @@ class _Hub:
             raise TimedOut(f"{self._failed} no answer from {self._host} in time.{_MEND}") from None
         except (httpx.TransportError, httpx.InvalidURL) as error:
             # The address of a copy may hold a signature: only the hub's own is told.
-            detail = f" ({error})" if len(hops) == 0 and str(error) else ""
+            secrets = (self._token, secret_of_address(self._endpoint))
+            detail = f" ({without_secrets(str(error), secrets)})" if len(hops) == 0 and str(error) else ""
             raise Unreachable(f"{self._failed} no connection to {self._host}{detail}.{_MEND}") from None
 
     @property
     def _host(self) -> str:
-        return self._endpoint.partition("://")[2]
+        return self._endpoint.partition("://")[2].rpartition("@")[2]
 
     @property
     def _failed(self) -> str:

@@ -118,9 +118,10 @@ async def show(agent: Agent, conversation: Conversation, shown: list[str]) -> No
 
 
 async def until(condition: Callable[[], bool], task: asyncio.Task[Any]) -> None:
-    while not condition():
-        assert not task.done()
-        await asyncio.sleep(0.001)
+    async with asyncio.timeout(20):
+        while not condition():
+            assert not task.done()
+            await asyncio.sleep(0.001)
 
 
 async def on_disk(state: State) -> tuple[Message, ...]:

@@ -87,6 +87,20 @@ def test_a_provider_that_quotes_a_secret_does_not_bring_it_to_light(
     assert "the key *** is wrong" in commonplace.fails("chat", "-m", "hello")
 
 
+def test_a_key_of_whoever_runs_the_tests_is_not_used(
+    with_notes: Commonplace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    monkeypatch.setenv("https_proxy", "http://127.0.0.1:1")  # should it be used, it gets nowhere
+    assert json.loads(with_notes.says("memory", "status", "--json"))["embedding_provider"] == "none"
+
+
+@pytest.mark.parametrize("action", ["status", "index"])
+def test_help_tells_that_somebody_may_be_asked_for_vectors(commonplace: Commonplace, action: str) -> None:
+    shown = " ".join(commonplace.says("memory", action, "--help").split())
+    assert "ask for the vectors of what is new" in shown
+
+
 @pytest.mark.parametrize("command", ["", "run", "chat", "init", "memory", "memory search"])
 def test_every_command_explains_itself(commonplace: Commonplace, command: str) -> None:
     shown = commonplace.says(*command.split(), "--help")

@@ -5,13 +5,24 @@ import json
 import os
 import signal
 from array import array
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from aiohttp import web
 
+from bot.cli_memory import fill_while_answered, progress_told, status_as_json
+from memory.embeddings.embedder import Embedder
+from memory.embeddings.errors import ModelUnusable
+from memory.embeddings.model_files import Progress as Download
+from memory.embeddings.opening import Embedding, open_embedding
+from memory.embeddings.protocol import Purpose
+from memory.memory import Memory
+from memory.progress import Progress
+from memory.settings import MemorySettings
 from tests.fakes.commonplace import Commonplace
 from tests.fakes.embedding_server import KEY, Asked, EmbeddingServer, answer, vector_of
 from tests.fakes.terminal_window import TerminalWindow
@@ -122,6 +133,49 @@ async def test_a_batch_waits_for_all_vectors(run: Run, server: EmbeddingServer) 
     assert texts(server)[3:] == ["too cold at home", "ferry"]
 
 
+async def test_a_batch_gives_up_the_vectors_that_nobody_gives(
+    tmp_path: Path, server: EmbeddingServer
+) -> None:
+    async def broken(_: web.Request, __: Asked) -> web.StreamResponse:
+        return web.Response(status=500)
+
+    server.always(broken)
+    table = {"provider": "openai", "base_url": server.base_url("openai"), "api_key": KEY}
+    settings = MemorySettings.model_validate({"embedding": table})
+    embedding = open_embedding(settings.embedding, sections={}, environment={})
+    async with Memory(
+        settings, workspace=tmp_path, now=lambda: datetime.now(UTC), embedding=embedding
+    ) as memory:
+        await memory.write("One note")
+        async with asyncio.timeout(10):
+            await fill_while_answered(memory, embedding, patience=0.3)
+        assert (await memory.status()).missing_vectors == 1
+        server.always(None)
+
+
+async def test_it_is_told_what_goes_on(tmp_path: Path) -> None:
+    class OnItsWay:
+        provider, model, dimensions = "local", "tiny", 0
+        fetching = Download(35_000_000, 121_000_000, 7e6, 12.3)
+
+        async def embed(self, texts: Sequence[str], *, purpose: Purpose) -> list[bytes]:
+            raise ModelUnusable("not yet")
+
+        async def close(self) -> None:
+            pass
+
+    provider = OnItsWay()
+    embedding = Embedding(primary=provider, embedder=Embedder(provider))
+    async with Memory(
+        MemorySettings(), workspace=tmp_path, now=lambda: datetime.now(UTC), embedding=embedding
+    ) as memory:
+        assert progress_told(memory, embedding) == "fetching the model: 35 of 121 MB, 12 s left"
+        jobs = (Progress("embedding", 300, 1200, 12),)
+        status = replace(await memory.status(), jobs=jobs)
+    (job,) = status_as_json(status)["jobs"]
+    assert (job["job"], job["done"], job["per_second"], job["seconds_left"]) == ("embedding", 300, 25, 36)
+
+
 async def test_the_status_tells_all_of_it(run: Run) -> None:
     await run.says("memory", "index")
     status = await run.json("status")
@@ -156,7 +210,9 @@ async def test_with_a_wrong_key_words_are_found_and_everything_says_why(
     status = await run.json("status")
     assert "401" in status["embedding_problem"]
     assert (status["missing_vectors"], status["chunks_with_embedding"]) == (3, 0)
-    everything = [printed, json.dumps([report, found, status]), await run.says("memory", "status")]
+    told = await run.says("memory", "status")
+    assert "search        by words alone\n" in told
+    everything = [printed, json.dumps([report, found, status]), told]
     assert "wr0ng-key" not in "".join(everything)
 
 

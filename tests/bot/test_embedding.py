@@ -6,14 +6,6 @@ from bot.config import Settings
 from bot.embedding import chat_provider, open_embedding_of
 from memory.embeddings.auto import ChatProvider
 
-KEYS = ("OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "VOYAGE_API_KEY", "ZHIPU_API_KEY")
-
-
-@pytest.fixture(autouse=True)
-def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in KEYS:
-        monkeypatch.delenv(name, raising=False)
-
 
 def settings_with(**tables: Any) -> Settings:
     tables.setdefault("memory", {"embedding": {"local": {"cache_dir": "/nowhere"}}})

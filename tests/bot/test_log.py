@@ -56,13 +56,17 @@ def test_a_talk_writes_its_log_only_when_something_is_wrong(tmp_path: Path) -> N
 
 def test_keys_are_secrets_wherever_they_stand(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GOOGLE_API_KEY", " from-the-environment ")
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setenv("HF_TOKEN", "hf_t0ken")
+    monkeypatch.setenv("HF_ENDPOINT", "https://me:of-the-hub@hub.example")
+    address = "https://me:of-the-address@host/v1"
     tables: dict[str, Any] = {
-        "memory": {"embedding": {"api_key": "of-the-memory"}},
+        "server": {"token": " of-the-server\n"},
+        "memory": {"embedding": {"api_key": "of-the-memory", "base_url": address}},
         "providers": {"openai": {"api_keys": ["the-first", "the-second"]}},
     }
     found = secrets_of(Settings(**tables))
-    assert {"from-the-environment", "of-the-memory", "the-first", "the-second"} <= set(found)
+    wanted = {"from-the-environment", "of-the-memory", "the-first", "the-second"}
+    assert wanted | {"hf_t0ken", "of-the-hub", "of-the-address", "of-the-server"} <= set(found)
     assert "" not in found
 
 

@@ -1,5 +1,6 @@
 """What `/status` and `/memory status` tell of searching and of what goes on by itself."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,6 +13,7 @@ from bot.builtin_commands import COMMANDS
 from bot.commands import CommandContext, run_command
 from bot.messages import ChatId, IncomingMessage, PersonId
 from bot.upkeep import Upkeep
+from memory.embeddings.embedder import Embedder
 from memory.embeddings.opening import Embedding, open_embedding
 from memory.memory import Memory
 from memory.settings import MemorySettings
@@ -102,10 +104,71 @@ async def test_the_owner_sees_the_watch_and_the_regular_look(tmp_path: Path) -> 
     async with memory, Upkeep(memory, reindex_minutes=0.005) as upkeep:
         before = await told(memory, upkeep=upkeep)
         assert any(line.startswith("Last look at all notes: never; next: 20") for line in before)
-        while not (upkeep.reindex and upkeep.reindex.last_outcome):
-            await memory.search("anything")
+        async with asyncio.timeout(20):
+            while not (upkeep.reindex and upkeep.reindex.last_outcome):
+                await memory.search("anything")
         lines = await told(memory, upkeep=upkeep)
         assert any(line.startswith("Watching the folder: ") for line in lines)
         assert any(line.startswith(("Last look at all notes: 20", "Looking at")) for line in lines)
         others = await told(memory, upkeep=upkeep, standing=Standing.ALLOWED)
         assert not any(line.startswith(("Watching", "Last look")) for line in others)
+
+
+async def test_the_owner_is_told_what_the_upkeep_broke_off_with(tmp_path: Path) -> None:
+    class Breaking(Memory):
+        async def run(self) -> None:
+            raise OSError("no more files")
+
+    memory = Breaking(MemorySettings(), workspace=tmp_path, now=lambda: datetime.now(UTC))
+    async with memory, Upkeep(memory, reindex_minutes=None) as upkeep:
+        async with asyncio.timeout(20):
+            while not upkeep.problem:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+        line = "Keeping up with the notes broke off and begins anew: OSError: no more files"
+        assert line in await told(memory, upkeep=upkeep)
+        assert line in await told(memory, upkeep=upkeep, command="memory status")
+        assert line not in await told(memory, upkeep=upkeep, standing=Standing.ALLOWED)
+
+
+@pytest.mark.parametrize("command", ["status", "memory status"])
+async def test_while_a_fallback_stands_in_it_is_by_meaning(
+    tmp_path: Path, server: EmbeddingServer, command: str
+) -> None:
+    async with with_fallback(tmp_path, server) as memory:
+        await memory.write("One note")
+        await memory.fill_vectors()
+        assert (await memory.search("note")).notice == ""
+        lines = await told(memory, command=command)
+        assert any(line.startswith("Search: by meaning and by words, with ") for line in lines)
+        assert any("openai answered 401" in line for line in lines)
+
+
+async def test_why_it_was_by_words_is_told_to_the_owner_alone(
+    tmp_path: Path, server: EmbeddingServer
+) -> None:
+    async with memory_in(tmp_path, by(server, key="wr0ng-key")) as memory:
+        await memory.write("One note")
+        owner = "\n".join(await told(memory, command="recall note"))
+        assert "One note" in owner
+        assert "Searched by words alone: openai answered 401" in owner
+        allowed = await told(memory, command="recall note", standing=Standing.ALLOWED)
+        assert "> - One note" in allowed
+        assert allowed[-1] == "Searched by words alone for now."
+        assert "openai" not in "\n".join(allowed)
+
+
+def with_fallback(folder: Path, server: EmbeddingServer) -> Memory:
+    """A memory whose provider refuses its key, and whose fallback is well."""
+    refused, well = (
+        open_embedding(
+            MemorySettings.model_validate({"embedding": by(server, key)}).embedding,
+            sections={},
+            environment={},
+        )
+        for key in ("wr0ng-key", KEY)
+    )
+    assert refused.primary
+    assert well.primary
+    embedder = Embedder(refused.primary, well.primary)
+    embedding = Embedding(refused.choice, well.choice, refused.primary, embedder)
+    return Memory(MemorySettings(), workspace=folder, now=lambda: datetime.now(UTC), embedding=embedding)

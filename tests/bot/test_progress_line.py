@@ -34,8 +34,9 @@ def test_a_download_tells_what_is_known() -> None:
 async def test_the_line_is_renewed_and_cleared_at_the_end() -> None:
     terminal = Terminal()
     said = iter(["embedding 1 of 2", "embedding 2 of 2\x1b[2J"])
-    async with progress_shown(lambda: next(said, ""), terminal):
-        await asyncio.sleep(SECONDS * 2.5)
+    async with progress_shown(lambda: next(said, "embedding 2 of 2"), terminal), asyncio.timeout(20):
+        while "2 of 2" not in terminal.getvalue():  # noqa: ASYNC110
+            await asyncio.sleep(SECONDS / 4)
     assert terminal.getvalue() == "\r\x1b[Kembedding 1 of 2\r\x1b[Kembedding 2 of 2\r\x1b[K"
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from bot.scheduler import JobStatus, Schedule
+from memory.errors import IndexUnavailable
 
 ROOT = Path(__file__).parents[2]
 SOON = 0.05 / 60
@@ -87,6 +88,20 @@ async def test_a_job_that_fails_is_logged_once_and_runs_again(caplog: pytest.Log
     assert outcomes[:3] == ["", "the disk is full", "ok"]
     told = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
     assert told == [f"re-index failed; it runs again in {SOON:g} minutes"]
+
+
+async def test_what_the_memory_complains_of_is_one_line(caplog: pytest.LogCaptureFixture) -> None:
+    def fail_at_first(count: int) -> None:
+        if count == 1:
+            raise IndexUnavailable("the disk\nis full")
+
+    work = Work(fail_at_first)
+    async with Schedule() as schedule:
+        schedule.every(SOON, work, name="re-index")
+        await until(lambda: work.begun > 1)
+    (record,) = (record for record in caplog.records if record.levelno >= logging.WARNING)
+    assert record.getMessage() == f"re-index failed: the disk is full; it runs again in {SOON:g} minutes"
+    assert (record.levelno, record.exc_info) == (logging.WARNING, None)
 
 
 async def test_a_failure_without_words_is_called_by_its_name() -> None:

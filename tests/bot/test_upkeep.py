@@ -8,8 +8,10 @@ import pytest
 
 from bot.upkeep import Upkeep
 from memory.embeddings.opening import Embedding, open_embedding
+from memory.errors import IndexUnavailable
 from memory.memory import Memory
 from memory.settings import MemorySettings
+from memory.sync import SyncReport
 from tests.fakes.embedding_server import KEY, EmbeddingServer
 
 
@@ -109,6 +111,100 @@ async def test_the_regular_look_indexes_what_nobody_watched(tmp_path: Path) -> N
     async with memory, Upkeep(memory, reindex_minutes=0.02) as upkeep:
         (tmp_path / "memory" / "new.md").write_text("New.\n")
         await until(lambda: upkeep.reindex is not None and upkeep.reindex.last_outcome == "ok")
+
+
+async def test_the_regular_look_has_vectors_made_of_what_nobody_watched(
+    tmp_path: Path, server: EmbeddingServer
+) -> None:
+    memory = memory_in(tmp_path, embedding_by(server), watch=False)
+    (tmp_path / "memory" / "before.md").write_text("Written before the start.\n")
+    async with memory, Upkeep(memory, reindex_minutes=0.02):
+        await server.has_been_asked(1)
+        (tmp_path / "memory" / "after.md").write_text("Written while it runs.\n")
+        await server.has_been_asked(2)
+    assert "Written while it runs." in server.requests[1].texts[0]
+
+
+async def test_a_first_look_that_breaks_is_told_and_begun_anew(tmp_path: Path) -> None:
+    class Breaking(Memory):
+        looked = begun = 0
+
+        async def sync(self, *, rebuild: bool = False) -> SyncReport:
+            self.looked += 1
+            if self.looked == 1:
+                raise OSError("no more files")
+            return await super().sync(rebuild=rebuild)
+
+        async def run(self) -> None:
+            self.begun += 1
+            await asyncio.Event().wait()
+
+    memory = Breaking(MemorySettings(), workspace=tmp_path, now=lambda: datetime.now(UTC))
+    async with memory, Upkeep(memory, reindex_minutes=None, pause=0.2) as upkeep:
+        await until(lambda: upkeep.problem == "OSError: no more files")
+        await until(lambda: memory.begun == 1)
+        assert memory.looked == 2
+
+
+async def test_notes_that_cannot_be_indexed_do_not_keep_it_from_watching(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Full(Memory):
+        begun = 0
+
+        async def sync(self, *, rebuild: bool = False) -> SyncReport:
+            raise IndexUnavailable("the disk is full")
+
+        async def run(self) -> None:
+            self.begun += 1
+            await asyncio.Event().wait()
+
+    memory = Full(MemorySettings(), workspace=tmp_path, now=lambda: datetime.now(UTC))
+    async with memory, Upkeep(memory, reindex_minutes=None):
+        await until(lambda: memory.begun == 1)
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == [
+        "the notes were not indexed at the start: the disk is full"
+    ]
+
+
+async def test_a_regular_look_that_is_stopped_at_the_end_is_no_failure(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    class LeavingSlowly(Memory):
+        begun = 0
+
+        async def run(self) -> None:
+            self.begun += 1
+            try:
+                await asyncio.Event().wait()
+            finally:
+                await asyncio.sleep(0.5)
+
+    memory = LeavingSlowly(MemorySettings(), workspace=tmp_path, now=lambda: datetime.now(UTC))
+    async with memory, Upkeep(memory, reindex_minutes=0.002):
+        await until(lambda: memory.begun == 1)
+        write_many(tmp_path / "memory")
+        await until(lambda: bool(memory.jobs()))
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []
+
+
+def write_many(folder: Path) -> None:
+    folder.mkdir(exist_ok=True)
+    for number in range(3000):
+        (folder / f"n{number}.md").write_text(f"# N{number}\n\nThing number {number}.\n" * 10)
+
+
+async def test_it_leaves_in_the_middle_of_indexing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    memory = memory_in(tmp_path)
+    write_many(tmp_path / "memory")
+    async with memory:
+        async with Upkeep(memory, reindex_minutes=0.002):
+            await until(lambda: bool(memory.jobs()))
+            first = memory.jobs()[0]
+            assert first.done < first.total == 3000
+            await asyncio.sleep(0.2)
+        assert (await memory.status()).total_chunks < 3000, "the rest is left for another time"
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
 async def test_it_leaves_in_the_middle_of_a_request(tmp_path: Path, server: EmbeddingServer) -> None:

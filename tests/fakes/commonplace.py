@@ -13,8 +13,15 @@ from pathlib import Path
 import pytest
 
 from bot.cli import main
+from memory.embeddings.table import PROVIDERS
 
 ROOT = Path(__file__).parent.parent.parent
+KEY_VARIABLES = {variable for provider in PROVIDERS.values() for variable in provider.key_variables}
+
+
+def leads_elsewhere(name: str) -> bool:
+    """Whether a variable of the environment says whom to ask on the network, or how."""
+    return name in KEY_VARIABLES or name.startswith(("HF_", "SSL_CERT_")) or name.upper().endswith("_PROXY")
 
 
 class Commonplace:
@@ -95,8 +102,9 @@ class CommonplaceHere(Commonplace):
         with _as_it_was(), pytest.MonkeyPatch.context() as patch:
             for name, stream in zip(("stdin", "stdout", "stderr"), streams, strict=True):
                 patch.setattr(sys, name, stream)
-            for name in [name for name in os.environ if name.startswith("COMMONPLACE_")]:
-                patch.delenv(name)
+            for name in list(os.environ):
+                if name.startswith("COMMONPLACE_") or leads_elsewhere(name):
+                    patch.delenv(name)
             for name, value in {**self.environment, **(environment or {})}.items():
                 patch.setenv(name, value)
             patch.chdir(self.folder)

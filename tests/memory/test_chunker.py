@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from memory.chunker import (
     MOST_TITLE_CHARS,
-    SEGMENT_TOKENS,
     Passage,
     estimate_tokens,
     segment_text,
@@ -255,12 +254,13 @@ def test_every_passage_is_in_one_segment_but_headings_with_text_below(text: str)
     inside = [position for s in segments for position in range(s.first, s.last + 1)]
     assert inside == sorted(set(inside))
     for position in set(range(len(parts))) - set(inside):
+        if not parts[position].text.strip(" \t\r\n-*_=|:>#+."):
+            continue
         assert parts[position].is_heading
         below = parts[position + 1]
         assert not below.is_heading or below.heading.startswith(parts[position].heading)
     for s in segments:
-        body = [p.text for p in parts[s.first : s.last + 1]]
-        assert s.first == s.last or estimate_tokens("\n".join(body)) <= SEGMENT_TOKENS + 2
+        assert s.first == s.last
 
 
 @given(MARKDOWN)

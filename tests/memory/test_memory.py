@@ -2,8 +2,9 @@ import asyncio
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import AsyncIterator, Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -472,3 +473,50 @@ async def test_a_query_with_full_text_syntax_in_it_is_text(memory: Memory, query
     assert found.notice == ""
     if "pass*port" not in query:
         assert [hit.line_start for hit in found.hits] == [3]
+
+
+async def test_many_faulty_notes_make_a_sync_little_slower_than_a_walk(tmp_path: Path) -> None:
+    folder = tmp_path / "memory"
+    folder.mkdir()
+    for n in range(3000):
+        (folder / f"{n}.md").write_bytes(b"- caf\xe9 %d\n" % n)
+    async with Memory(MemorySettings(), workspace=tmp_path, now=lambda: NOW) as memory:
+        await memory.sync()
+        await asyncio.sleep(0.3)  # now the notes' times are old enough to be trusted
+        assert len((await memory.sync()).problems) == 3000
+        walks, syncs = [], []
+        for _ in range(4):
+            began = time.process_time()
+            memory._notes.walk()
+            between = time.process_time()
+            await memory.sync()
+            walks.append(between - began)
+            syncs.append(time.process_time() - between)
+    print(f"CPU time of a walk {min(walks):.3f} s, of a sync {min(syncs):.3f} s")
+    assert min(syncs) < 2 * min(walks)
+
+
+async def test_the_event_loop_is_free_while_much_is_ranked(tmp_path: Path) -> None:
+    for n in range(90):
+        day = f"{NOW - timedelta(days=n + 1):%Y-%m-%d}"
+        lines = (f"- 10:{i % 60:02} person{i} told of thing{i * 7} and the garden\n" for i in range(200))
+        put(tmp_path, f"{day}.md", f"# {day}\n\n{''.join(lines)}")
+    async with Memory(MemorySettings(), workspace=tmp_path, now=lambda: NOW) as memory:
+        await memory.search("garden thing")
+        latest = 0.0
+
+        async def tick() -> None:
+            nonlocal latest
+            while True:
+                due = time.monotonic() + 0.002
+                await asyncio.sleep(0.002)
+                latest = max(latest, time.monotonic() - due)
+
+        ticking = asyncio.create_task(tick())
+        began = time.monotonic()
+        assert (await memory.search("What about the garden in September or October?")).hits
+        took = time.monotonic() - began
+        await asyncio.sleep(0.01)  # a tick that was held up to the end has its turn
+        ticking.cancel()
+        print(f"search {took:.3f} s, latest tick {latest:.3f} s")
+        assert latest < took / 2

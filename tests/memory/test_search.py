@@ -430,3 +430,15 @@ def test_the_pieces_of_a_long_line_are_one_hit_at_most() -> None:
     found = hits("passport", Run("a.md", around))
     taken = [line for hit in found for line in range(hit.line_start, hit.line_end + 1)]
     assert sorted(taken) == [1, 2]
+
+
+def test_items_of_a_list_stand_each_for_itself_and_what_is_said_in_a_talk_does_not() -> None:
+    facts = run("facts.md", "- our cat is called Minka", "- Anna plays the cello", "- the dentist is Dr Lind")
+    assert lines(hits("When does Anna play the cello?", facts)) == [("facts.md", 2)]
+    talk = run("talk.md", "- Ben: and the music?", "- Anna: I play the cello", "- Ben: on Thursdays?")
+    assert len(hits("When does Anna play the cello?", talk)) == 3
+
+
+def test_an_item_below_another_has_its_words_beside_it() -> None:
+    nested = run("home.md", "- the boiler in the cellar", "  - code 1234", "  - serviced in May")
+    assert lines(hits("Which code does the boiler have?", nested))[0] == ("home.md", 2)

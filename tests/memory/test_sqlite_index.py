@@ -1,7 +1,7 @@
 import contextlib
 import random
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import apsw
@@ -10,7 +10,11 @@ import pytest
 from memory.chunker import split_chunks, split_passages, split_segments
 from memory.embeddings.protocol import ModelId
 from memory.errors import IndexBroken, IndexUnavailable
-from memory.index.protocol import IndexedNote, Stamp
+from memory.index.nearest.plain import PlainNearest
+from memory.index.nearest.protocol import Nearest
+from memory.index.nearest.sign_bits import SignBitsNearest
+from memory.index.nearest.sqlite_vec import SqliteVecNearest
+from memory.index.protocol import IndexedNote, Likeness, Stamp
 from memory.index.sqlite import SqliteIndex
 from memory.words import cut, query_terms
 from tests.fakes.index_checks import assert_sound, index_contents
@@ -366,6 +370,61 @@ def test_no_file_is_left_open(file: Path) -> None:
         index.known()
         index.close()
     assert len(list(OPEN_FILES.iterdir())) == before
+
+
+@contextlib.contextmanager
+def full_disk(*, pages: int) -> Iterator[None]:
+    """What is begun beside the index, to take its place, has room for so many pages only."""
+
+    def limit(db: apsw.Connection) -> None:
+        if db.db_filename("main").endswith(".new"):
+            db.execute(f"PRAGMA max_page_count = {pages}")
+
+    apsw.connection_hooks.append(limit)
+    try:
+        yield
+    finally:
+        apsw.connection_hooks.remove(limit)
+
+
+@pytest.mark.parametrize("pages", [5, 60], ids=["at once", "while vectors are copied"])
+def test_a_reset_that_finds_the_disk_full_loses_no_vectors_and_leaves_nothing(
+    file: Path, index: SqliteIndex, pages: int
+) -> None:
+    notes = [note(f"{n}.md", f"- passport {n}") for n in range(2000)]
+    index.apply(notes)
+    assert embed(index) == 2000
+    db = apsw.Connection(str(file))
+    db.execute("DROP TABLE notes_a")
+    db.close()
+    with full_disk(pages=pages):
+        for _ in range(2):
+            with pytest.raises(IndexUnavailable, match="full"):
+                index.reset()
+            assert list(file.parent.glob("index.db.new*")) == []
+    index.reset()
+    assert index.vector_numbers(MODEL).kept == 2000
+    index.apply(notes)
+    assert embed(index) == 0
+    index.close()
+    assert_sound(file)
+
+
+@pytest.mark.parametrize("damage", ["zeroblob(12)", "zeroblob(15)", "zeroblob(0)", "'x'"])
+@pytest.mark.parametrize("which", ["", " WHERE id = (SELECT min(id) FROM vectors)"], ids=["all", "one"])
+@pytest.mark.parametrize("nearest", [PlainNearest, SqliteVecNearest, SignBitsNearest])
+def test_a_vector_of_another_length_means_a_damaged_index(
+    file: Path, nearest: Callable[[], Nearest], damage: str, which: str
+) -> None:
+    index = SqliteIndex(file, fingerprint="test", nearest=nearest())
+    index.apply([note(f"{n}.md", f"- passport {n}") for n in range(5)])
+    embed(index)
+    db = apsw.Connection(str(file))
+    db.execute(f"UPDATE vectors SET embedding = {damage}{which}")
+    db.close()
+    question = Likeness(MODEL, array("f", [1, 0, 0, 0]).tobytes(), most=10, least=0.3)
+    with contextlib.closing(index), pytest.raises(IndexBroken):
+        index.candidates(query_terms("passport"), most=10, likeness=question)
 
 
 def integrity(file: Path) -> str:

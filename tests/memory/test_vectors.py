@@ -1,5 +1,6 @@
 import asyncio
 import contextlib
+import dataclasses
 import importlib.util
 import os
 import random
@@ -26,6 +27,7 @@ from memory.errors import IndexUnavailable
 from memory.memory import Memory
 from memory.search import SearchResults
 from memory.settings import (
+    ChunkSettings,
     EmbeddingCacheSettings,
     EmbeddingSettings,
     LocalEmbeddingSettings,
@@ -99,6 +101,7 @@ async def open_memory(tmp_path: Path, server: EmbeddingServer) -> AsyncIterator[
         lasting: bool = False,
         sections: Mapping[str, ProviderSection] | None = None,
         chat: ChatProvider | None = None,
+        chunk: ChunkSettings | None = None,
         **embedding: object,
     ) -> Memory:
         usual: dict[str, object] = {"provider": "openai", "dimensions": DIMENSIONS, "api_key": KEY}
@@ -109,6 +112,7 @@ async def open_memory(tmp_path: Path, server: EmbeddingServer) -> AsyncIterator[
             embedding=chosen,
             search=search or SearchSettings(min_similarity=0.3),
             watch=watch or WatchSettings(debounce_seconds=0.05),
+            chunk=chunk or ChunkSettings(),
         )
         made = open_embedding(chosen, sections=sections or {}, environment={}, chat=chat)
         opened.append(Memory(settings, workspace=tmp_path, now=lambda: NOW, embedding=made, lasting=lasting))
@@ -845,6 +849,97 @@ async def test_the_fallback_fills_and_answers_until_the_first_one_is_back(
         assert [each.provider for each in server.requests[asked:]] == ["openai"]
 
 
+async def test_after_a_failed_question_filling_that_owes_nothing_rests(
+    open_memory: Open, server: EmbeddingServer, tmp_path: Path, short_rests: None
+) -> None:
+    file = put(tmp_path, "a.md", "The kitten sleeps.\n")
+    os.utime(file, (0, 0))
+    memory = open_memory(watch=WatchSettings(enabled=False))
+    await filled(memory)
+    async with running(memory) as run:
+        await asyncio.sleep(0.1)
+        server.enqueue(fails(500))
+        assert (await memory.search("kitten")).notice.startswith("Searched by words alone")
+        asked = len(server.requests)
+        await memory.sync()
+        await asyncio.sleep(0.2)
+        clock = index_clock(tmp_path)
+        await asyncio.sleep(0.5)
+        assert index_clock(tmp_path) <= clock + 1
+        assert len(server.requests) == asked
+        assert memory._vectors.state.problem  # it has not been asked again, so it still counts as failing
+        assert not run.done()
+
+
+def index_clock(workspace: Path) -> int:
+    """Goes on with every write to the index."""
+    with contextlib.closing(apsw.Connection(str(workspace / ".commonplace/index.db"))) as db:
+        [(clock,)] = db.execute("SELECT value FROM about WHERE key = 'clock'").fetchall()
+    assert isinstance(clock, int)
+    return clock
+
+
+async def test_where_the_first_one_fails_for_long_its_fallback_answers_by_meaning_too(
+    open_memory: Open,
+    server: EmbeddingServer,
+    tmp_path: Path,
+    short_rests: None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for n in range(10):
+        put(tmp_path, f"{n}.md", f"The kitten sleeps in box {n}.\n")
+    memory = open_memory(
+        fallback="voyage", sections=voyage(server), search=SearchSettings(min_similarity=0.3, final_top_k=20)
+    )
+
+    meaning, down = by_meaning(ANIMALS, MONEY), fails(503)
+    is_down = False
+
+    async def reply(request: web.Request, asked: Asked) -> web.StreamResponse | None:
+        if is_down and asked.provider == "openai":
+            return await down(request, asked)
+        return await meaning(request, dataclasses.replace(asked, dimensions=asked.dimensions or 1024))
+
+    def embedded(provider: str) -> int:
+        """How many texts of notes it was given."""
+        asked = [each for each in server.requests if each.provider == provider]
+        return sum(text.startswith("The") for each in asked for text in each.texts)
+
+    async def sources() -> set[str]:
+        return {hit.source for hit in (await memory.search("kitten sleeps in box")).hits}
+
+    server.always(reply)
+    await filled(memory)
+    async with running(memory) as run:
+        assert await sources() == {"hybrid"}
+        is_down = True
+        for _ in range(3):
+            assert await sources() == {"fts"}
+            await asyncio.sleep(0.1)
+        assert embedded("voyage") == 0  # a moment is not worth all those vectors
+        monkeypatch.setattr(vectors, "FAILING_LONG", 0)
+
+        async def by_meaning_again() -> bool:
+            return await sources() == {"hybrid"}
+
+        await until(by_meaning_again)
+        assert "503" in memory._vectors.state.problem
+        assert (embedded("openai"), embedded("voyage")) == (10, 10)
+        put(tmp_path, "new.md", "The kitten sleeps in the drawer.\n")
+        await until(lambda: embedded("voyage") == 11)
+        is_down = False
+        await until(lambda: all_embedded(memory, 11))
+
+        async def first_one_answers() -> bool:
+            since = len(server.requests)
+            found = await sources()
+            return found == {"hybrid"} and [each.provider for each in server.requests[since:]] == ["openai"]
+
+        await until(first_one_answers)
+        assert (memory._vectors.state.problem, embedded("voyage")) == ("", 11)
+        assert not run.done()
+
+
 async def test_vectors_of_two_models_are_never_compared(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path
 ) -> None:
@@ -939,6 +1034,60 @@ async def test_a_chat_provider_with_vectors_is_used(
     assert (status.embedding_provider, status.dimensions) == ("llm", 1536)
     assert await all_embedded(memory)
     assert places(await memory.search("The kitten sleeps."))[0][2] == "hybrid"
+
+
+def zhipu(server: EmbeddingServer) -> dict[str, ProviderSection]:
+    return {"zhipu": ProviderSection("zhipu", server.base_url("zhipu"), KEY)}
+
+
+@pytest.mark.parametrize("first", ["question", "filling"])
+async def test_where_the_chat_provider_makes_no_vectors_its_fallback_does(
+    open_memory: Open, server: EmbeddingServer, tmp_path: Path, short_rests: None, first: str
+) -> None:
+    put(tmp_path, "a.md", "The kitten sleeps.\n")
+    server.always(only("llm", fails(404)))
+    memory = open_memory(
+        provider="auto", api_key="", dimensions=0, chat=chat(server), fallback="zhipu", sections=zhipu(server)
+    )
+    if first == "question":
+        assert places(await memory.search("kitten")) == [("a.md", 1, "fts")]
+    await filled(memory)
+    assert places(await memory.search("The kitten sleeps."))[0][2] == "hybrid"
+    async with running(memory) as run:
+        await memory.write("A cat came.")
+        await until(lambda: _entries(memory, 2))
+        assert not run.done()
+    status = await memory.status()
+    assert (status.embedding_provider, status.embedding_fallback) == ("llm", "zhipu")
+    assert "404" in status.embedding_problem
+
+
+@pytest.mark.parametrize(("down", "unknown"), [("llm", "zhipu"), ("zhipu", "llm")])
+async def test_of_chat_provider_and_fallback_the_one_that_is_down_is_waited_for_where_the_other_makes_no_vectors(
+    open_memory: Open, server: EmbeddingServer, tmp_path: Path, short_rests: None, down: str, unknown: str
+) -> None:
+    put(tmp_path, "a.md", "The kitten sleeps.\n")
+    replies = {down: fails(503), unknown: fails(404)}
+
+    async def reply(request: web.Request, asked: Asked) -> web.StreamResponse | None:
+        return await replies[asked.provider](request, asked)
+
+    server.always(reply)
+    memory = open_memory(
+        provider="auto", api_key="", dimensions=0, chat=chat(server), fallback="zhipu", sections=zhipu(server)
+    )
+    await memory.sync()
+    with pytest.raises(EmbeddingError, match=r"fallback: zhipu"):
+        await memory.fill_vectors()
+    found = await memory.search("kitten")
+    assert places(found) == [("a.md", 1, "fts")]
+    assert found.notice.startswith("Searched by words alone")
+    assert (await memory.status()).embedding_provider == "llm"
+    server.always(only(unknown, fails(404)))
+    await asyncio.sleep(0.1)  # longer than the longest rest
+    await memory.fill_vectors()
+    assert places(await memory.search("The kitten sleeps."))[0][2] == "hybrid"
+    assert server.requests[-1].provider == down
 
 
 @pytest.mark.parametrize("reply", [hangs(), drips(0.1)], ids=["hangs", "drips"])
@@ -1163,6 +1312,103 @@ async def test_an_index_that_is_damaged_where_only_questions_look_is_filled_agai
         assert [hit.path for hit in (await memory.search(word)).hits][:1] == ["7.md"]
         await until(lambda: all_embedded(memory, 30), seconds=5)
         assert not run.done()
+
+
+async def kept_beyond_the_cache(open_memory: Open, workspace: Path) -> None:
+    """Vectors for 40 texts, of which but 5 would be kept were they not in use."""
+    for n in range(40):
+        put(workspace, f"{n}.md", note(n))
+    memory = open_memory(cache={"max_entries": 5})
+    await filled(memory)
+    await memory.close()
+
+
+async def test_filling_before_the_first_look_forgets_no_vector_in_use(
+    open_memory: Open, server: EmbeddingServer, tmp_path: Path
+) -> None:
+    await kept_beyond_the_cache(open_memory, tmp_path)
+    server.requests.clear()
+    # Another chunk size begins the index anew, and all its vectors are unused until the notes are read.
+    memory = open_memory(
+        cache={"max_entries": 5}, chunk=ChunkSettings(target_tokens=300), watch=WatchSettings(enabled=False)
+    )
+    async with running(memory):
+        await asyncio.sleep(0.5)
+    assert await all_embedded(memory, 40)
+    assert texts(server) == []
+
+
+async def test_filling_after_another_program_began_the_index_anew_forgets_no_vector_in_use(
+    open_memory: Open, server: EmbeddingServer, tmp_path: Path
+) -> None:
+    await kept_beyond_the_cache(open_memory, tmp_path)
+    server.requests.clear()
+    memory = open_memory(cache={"max_entries": 5}, watch=WatchSettings(enabled=False))
+    async with running(memory):
+        await filled(memory)
+        other = open_memory(chunk=ChunkSettings(target_tokens=200))
+        other._sync_index.numbers()  # it opens the index, and ends before it has read a note
+        await other.close()
+        memory._vectors.wake()
+        await asyncio.sleep(0.5)
+    assert await all_embedded(memory, 40)
+    assert texts(server) == []
+    await memory.close()
+    assert_sound(tmp_path / ".commonplace/index.db")
+
+
+@pytest.mark.parametrize("lasting", [False, True], ids=["one search", "service"])
+@pytest.mark.parametrize("damage", ["zeroblob(12)", "zeroblob(11)", "'x'"])
+@pytest.mark.parametrize("which", ["", " WHERE text = (SELECT min(text) FROM vectors)"], ids=["all", "one"])
+async def test_a_search_mends_an_index_in_which_a_vector_has_another_length(
+    open_memory: Open, meant: EmbeddingServer, tmp_path: Path, lasting: bool, damage: str, which: str
+) -> None:
+    put(tmp_path, "a.md", "The kitten sleeps.\n")
+    put(tmp_path, "b.md", "The levy is due in spring.\n")
+    memory = open_memory(lasting=lasting)
+    await filled(memory)
+    with contextlib.closing(apsw.Connection(str(tmp_path / ".commonplace/index.db"))) as db:
+        db.execute(f"UPDATE vectors SET embedding = {damage}{which}")
+    found = await memory.search("kitten")
+    assert (places(found), found.notice) == ([("a.md", 1, "fts")], "")
+    await memory.fill_vectors()
+    assert places(await memory.search("puss")) == [("a.md", 1, "vector")]
+    await memory.close()
+    assert_sound(tmp_path / ".commonplace/index.db")
+
+
+async def test_a_damaged_index_on_a_full_disk_loses_no_vectors(
+    open_memory: Open, server: EmbeddingServer, tmp_path: Path
+) -> None:
+    for n in range(200):
+        put(tmp_path, f"{n}.md", note(n))
+    memory = open_memory(dimensions=1024)  # about 800 kB
+    await filled(memory)
+    server.requests.clear()
+    with contextlib.closing(apsw.Connection(str(tmp_path / ".commonplace/index.db"))) as db:
+        [(at,)] = db.execute("SELECT value FROM about WHERE key = 'generation'").fetchall()
+        db.execute(f"DROP TABLE passages_{at}")
+
+    def limit(db: apsw.Connection) -> None:
+        """Of what is begun beside the index, to take its place."""
+        if db.db_filename("main").endswith(".new"):
+            db.execute("PRAGMA max_page_count = 100")
+
+    word = note(7).split(" ")[3]
+    apsw.connection_hooks.append(limit)
+    try:
+        found = await memory.search(word)
+        assert [(hit.path, hit.source) for hit in found.hits] == [("7.md", "scan")]
+        assert "full" in found.notice
+    finally:
+        apsw.connection_hooks.remove(limit)
+    found = await memory.search(word)
+    assert ([hit.path for hit in found.hits][:1], found.notice) == (["7.md"], "")
+    assert await all_embedded(memory, 200)
+    assert all(word in text for text in texts(server))
+    assert len(texts(server)) == 2
+    await memory.close()
+    assert_sound(tmp_path / ".commonplace/index.db")
 
 
 FILLER = """

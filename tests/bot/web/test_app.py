@@ -9,11 +9,12 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from bot.web.app import ChannelState, build_web_app, web_runner
+from memory.embeddings.embedder import Embedder
 from memory.embeddings.errors import KeyRejected
-from memory.embeddings.opening import open_embedding
+from memory.embeddings.opening import Embedding, open_embedding
 from memory.memory import Memory
 from memory.settings import MemorySettings
-from tests.fakes.embedding_server import EmbeddingServer
+from tests.fakes.embedding_server import KEY, EmbeddingServer
 
 Client = TestClient[web.Request, web.Application]
 
@@ -72,6 +73,34 @@ async def test_healthz_tells_how_the_vectors_fare_and_no_more(tmp_path: Path) ->
             with pytest.raises(KeyRejected):
                 await memory.fill_vectors()
             assert await vectors() == "failing"
+
+
+async def test_healthz_does_not_call_it_failing_while_a_fallback_gives_vectors(tmp_path: Path) -> None:
+    async with EmbeddingServer() as server:
+        table = {"provider": "openai", "base_url": server.base_url("openai")}
+        settings = MemorySettings.model_validate({"embedding": {**table, "api_key": "s3cret"}})
+        well = MemorySettings.model_validate({"embedding": {**table, "api_key": KEY}})
+        first, second = (
+            open_embedding(each.embedding, sections={}, environment={}) for each in (settings, well)
+        )
+        assert first.primary
+        assert second.primary
+        embedding = Embedding(
+            first.choice, second.choice, first.primary, Embedder(first.primary, second.primary)
+        )
+        memory = Memory(settings, workspace=tmp_path, now=lambda: datetime.now(UTC), embedding=embedding)
+        app = build_web_app(channels=dict, memory=memory, patience=5)
+        async with memory, TestClient(TestServer(app)) as client:
+
+            async def vectors() -> object:
+                return (await (await client.get("/healthz")).json())["memory"]["vectors"]
+
+            await memory.write("One note")
+            await memory.fill_vectors()
+            assert (await memory.status()).embedding_problem
+            assert await vectors() == "ok"
+            await memory.write("Another note")
+            assert await vectors() == "filling"
 
 
 async def test_healthz_without_any_channel_is_ok(client: Client, states: dict[str, ChannelState]) -> None:

@@ -1,0 +1,71 @@
+import json
+from pathlib import Path
+from urllib.parse import quote, quote_plus
+
+import pytest
+
+from memory.embeddings.errors import EmbeddingError, ModelUnusable
+from memory.embeddings.http import one_line
+from memory.embeddings.model_files import fetch
+from memory.redaction import secret_of_address, without_secrets
+
+SECRET = 'Zx9+/key =Tail"ü'
+FORMS = {
+    "as it is": SECRET,
+    "in an address": quote(SECRET, safe=""),
+    "in a form": quote_plus(SECRET),
+    "in JSON": json.dumps(SECRET)[1:-1],
+    "in JSON with its letters": json.dumps(SECRET, ensure_ascii=False)[1:-1],
+}
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_a_secret_is_blanked_out_in_every_form(form: str) -> None:
+    assert without_secrets(f"<{form}>", [SECRET]) == "<***>"
+    assert one_line(f"<{form}>", secrets=(SECRET,)) == "<***>"
+
+
+def test_a_password_of_an_address_is_blanked_out_as_it_was_meant() -> None:
+    assert secret_of_address("http://me:p%40ssword@host/v1") == "p%40ssword"
+    assert one_line("no p@ssword, no p%40ssword", secrets=("p%40ssword",)) == "no ***, no ***"
+    assert secret_of_address("https://t0ken@host") == "t0ken"
+    assert secret_of_address("https://host/a@b") == secret_of_address("http://[half") == ""
+
+
+def test_the_longest_is_blanked_out_first() -> None:
+    assert without_secrets("hunter2-longer", ["hunter2", "", " hunter2-longer\n"]) == "***"
+
+
+def test_what_is_too_short_for_a_secret_leaves_words_readable() -> None:
+    assert without_secrets("the key is wrong", ["y", "key"]) == "the key is wrong"
+
+
+def test_basic_credentials_are_never_shown() -> None:
+    assert one_line("bad Authorization: Basic dXNlcjpwQHNz") == "bad Authorization: ***"
+
+
+@pytest.mark.parametrize(
+    "endpoint",
+    [
+        "http://me:pa55word@127.0.0.1:1",
+        "http://me:pa55word@127.0.0.1:none",
+        "http://me:pa55word/more@127.0.0.1:1",
+        "ftp://me:pa55word@127.0.0.1",
+        "me:pa55word@127.0.0.1",
+    ],
+)
+def test_the_password_of_a_hub_is_never_shown(tmp_path: Path, endpoint: str) -> None:
+    environment = {"HF_ENDPOINT": endpoint, "HF_TOKEN": "hf_t0ken"}
+    with pytest.raises(EmbeddingError) as caught:
+        fetch("hf:o/r/f.gguf", tmp_path, environment=environment, pause=0)
+    assert "127.0.0.1" in str(caught.value)
+    assert "pa55word" not in str(caught.value)
+    assert "me:" not in str(caught.value)
+
+
+@pytest.mark.parametrize("token", ["hf_t0ken\nmore", "hf_t0ken\x01", "hf_t0kenü"])
+def test_a_token_that_cannot_be_sent_is_not_shown(tmp_path: Path, token: str) -> None:
+    environment = {"HF_ENDPOINT": "http://127.0.0.1:1", "HF_TOKEN": token}
+    with pytest.raises(ModelUnusable, match="HF_TOKEN") as caught:
+        fetch("hf:o/r/f.gguf", tmp_path, environment=environment, pause=0)
+    assert "t0ken" not in str(caught.value)

@@ -1,0 +1,58 @@
+"""What benchmarks must not do, or claim, on any machine; what they measure is not tested here."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+def run(code: str, **environment: str) -> str:
+    start = f"import sys; sys.path.insert(0, {str(ROOT / 'benchmarks')!r})\n"
+    done = subprocess.run(
+        [sys.executable, "-c", start + code],
+        env={"PYTHONPATH": str(ROOT), **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def test_no_key_is_handed_on() -> None:
+    keys = {"OPENAI_API_KEY": "a", "GOOGLE_API_KEY": "b", "COMMONPLACE_MEMORY__EMBEDDING__API_KEY": "c"}
+    told = run("from workspaces import ENVIRONMENT; print(*ENVIRONMENT)", HOME="/nowhere", **keys).split()
+    assert "HOME" in told
+    assert [name for name in told if name in keys] == []
+
+
+def test_a_cold_search_is_one_by_words() -> None:
+    code = "import cold_search; print(cold_search.cost([sys.executable, '-c', CODE], Path('.')))"
+    wanted = "import os, sys; sys.exit(os.environ['COMMONPLACE_MEMORY__EMBEDDING__PROVIDER'] != 'none')"
+    run(f"from pathlib import Path\nCODE = {wanted!r}\n{code}")
+
+
+def test_what_was_not_measured_is_not_claimed(tmp_path: Path) -> None:
+    pytest.importorskip("numpy")
+    code = (
+        "from pathlib import Path\nimport vector_search as v\n"
+        f"v.synthetic(v.Report(), Path({str(tmp_path)!r}), 1000, 16, with_vec0=False)"
+    )
+    printed = run(code)
+    assert "sqlite-vec's functions" not in printed or "our leg / vec0: not measured (--full)" in printed
+
+
+def test_tests_ask_nobody_though_there_is_a_key() -> None:
+    test = "tests/bot/test_embedding.py::test_without_any_key_nobody_is_opened"
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", test],
+        cwd=ROOT,
+        env={"OPENAI_API_KEY": "k", "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
