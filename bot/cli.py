@@ -151,7 +151,7 @@ def _add_memory_actions(memory: _Parser, everywhere: _Parser) -> None:
         parser.add_argument("--json", action="store_true", help="print one JSON document")
         return parser
 
-    action("status", "Show what the memory holds; may ask for the vectors of what is new")
+    action("status", "Show what the memory holds; asks whether the provider of vectors answers")
     search = action("search", "Find passages")
     search.add_argument("query", metavar="QUERY", nargs="*", type=_text, help="what to look for")
     search.add_argument("--limit", metavar="N", type=_count, help="how many passages at most")

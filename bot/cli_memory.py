@@ -27,7 +27,7 @@ from memory.memory import Memory, MemoryStatus
 from memory.search import Hit, SearchResults
 
 FILL_SECONDS = 3.0
-"""How long a search or a status may wait for the vectors of what is new."""
+"""How long a search may wait for the vectors of what is new, and a status for whoever makes them."""
 FAILING_SECONDS = 60.0
 """How long a batch of searches goes on asking for vectors while nobody gives any."""
 NOTHING_FOUND = "Nothing found."
@@ -61,7 +61,10 @@ async def run_memory_action(options: argparse.Namespace, settings: Settings) -> 
 
 async def _status(memory: Memory, options: argparse.Namespace, embedding: Embedding) -> None:
     async with progress_shown(lambda: progress_told(memory, embedding)):
-        await _fill_for_a_moment(memory, embedding)  # else nobody could say what keeps vectors from coming
+        # Else a process that has asked nobody could not say what keeps vectors from coming.
+        with suppress(TimeoutError):
+            async with asyncio.timeout(FILL_SECONDS):
+                await memory.probe()
         status = await memory.status()
     if options.json:
         _print_json(status_as_json(status))
@@ -132,7 +135,7 @@ async def _search(memory: Memory, options: argparse.Namespace, embedding: Embedd
 async def _fill_for_a_moment(memory: Memory, embedding: Embedding) -> None:
     """Have vectors for what is new, as far as somebody who waits should wait for them.
 
-    What goes wrong is told by the search or the status that follows.
+    What goes wrong is told by the search that follows.
     """
     if embedding.embedder is None:
         return

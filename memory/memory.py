@@ -198,6 +198,10 @@ class Memory:
         await self._run(self._indexing, self._look)
         await self._vectors.fill(self._on_index)
 
+    async def probe(self) -> None:
+        """Have `status` know whether somebody makes vectors just now; sends nothing of the notes."""
+        await self._vectors.probe()
+
     async def write(self, text: str, *, target: Target = "daily") -> Written:
         """Note something: in today's log, or in the core note that is always at hand."""
         entry = as_entry(text)

@@ -26,6 +26,9 @@ log = logging.getLogger(__name__)
 TEXTS_AT_A_TIME = 2000
 """Texts taken from the index for embedding, about: for many full requests at once, a few megabytes."""
 
+PROBE = "commonplace"
+"""What is asked to learn whether a provider answers: nothing of the notes."""
+
 FAILING_LONG = 60.0
 """Seconds for which a provider must fail before its fallback gets vectors of all that has some of the first one."""
 
@@ -123,6 +126,12 @@ class NoteVectors:
         if asked.model != self.models[0] or asked.model not in before:
             self.wake()
         return Likeness(asked.model, asked.vector, most=most, least=self._search.min_similarity), ""
+
+    async def probe(self) -> None:
+        """Ask for the vector of a word of ours, so that `state` tells whether anybody answers."""
+        if self._embedder is not None:
+            with contextlib.suppress(EmbeddingError):
+                await self._embedder.embed_query(PROBE)
 
     async def fill(self, on_index: OnIndex) -> bool:
         """Have a vector for every text, of the provider or else of its fallback; tell whether it owes some still.

@@ -58,7 +58,7 @@ def open_embedding(
     fallback = choose_fallback(settings, choice, sections=sections, environment=environment, chat=chat)
     primary, error = _open(choice)
     second, other_error = _open(fallback)
-    problem = "; ".join(filter(None, (error, other_error)))
+    problem = "; ".join(filter(None, (_why_not_local(settings, choice), error, other_error)))
     providers = [provider for provider in (primary, second) if provider]
     if not providers:
         return Embedding(choice, fallback, error=problem)
@@ -78,6 +78,17 @@ def _open(choice: Choice) -> tuple[EmbeddingProvider | None, str]:
 
         secret = choice.options.api_key if choice.options else ""
         return None, one_line(f"{choice.provider} cannot be opened: {error}", secrets=(secret,))
+
+
+def _why_not_local(settings: EmbeddingSettings, choice: Choice) -> str:
+    """What a model that somebody has set lacks, where another provider was taken, or none."""
+    if settings.provider != "auto" or not settings.local.model_path or choice.provider == "local":
+        return ""
+    if find_spec("llama_cpp") is None:
+        return (
+            "local.model_path is set, but llama-cpp-python is not installed: pip install 'commonplace[local]'"
+        )
+    return f"local.model_path is set, but there is no file {settings.local.model_path}"
 
 
 def _local_is_ready(settings: EmbeddingSettings) -> bool:

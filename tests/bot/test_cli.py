@@ -95,10 +95,15 @@ def test_a_key_of_whoever_runs_the_tests_is_not_used(
     assert json.loads(with_notes.says("memory", "status", "--json"))["embedding_provider"] == "none"
 
 
-@pytest.mark.parametrize("action", ["status", "index"])
-def test_help_tells_that_somebody_may_be_asked_for_vectors(commonplace: Commonplace, action: str) -> None:
+@pytest.mark.parametrize(
+    ("action", "promise"),
+    [("status", "asks whether the provider of vectors answers"), ("index", "vectors")],
+)
+def test_help_tells_that_somebody_may_be_asked_for_vectors(
+    commonplace: Commonplace, action: str, promise: str
+) -> None:
     shown = " ".join(commonplace.says("memory", action, "--help").split())
-    assert "ask for the vectors of what is new" in shown
+    assert promise in shown
 
 
 @pytest.mark.parametrize("command", ["", "run", "chat", "init", "memory", "memory search"])

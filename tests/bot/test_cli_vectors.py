@@ -23,6 +23,7 @@ from memory.embeddings.protocol import Purpose
 from memory.memory import Memory
 from memory.progress import Progress
 from memory.settings import MemorySettings
+from memory.vectors import PROBE
 from tests.fakes.commonplace import Commonplace
 from tests.fakes.embedding_server import KEY, Asked, EmbeddingServer, answer, vector_of
 from tests.fakes.terminal_window import TerminalWindow
@@ -105,7 +106,8 @@ async def test_a_key_alone_chooses_the_provider(run: Run, server: EmbeddingServe
     assert status["embedding_provider"] == "openai"
     assert status["embedding_reason"].startswith("openai: a key is in ")
     assert table in status["embedding_reason"]
-    assert (status["chunks_with_embedding"], status["missing_vectors"]) == (3, 0), "it is filled meanwhile"
+    assert (status["chunks_with_embedding"], status["missing_vectors"]) == (0, 3), "a status sends no note"
+    assert [asked.texts for asked in server.requests] == [(PROBE,)]
 
 
 async def test_a_search_makes_the_vectors_of_what_is_new(run: Run, server: EmbeddingServer) -> None:

@@ -168,3 +168,9 @@ async def test_what_the_environment_spoils_is_told_and_stops_nothing(
     assert embedding.embedder is None
     assert embedding.error.startswith("openai cannot be opened: ")
     assert KEY not in embedding.error
+
+
+async def test_a_model_that_is_set_and_not_there_is_told_of() -> None:
+    embedding = await opened(provider="auto", local={"model_path": "/nowhere/x.gguf"})
+    assert embedding.choice.provider == "none"
+    assert embedding.error.startswith("local.model_path is set, but ")
