@@ -94,6 +94,14 @@ async def look_after_memory(call: CommandCall, context: CommandContext) -> str:
             return "\n".join([text, *_how_it_keeps_up(status, context.upkeep)]) + _problems(status.problems)
 
 
+async def reindex(call: CommandCall, context: CommandContext) -> str:
+    """Look at all notes now; the vectors of what is new follow."""
+    del call
+    report = await context.memory.sync()
+    counts = {"added": report.added, "changed": report.changed, "removed": report.removed}
+    return phrases.REINDEXED.format(seconds=report.seconds, **counts) + _problems(report.problems)
+
+
 def _how_it_searches(status: "MemoryStatus", *, why: bool) -> str:
     """By meaning or not; the reason may name files and addresses, so not everybody is told it."""
     if status.embedding_problem and status.vector_search_enabled and not status.embedding_fallback:
@@ -198,6 +206,13 @@ COMMANDS: tuple[Command, ...] = (
                 "what", "What to search for, or the note to show, such as 2026-11-21.md:3-9.", required=False
             ),
         ),
+        owner_only=True,
+        uses_memory=True,
+    ),
+    Command(
+        "reindex",
+        "looks at all notes for what has changed",
+        reindex,
         owner_only=True,
         uses_memory=True,
     ),

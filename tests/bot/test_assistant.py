@@ -389,6 +389,15 @@ async def test_the_memory_command(house: House) -> None:
     assert "status|search|get|rebuild" in await house.say("/memory burn")
 
 
+async def test_a_look_at_all_notes_tells_what_it_found(house: House, tmp_path: Path) -> None:
+    (tmp_path / "memory").mkdir(exist_ok=True)
+    note = tmp_path / "memory" / "a.md"
+    note.write_text("one\n", "utf-8")
+    assert "1 new, 0 changed, 0 gone" in await house.say("/reindex")
+    note.unlink()
+    assert "0 new, 0 changed, 1 gone" in await house.say("/reindex")
+
+
 async def test_a_long_note_is_shown_in_pieces(house: House, tmp_path: Path) -> None:
     lines = [f"line {number}" for number in range(1, 201)]
     (tmp_path / "memory").mkdir(exist_ok=True)
