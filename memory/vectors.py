@@ -138,6 +138,8 @@ class NoteVectors:
 
         Raises EmbeddingError where neither gives them, and what the index raises. What was made stays.
         """
+        if not self.enabled:  # and what was paid for is left alone
+            return False
         async with self._filling:
             causes: list[EmbeddingError] = []
             for who in _WHO[: len(self.models)]:

@@ -605,6 +605,25 @@ async def test_hits_and_misses_of_the_cache_are_told(
     assert (after.entries, after.hits - before.hits, after.misses - before.misses) == (13, 4, 1)
 
 
+async def test_who_asks_nobody_for_a_while_keeps_what_was_paid_for(
+    open_memory: Open, server: EmbeddingServer, tmp_path: Path
+) -> None:
+    for n in range(10):
+        put(tmp_path, f"{n}.md", note(n))
+    cache = EmbeddingCacheSettings(max_entries=3)
+    before = open_memory(cache=cache)
+    await filled(before)
+    await before.close()
+    none = open_memory(cache=cache, provider="none")
+    await filled(none)
+    await none.close()
+    asked = len(texts(server))
+    again = open_memory(cache=cache)
+    await filled(again)
+    assert await all_embedded(again, 10)
+    assert len(texts(server)) == asked
+
+
 async def test_the_cache_forgets_only_what_no_note_needs(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path
 ) -> None:
