@@ -6,14 +6,13 @@ holds on a busy machine too.
 """
 
 import argparse
-import os
 import statistics
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from workspaces import COMMAND, ENVIRONMENT, make_workspace
+from workspaces import COMMAND, ENVIRONMENT, Cost, make_workspace, run_measured
 
 FLOOR = [sys.executable, "-c", "import pydantic_settings, apsw"]
 HEAVY = {"aiohttp", "discord", "httpx", "numpy", "prompt_toolkit", "rich", "telegram"}
@@ -22,15 +21,9 @@ WITHOUT_VECTORS = ENVIRONMENT | {"COMMONPLACE_MEMORY__EMBEDDING__PROVIDER": "non
 """Words alone: a model that is at hand would be loaded, and be measured as well."""
 
 
-def cost(command: list[str], folder: Path) -> tuple[float, float]:
-    """Seconds of processor time and megabytes of memory that one run of `command` takes."""
-    with subprocess.Popen(command, cwd=folder, env=WITHOUT_VECTORS, stdout=subprocess.DEVNULL) as process:
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        sys.exit(f"{' '.join(command)} ended with {process.returncode}")
-    unit = 1 if sys.platform == "darwin" else 1024
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss * unit / 1e6
+def cost(command: list[str], folder: Path) -> Cost:
+    """What one run of `command` takes."""
+    return run_measured(command, folder, environment=WITHOUT_VECTORS)
 
 
 def heavy_imports(command: list[str], folder: Path) -> set[str]:
@@ -57,8 +50,8 @@ def main() -> None:
                 cost(warm_up, workspace)
             pairs = [(cost(search, workspace), cost(FLOOR, workspace)) for _ in range(arguments.runs)]
             heavy = heavy_imports(search, workspace)
-        seconds, floor = (statistics.median(pair[side][0] for pair in pairs) for side in (0, 1))
-        times, megabytes = seconds / floor, max(pair[0][1] for pair in pairs)
+        seconds, floor = (statistics.median(pair[side].seconds for pair in pairs) for side in (0, 1))
+        times, megabytes = seconds / floor, max(pair[0].megabytes for pair in pairs)
         name = "/".join(notes.resolve().parts[-2:])
         costs = f"{seconds * 1000:7.0f} ms{floor * 1000:7.0f} ms{times:8.2f}{megabytes:7.0f} MB"
         print(f"{name:24}{costs}", *sorted(heavy))

@@ -10,7 +10,7 @@ import random
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -66,9 +66,11 @@ class Cost:
     """Of memory, at most."""
 
 
-def run_measured(command: Sequence[str], folder: Path) -> Cost:
+def run_measured(
+    command: Sequence[str], folder: Path, *, environment: Mapping[str, str] = ENVIRONMENT
+) -> Cost:
     """Run a command to its end and tell what it cost; exits where it fails."""
-    with subprocess.Popen(command, cwd=folder, env=ENVIRONMENT, stdout=subprocess.DEVNULL) as process:
+    with subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL) as process:
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:

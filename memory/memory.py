@@ -319,7 +319,7 @@ class Memory:
         if not self._vectors.enabled:
             return None, ""
         if self._nearest is None:
-            self._nearest = await self._run(self._searching, self._used_nearest)
+            await self._run(self._searching, self._used_nearest)
         return await self._vectors.likeness(query, most=most)
 
     def _used_nearest(self) -> Nearest:
