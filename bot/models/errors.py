@@ -1,20 +1,21 @@
 """Why a model gave no answer, as types: whoever reacts asks for the type and never reads the words.
 
 ModelError
-├── RateLimited        rate_limit      429; may carry `retry_after`
-├── Overloaded         overloaded      529, 503
-├── ServerFailed       server          other 5xx
-├── TimedOut           timeout         no first token, or silence, for too long
-├── Unreachable        network         refused, reset, no such host
-├── BadKey             auth            401, 403
-├── OutOfCredit        billing         402, insufficient quota
-├── ContextTooLong     context_length  the request does not fit the model's window
-├── ModelNotFound      not_found       404
-├── BadRequest         bad_request     400: our own mistake, or a feature that the model lacks
-├── ContentRefused     refused         the provider will not answer this
-├── EmptyAnswer        empty           nothing, or nothing readable, came back
+├── RateLimited        rate_limit        429, or an exhausted quota that comes back by waiting; may carry `retry_after`
+├── Overloaded         overloaded        529, 503 of a provider that says so
+├── ServerFailed       server            other 5xx, and whatever else broke on their side
+├── TimedOut           timeout           no first token, or silence, for too long; 408
+├── Unreachable        network           refused, reset, no such host
+│   └── CutOff         network           the connection ended in the middle of the answer
+├── BadKey             auth              401, 403: missing, wrong, or not allowed to use this model
+├── OutOfCredit        billing           402, or a quota that waiting does not renew
+├── ContextTooLong     context_length    the request does not fit the model's window
+├── ModelNotFound      not_found         404, or an error code that says so
+├── BadRequest         bad_request       other 4xx: our own mistake, or a feature that the model lacks
+├── ContentRefused     refused           the provider will not answer this
+├── EmptyAnswer        empty             nothing, or nothing readable, came back
 ├── BrokenToolCall     broken_tool_call  arguments that are no JSON, time after time
-└── NoModelAnswered    -               all of them failed; carries every try
+└── NoModelAnswered    -                 all of them failed; carries every try
 """
 
 from collections.abc import Sequence
@@ -22,24 +23,25 @@ from typing import ClassVar
 
 
 class ModelError(Exception):
-    """A model did not answer; `kind` is the class's name in `[models.on_error]`."""
+    """A model did not answer; `kind` is the class's name in `[models.on_error]`.
+
+    `detail` is one line for the owner's log, with no secret in it.
+    """
 
     kind: ClassVar[str] = ""
 
-    def __init__(self, detail: str, *, model: str = "") -> None:
+    def __init__(self, detail: str, *, model: str = "", retry_after: float | None = None) -> None:
+        """`retry_after`: seconds after which the provider wants to be asked again, where it said so."""
         super().__init__(detail)
         self.detail = detail
         self.model = model
+        self.retry_after = retry_after
 
 
 class RateLimited(ModelError):
-    """Too many requests; `retry_after` in seconds where the server said so."""
+    """Too many requests, or tokens, in a time."""
 
     kind = "rate_limit"
-
-    def __init__(self, detail: str, *, model: str = "", retry_after: float | None = None) -> None:
-        super().__init__(detail, model=model)
-        self.retry_after = retry_after
 
 
 class Overloaded(ModelError):
@@ -61,9 +63,13 @@ class TimedOut(ModelError):
 
 
 class Unreachable(ModelError):
-    """No connection, or one that was cut."""
+    """No connection."""
 
     kind = "network"
+
+
+class CutOff(Unreachable):
+    """A connection that ended in the middle of the answer."""
 
 
 class BadKey(ModelError):
@@ -79,9 +85,15 @@ class OutOfCredit(ModelError):
 
 
 class ContextTooLong(ModelError):
-    """The request is larger than the model's window."""
+    """The request is larger than the model's window; `window` in tokens where the provider gave it as a field."""
 
     kind = "context_length"
+
+    def __init__(
+        self, detail: str, *, model: str = "", retry_after: float | None = None, window: int | None = None
+    ) -> None:
+        super().__init__(detail, model=model, retry_after=retry_after)
+        self.window = window
 
 
 class ModelNotFound(ModelError):
@@ -103,7 +115,7 @@ class ContentRefused(ModelError):
 
 
 class EmptyAnswer(ModelError):
-    """The stream ended with neither text nor a tool call."""
+    """The stream ended with neither text nor a tool call, or with nothing that can be read."""
 
     kind = "empty"
 

@@ -27,10 +27,34 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True)
+class Image:
+    """A picture that a person sent."""
+
+    media_type: str
+    """`image/jpeg`, `image/png`, `image/webp` or `image/gif`: what every provider takes."""
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class UserMessage:
     """What the person said."""
 
     text: str
+    images: tuple[Image, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RawStep:
+    """A step exactly as its provider wrote it, with what no other understands: thoughts, signatures, reasoning.
+
+    Its tool calls carry our ids. It is shown to the model that wrote it alone; every other is shown the text and
+    the calls of the `AssistantMessage` that it belongs to.
+    """
+
+    kind: str
+    """The protocol that it is written in, such as "anthropic"."""
+    content: Mapping[str, Any]
+    """JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +65,7 @@ class AssistantMessage:
     calls: tuple[ToolCall, ...] = ()
     model: str = ""
     """`provider/model` that wrote it."""
+    raw: RawStep | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +87,11 @@ class Usage:
     """Tokens that the provider counted for one step."""
 
     input_tokens: int = 0
+    """All that the model read, from a cache or not."""
     output_tokens: int = 0
+    """All that it wrote, thoughts included."""
+    cached_tokens: int = 0
+    """Part of `input_tokens` that came from the provider's cache, and cost little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +116,10 @@ class Answer:
 
     message: AssistantMessage
     usage: Usage = Usage()
+    cut_short: bool = False
+    """True where the model had to end because its answer had reached the longest that it may have."""
+    first_token_seconds: float = 0.0
+    """From the asking to the first sign of the answer, be it a thought or a tool call."""
 
 
 class LanguageModel(Protocol):

@@ -4,9 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memory.embeddings.errors import EmbeddingError, KeyRejected, OutOfCredit
-from memory.embeddings.http import Failure, HttpProvider
+from memory.embeddings.http import HttpProvider
 from memory.embeddings.protocol import Purpose
 from memory.embeddings.table import ProviderOptions
+from memory.http_answers import Failure
 
 DIMENSIONS = 768
 VERSION = "v1beta"

@@ -2,15 +2,9 @@
 
 import asyncio
 import json
-import re
-import ssl
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import aclosing
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
-from functools import cache
-from typing import Protocol, cast
+from typing import Protocol
 from urllib.parse import urlsplit
 
 import httpx
@@ -30,20 +24,23 @@ from memory.embeddings.errors import (
 )
 from memory.embeddings.protocol import Purpose, Vector
 from memory.embeddings.vectors import BYTES_A_NUMBER, unit_vectors
-from memory.redaction import HIDDEN, secret_of_address, without_secrets
+from memory.http_answers import (
+    Failure,
+    certificates,
+    failure_of,
+    message_of,
+    one_line,
+    read_bounded,
+    what_is_wrong_with,
+)
+from memory.redaction import secret_of_address
 
 CONNECT_SECONDS = 10.0
 CONNECTIONS = 8
 ANSWER_BYTES = 1 << 20
 ANSWER_BYTES_A_TEXT = 1 << 18  # 8,192 numbers, written out
 ERROR_BYTES = 1 << 16
-MESSAGE_LETTERS = 200
-LONGEST_RETRY_AFTER = 86_400.0
 
-_KEYS = re.compile(
-    r"\b(?:sk|pa|pk)-[\w*.-]{8,}|\bAIza[\w-]{8,}|(?i:\b(?:bearer|basic)\s+[^\s'\"]+|\bkey=[^&\s]+)"
-)
-_DELAY = re.compile(r"(\d{1,5}(?:\.\d+)?)s")
 _STATUS: Mapping[int, type[EmbeddingError]] = {
     401: KeyRejected,
     402: OutOfCredit,
@@ -54,15 +51,6 @@ _STATUS: Mapping[int, type[EmbeddingError]] = {
     429: LimitReached,
     431: RequestTooLarge,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """An answer that is no success; `fields` is its JSON object, empty where there is none."""
-
-    status: int
-    fields: Mapping[str, object] = field(default_factory=dict)
-    retry_after: float | None = None
 
 
 class Dialect(Protocol):
@@ -129,14 +117,14 @@ class HttpProvider:
         self._dimensions = dimensions
         self._host = address.netloc.rpartition("@")[2]
         self._secrets = (key, secret_of_address(dialect.url))
-        self._bad_key = _what_is_wrong_with(key) or ("has no key" if needs_key and not key else "")
+        self._bad_key = what_is_wrong_with(key) or ("has no key" if needs_key and not key else "")
         self._seconds = seconds
         self._now = now
         self._base64: bool | None = None if dialect.offers_base64 else False
         self._closed = False
         self._asking: set[asyncio.Task[bytes]] = set()
         self._client = httpx.AsyncClient(
-            verify=_certificates() if dialect.url.startswith("https:") else _no_certificates(),
+            verify=certificates(dialect.url),
             headers={
                 # Packing pays for text; packed floats cost both sides more CPU than they save.
                 "Accept-Encoding": "identity",
@@ -230,8 +218,8 @@ class HttpProvider:
                 self._client.stream("POST", self._dialect.url, content=content) as response,
             ):
                 if not response.is_success:
-                    raise self._refusal(response, await _read(response, ERROR_BYTES))
-                return await _read(response, most_bytes)
+                    raise self._refusal(response, await read_bounded(response, ERROR_BYTES))
+                return await read_bounded(response, most_bytes)
         except httpx.DecodingError as error:
             raise self._error(AnswerUnusable, "sent an answer packed in a way that cannot be read") from error
         except (httpx.ConnectTimeout, httpx.PoolTimeout) as error:
@@ -246,20 +234,16 @@ class HttpProvider:
             ) from error
 
     def _refusal(self, response: httpx.Response, body: bytes) -> EmbeddingError:
-        fields = _fields(body)
-        retry_after = seconds_to_wait(response.headers, now=self._now())
-        if retry_after is None:
-            retry_after = _google_retry_delay(fields)
-        failure = Failure(response.status_code, fields, retry_after)
+        failure = failure_of(response.status_code, response.headers, body, now=self._now())
         kind = self._dialect.kind_of(failure) or kind_of_status(failure.status)
         if kind is KeyRejected:  # what they say repeats parts of the key
             said = ""
         elif response.is_redirect:
             said = "sent us elsewhere: check memory.embedding.base_url"
         else:
-            said = message_of(fields)
+            said = message_of(failure.fields)
         words = f"answered {failure.status}" + (f" ({said})" if said else "")
-        return self._error(kind, words, retry_after=retry_after)
+        return self._error(kind, words, retry_after=failure.retry_after)
 
     def _error(
         self,
@@ -278,88 +262,3 @@ class HttpProvider:
 def kind_of_status(status: int) -> type[EmbeddingError]:
     """What an HTTP status alone says."""
     return _STATUS.get(status) or (ServiceFailed if status >= 500 else RequestRefused)
-
-
-def seconds_to_wait(headers: Mapping[str, str], *, now: datetime) -> float | None:
-    """Read Retry-After, in seconds or as a date, and `retry-after-ms`; None where there is none or it is odd."""
-    value = headers.get("retry-after-ms")
-    scale = 0.001
-    if value is None:
-        value, scale = headers.get("retry-after"), 1.0
-    if value is None:
-        return None
-    try:
-        seconds = float(value) * scale
-    except ValueError:
-        try:
-            date = parsedate_to_datetime(value)
-        except ValueError:
-            return None
-        seconds = ((date if date.tzinfo else date.replace(tzinfo=UTC)) - now).total_seconds()
-    # `min` and `max` in this order also turn NaN into a number.
-    return max(0.0, min(LONGEST_RETRY_AFTER, seconds))
-
-
-def one_line(text: str, *, secrets: Sequence[str] = ()) -> str:
-    """Make what others wrote fit for log and status: no secrets, one line, not long."""
-    text = " ".join(_KEYS.sub(HIDDEN, without_secrets(text, secrets)).split())
-    text = "".join(letter for letter in text if letter.isprintable())
-    return text if len(text) <= MESSAGE_LETTERS else text[: MESSAGE_LETTERS - 1] + "…"
-
-
-def message_of(fields: Mapping[str, object]) -> str:
-    """What an error says for people, in any of the usual places; "" where it says nothing."""
-    error = fields.get("error")
-    said = error.get("message") if isinstance(error, Mapping) else error
-    for candidate in (said, fields.get("detail"), fields.get("message")):
-        if isinstance(candidate, str) and candidate.strip():
-            return candidate
-    return ""
-
-
-def _google_retry_delay(fields: Mapping[str, object]) -> float | None:
-    """`error.details[].retryDelay`, such as "7.5s": Google has no Retry-After."""
-    match fields.get("error"):
-        case {"details": list(details)}:
-            delays = [detail.get("retryDelay") for detail in details if isinstance(detail, dict)]
-            return next((float(found[1]) for found in map(_DELAY.fullmatch, map(str, delays)) if found), None)
-    return None
-
-
-def _what_is_wrong_with(key: str) -> str:
-    if key.isascii() and key.isprintable() and " " not in key:
-        return ""
-    return "has a key with something in it that cannot be part of one"
-
-
-def _fields(body: bytes) -> Mapping[str, object]:
-    try:
-        found = json.loads(body)
-    except (ValueError, RecursionError):  # a proxy's HTML
-        return {}
-    if isinstance(found, list) and found:  # Google wraps errors of some gateways in a list
-        found = found[0]
-    return found if isinstance(found, dict) else {}
-
-
-async def _read(response: httpx.Response, most_bytes: int) -> bytes:
-    """Read the body, but hardly more than `most_bytes` of it."""
-    body = bytearray()
-    async with aclosing(cast(AsyncGenerator[bytes, None], response.aiter_bytes())) as pieces:
-        async for piece in pieces:
-            body += piece
-            if len(body) > most_bytes:
-                break
-    return bytes(body)
-
-
-@cache
-def _certificates() -> ssl.SSLContext:
-    # Reading the certificates costs 50 ms of CPU: once for all clients.
-    return httpx.create_ssl_context()
-
-
-@cache
-def _no_certificates() -> ssl.SSLContext:
-    # For a server without encryption: trusts nobody, should it ever be asked to.
-    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

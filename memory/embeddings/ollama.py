@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memory.embeddings.errors import EmbeddingError, ModelUnknown
-from memory.embeddings.http import Failure, HttpProvider
+from memory.embeddings.http import HttpProvider
 from memory.embeddings.protocol import Purpose
 from memory.embeddings.table import ProviderOptions
+from memory.http_answers import Failure
 
 SECONDS = 300.0
 """A model may first have to be loaded, and then computes on this very machine."""

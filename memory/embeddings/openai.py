@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memory.embeddings.errors import EmbeddingError, KeyRejected, ModelUnknown, OutOfCredit, RequestTooLarge
-from memory.embeddings.http import Dialect, Failure, HttpProvider
+from memory.embeddings.http import Dialect, HttpProvider
 from memory.embeddings.protocol import Purpose
 from memory.embeddings.table import ProviderOptions
+from memory.http_answers import Failure
 
 DIMENSIONS = {
     "text-embedding-3-small": 1536,

@@ -74,7 +74,7 @@ def _open(choice: Choice) -> tuple[EmbeddingProvider | None, str]:
         return None, str(error)
     except (ImportError, ValueError, OSError) as error:
         # An address that is none, or the environment's: a proxy that cannot be used, certificates that are gone.
-        from memory.embeddings.http import one_line
+        from memory.http_answers import one_line
 
         secret = choice.options.api_key if choice.options else ""
         return None, one_line(f"{choice.provider} cannot be opened: {error}", secrets=(secret,))

@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memory.embeddings.errors import EmbeddingError
-from memory.embeddings.http import Failure, HttpProvider
+from memory.embeddings.http import HttpProvider
 from memory.embeddings.openai import items_of_data
 from memory.embeddings.protocol import Purpose
 from memory.embeddings.table import ProviderOptions
+from memory.http_answers import Failure
 
 DIMENSIONS = {
     "voyage-4-large": 1024,

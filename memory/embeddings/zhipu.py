@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from memory.embeddings.errors import EmbeddingError, KeyRejected, LimitReached, ModelUnknown, OutOfCredit
-from memory.embeddings.http import Failure, HttpProvider
+from memory.embeddings.http import HttpProvider
 from memory.embeddings.openai import OpenAIDialect
 from memory.embeddings.table import ProviderOptions
+from memory.http_answers import Failure
 
 DIMENSIONS = {"embedding-3": 2048, "embedding-2": 1024}
 

@@ -5,8 +5,8 @@ from urllib.parse import quote, quote_plus
 import pytest
 
 from memory.embeddings.errors import EmbeddingError, ModelUnusable
-from memory.embeddings.http import one_line
 from memory.embeddings.model_files import fetch
+from memory.http_answers import one_line
 from memory.redaction import secret_of_address, without_secrets
 
 SECRET = 'Zx9+/key =Tail"ü'

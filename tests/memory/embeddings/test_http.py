@@ -19,8 +19,9 @@ from memory.embeddings.errors import (
     TimedOut,
     Unreachable,
 )
-from memory.embeddings.http import MESSAGE_LETTERS, HttpProvider, one_line, seconds_to_wait
+from memory.embeddings.http import HttpProvider
 from memory.embeddings.openai import OpenAIDialect
+from memory.http_answers import MESSAGE_LETTERS, one_line, seconds_to_wait
 from tests.fakes.embedding_server import (
     KEY,
     EmbeddingServer,

@@ -158,13 +158,13 @@ asyncio.run(main())
 async def test_what_the_environment_spoils_is_told_and_stops_nothing(
     variable: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from memory.embeddings import http
+    from memory import http_answers
 
-    http._certificates.cache_clear()
+    http_answers._all_certificates.cache_clear()
     for name, value in variable.items():
         monkeypatch.setenv(name, value)
     embedding = await opened(provider="openai", api_key=SecretStr(KEY))
-    http._certificates.cache_clear()
+    http_answers._all_certificates.cache_clear()
     assert embedding.embedder is None
     assert embedding.error.startswith("openai cannot be opened: ")
     assert KEY not in embedding.error

@@ -1,0 +1,65 @@
+"""Pure: server-sent events out of pieces of bytes that may end anywhere.
+
+After https://html.spec.whatwg.org/multipage/server-sent-events.html, 9.2.6; only `data` counts here.
+"""
+
+MOST_BYTES = 16 << 20
+"""The largest event that is put together."""
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+class EventTooLarge(Exception):
+    """An event does not come to its end."""
+
+
+class EventStream:
+    """One stream; feed it piece by piece."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+        """Of a line that has not ended."""
+        self._data: list[bytes] = []
+        """Lines of data of the event that has not ended."""
+        self._size = 0
+        self._fresh = True
+        self._after_return = False
+
+    def feed(self, piece: bytes) -> list[bytes]:
+        """Give the data of every event that ends in this piece."""
+        if self._fresh and piece:
+            piece = (self._rest + piece).removeprefix(BYTE_ORDER_MARK)
+            self._rest = b""
+            self._fresh = False
+        if self._after_return and piece:  # "\r\n" may be cut in two
+            piece = piece.removeprefix(b"\n")
+            self._after_return = False
+        if b"\r" in piece:
+            self._after_return = piece.endswith(b"\r")
+            piece = piece.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        if b"\n" not in piece:
+            self._rest += piece
+            self._bound(len(self._rest))
+            return []
+        *lines, rest = (self._rest + piece).split(b"\n")
+        self._rest = rest
+        events = []
+        for line in lines:
+            if line.startswith(b"data:"):
+                value = line[6:] if line[5:6] == b" " else line[5:]
+                self._data.append(value)
+                self._size += len(value)
+            elif not line and self._data:
+                events.append(self._data[0] if len(self._data) == 1 else b"\n".join(self._data))
+                self._data.clear()
+                self._size = 0
+        self._bound(len(rest))
+        return events
+
+    def end(self) -> list[bytes]:
+        """Give what a server left without its closing blank line; many do that with the last event."""
+        return self.feed(b"\n\n")
+
+    def _bound(self, pending: int) -> None:
+        if self._size + pending > MOST_BYTES:
+            raise EventTooLarge

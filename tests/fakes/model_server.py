@@ -1,0 +1,229 @@
+"""A server on a real socket for language models: what all providers' fakes share. Each fake adds its own language."""
+
+import asyncio
+import json
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from aiohttp import web
+
+KEY = "test-key-1234567890"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request."""
+
+    path: str
+    headers: Mapping[str, str]
+    body: Mapping[str, Any]
+
+
+Reply = Callable[[web.Request, Asked], Awaitable[web.StreamResponse]]
+"""What to do with a request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Says:
+    """An answer, in no provider's language yet."""
+
+    text: str | Sequence[str] = ""
+    """Several texts: one event each."""
+    calls: Sequence[tuple[str, Mapping[str, Any] | str]] = ()
+    """(name, arguments); a string is sent as it is, JSON or not."""
+    thought: str = ""
+    input_tokens: int = 12
+    output_tokens: int = 7
+    cached_tokens: int = 0
+    stop: str = ""
+    """The provider's own word for why it ended, where not the usual one."""
+    delay: float = 0
+    """Seconds before each event."""
+    hang_after: int | None = None
+    """After this many events, silence."""
+    cut_after: int | None = None
+    """After this many events, the connection is lost."""
+
+
+class ModelServer(ABC):
+    """Start with `async with`. `enqueue` tells what happens to the next requests, `always` to all others."""
+
+    def __init__(self, *, key: str = KEY) -> None:
+        self.key = key
+        self.requests: list[Asked] = []
+        self._next: deque[Reply | Says] = deque()
+        self._always: Reply | Says = Says("Hello.")
+        self._runner: web.AppRunner | None = None
+        self.root = ""
+        """`http://127.0.0.1:port`."""
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.stop()
+
+    async def start(self, port: int = 0) -> None:
+        app = web.Application(client_max_size=64 << 20)
+        self.add_routes(app)
+        self._runner = web.AppRunner(app, shutdown_timeout=0.1)
+        await self._runner.setup()
+        await web.TCPSite(self._runner, "127.0.0.1", port).start()
+        host, bound = self._runner.addresses[0][:2]
+        self.root = f"http://{host}:{bound}"
+
+    async def stop(self) -> None:
+        if self._runner:
+            await self._runner.cleanup()
+
+    def enqueue(self, *replies: "Reply | Says") -> None:
+        self._next.extend(replies)
+
+    def always(self, reply: "Reply | Says") -> None:
+        self._always = reply
+
+    @property
+    def left(self) -> int:
+        """How many enqueued replies nobody has asked for yet."""
+        return len(self._next)
+
+    async def has_been_asked(self, times: int = 1) -> None:
+        """Wait until this many requests have come in."""
+        async with asyncio.timeout(10):
+            while len(self.requests) < times:  # noqa: ASYNC110
+                await asyncio.sleep(0.001)
+
+    # -- what each provider's fake says for itself ----------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def base_url(self) -> str:
+        """As it stands in the settings."""
+
+    @abstractmethod
+    def add_routes(self, app: web.Application) -> None:
+        """Add the provider's paths, each with `self.handle`."""
+
+    @abstractmethod
+    def objection(self, asked: Asked) -> web.Response | None:
+        """What the real service refuses by itself: a wrong key, an unknown model, a malformed history."""
+
+    @abstractmethod
+    def events(self, asked: Asked, says: Says) -> list[bytes]:
+        """An answer as the events of a stream, each with its closing blank line."""
+
+    @abstractmethod
+    def error(
+        self, status: int, message: str, *, code: str = "", headers: Mapping[str, str] | None = None
+    ) -> web.Response:
+        """An error in the provider's format."""
+
+    # ----------------------------------------------------------------------------------------------------
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        asked = Asked(request.path_qs, request.headers.copy(), json.loads(await request.read()))
+        self.requests.append(asked)
+        reply = self._next.popleft() if self._next else self._always
+        if not isinstance(reply, Says):
+            return await reply(request, asked)
+        return self.objection(asked) or await self._stream(request, asked, reply)
+
+    async def _stream(self, request: web.Request, asked: Asked, says: Says) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await response.prepare(request)
+        for count, event in enumerate(self.events(asked, says)):
+            if count == says.cut_after:
+                assert request.transport
+                request.transport.close()
+                return response
+            if count == says.hang_after:
+                await asyncio.sleep(3600)
+            await asyncio.sleep(says.delay)
+            await response.write(event)
+        return response
+
+    def fails(
+        self, status: int, message: str = "", *, code: str = "", headers: Mapping[str, str] | None = None
+    ) -> Reply:
+        """An error in the provider's own format."""
+
+        async def reply(_: web.Request, __: Asked) -> web.StreamResponse:
+            return self.error(status, message or f"status {status}", code=code, headers=headers)
+
+        return reply
+
+
+def answers(
+    content: bytes | str,
+    *,
+    status: int = 200,
+    kind: str = "application/json",
+    headers: Mapping[str, str] | None = None,
+) -> Reply:
+    """Anything at all, such as a recorded error body."""
+
+    async def reply(_: web.Request, __: Asked) -> web.StreamResponse:
+        data = content.encode() if isinstance(content, str) else content
+        return web.Response(status=status, body=data, content_type=kind, headers=headers)
+
+    return reply
+
+
+def proxy_error(status: int = 503) -> Reply:
+    """What a proxy in between says: HTML."""
+    page = "<html><head><title>503 Service Temporarily Unavailable</title></head><body>nginx</body></html>"
+    return answers(page, status=status, kind="text/html")
+
+
+def hangs() -> Reply:
+    """No answer, ever."""
+
+    async def reply(_: web.Request, __: Asked) -> web.StreamResponse:
+        await asyncio.sleep(3600)
+        raise AssertionError
+
+    return reply
+
+
+def drops() -> Reply:
+    """A connection that ends without an answer."""
+
+    async def reply(request: web.Request, _: Asked) -> web.StreamResponse:
+        assert request.transport
+        request.transport.close()
+        return web.Response()
+
+    return reply
+
+
+def streams(*pieces: bytes, delay: float = 0, ends: bool = True, kind: str = "text/event-stream") -> Reply:
+    """These bytes, piece by piece; without `ends`, silence after them."""
+
+    async def reply(request: web.Request, _: Asked) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": kind})
+        await response.prepare(request)
+        for piece in pieces:
+            await asyncio.sleep(delay)
+            await response.write(piece)
+        if not ends:
+            await asyncio.sleep(3600)
+        return response
+
+    return reply
+
+
+def drips(piece: bytes, seconds: float) -> Reply:
+    """The same piece for ever."""
+
+    async def reply(request: web.Request, _: Asked) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await response.prepare(request)
+        while True:
+            await response.write(piece)
+            await asyncio.sleep(seconds)
+
+    return reply
