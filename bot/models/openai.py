@@ -1,0 +1,167 @@
+"""Chat completions: OpenAI's, and those of every server that speaks its language."""
+
+import json
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+from bot.models.errors import ModelError
+from bot.models.http import Connection, HttpModel
+from bot.models.openai_errors import kind_of, refused_field
+from bot.models.openai_reader import KIND, OpenAIReader
+from bot.models.options import ModelOptions
+from bot.models.protocol import (
+    AssistantMessage,
+    LanguageModel,
+    Message,
+    ModelRequest,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+    UserMessage,
+)
+from memory.http_answers import Failure
+
+NEW_LIMIT = "max_completion_tokens"
+OLD_LIMIT = "max_tokens"
+KNOW_NEW_LIMIT = ("api.openai.com", ".openai.azure.com")
+"""Hosts, or their ends, whose newer models refuse `max_tokens`; most others know nothing else."""
+
+WANT_THOUGHTS = ("api.deepseek.com", "api.moonshot.ai", "api.moonshot.cn")
+"""Hosts that refuse a history in which a message of the model has no `reasoning_content`, whoever wrote it."""
+NO_THOUGHT = " "
+"""DeepSeek takes an empty one for a missing one."""
+
+
+class OpenAIDialect:
+    """`POST {base_url}/chat/completions`; remembers which optional fields this model's server has refused."""
+
+    def __init__(self, options: ModelOptions) -> None:
+        host = urlsplit(options.base_url).hostname or ""
+        self._url = f"{options.base_url}/chat/completions"
+        self._headers = {"Authorization": f"Bearer {options.key}"} if options.key else {}
+        self._name = options.name
+        self._wants_thoughts = host in WANT_THOUGHTS
+        self._limits = [NEW_LIMIT, OLD_LIMIT] if host.endswith(KNOW_NEW_LIMIT) else [OLD_LIMIT, NEW_LIMIT]
+        """Names for the longest answer that have not been refused, the likeliest first."""
+        self._max_tokens = options.max_tokens
+        self._fixed: dict[str, Any] = {"model": options.model, "stream": True}
+        self._optional: dict[str, Any] = {"stream_options": {"include_usage": True}}
+        if options.temperature is not None:
+            self._optional["temperature"] = options.temperature
+        if options.reasoning_effort is not None:
+            self._optional["reasoning_effort"] = options.reasoning_effort
+
+    @property
+    def url(self) -> str:
+        """The version is part of `base_url`."""
+        return self._url
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """Local servers want no key."""
+        return self._headers
+
+    def body(self, request: ModelRequest) -> Mapping[str, Any]:
+        """The request, without what the server has refused."""
+        messages = [self._message(message) for message in request.messages if not _says_nothing(message)]
+        if request.system:
+            messages.insert(0, {"role": "system", "content": request.system})
+        body = {**self._fixed, "messages": messages, **self._optional}
+        if self._max_tokens is not None and self._limits:
+            body[self._limits[0]] = self._max_tokens
+        if request.tools:
+            body["tools"] = [_tool(tool) for tool in request.tools]
+        return body
+
+    def reader(self) -> OpenAIReader:
+        """Begin to read an answer."""
+        return OpenAIReader()
+
+    def kind_of(self, failure: Failure) -> type[ModelError] | None:
+        """By code, then by type."""
+        return kind_of(failure)
+
+    def adapt(self, failure: Failure) -> bool:
+        """Leave out, or name otherwise, an optional field that the server refuses by name; once a field."""
+        name = refused_field(failure)
+        if name in self._optional:
+            del self._optional[name]
+            return True
+        if self._max_tokens is not None and self._limits and name == self._limits[0]:
+            del self._limits[0]
+            return True
+        return False
+
+    # -- messages -----------------------------------------------------------------------------------------
+
+    def _message(self, message: Message) -> dict[str, Any]:
+        match message:
+            case UserMessage(text, images):
+                return {"role": "user", "content": _parts(message) if images else text}
+            case ToolResult(call_id, content=content):
+                return {"role": "tool", "tool_call_id": call_id, "content": content}
+            case AssistantMessage():
+                written = self._written(message)
+        if self._wants_thoughts:
+            written.setdefault("reasoning_content", NO_THOUGHT)
+        return written
+
+    def _written(self, message: AssistantMessage) -> dict[str, Any]:
+        """As its server wrote it where that was this one, else as any would have."""
+        if message.raw and message.raw.kind == KIND and message.model == self._name:
+            written = dict(message.raw.content)
+            calls = written.get("tool_calls") or ()
+        else:
+            written = {"role": "assistant", "content": message.text or None}
+            calls = [_call(call) for call in message.calls]
+        if calls:
+            written["tool_calls"] = [_with_json_arguments(call) for call in calls]
+        return written
+
+
+def open_openai(options: ModelOptions, connection: Connection) -> LanguageModel:
+    """Open OpenAI, or the server at `base_url`, which may want no key."""
+    return HttpModel(OpenAIDialect(options), connection, options)
+
+
+def _says_nothing(message: Message) -> bool:
+    """Stopped before its first word; several servers refuse such a message."""
+    return isinstance(message, AssistantMessage) and not message.text and not message.calls
+
+
+def _parts(message: UserMessage) -> Sequence[Mapping[str, Any]]:
+    parts: list[Mapping[str, Any]] = [{"type": "text", "text": message.text}] if message.text else []
+    for image in message.images:
+        url = f"data:{image.media_type};base64,{b64encode(image.data).decode()}"
+        parts.append({"type": "image_url", "image_url": {"url": url}})
+    return parts
+
+
+def _tool(tool: ToolSpec) -> Mapping[str, Any]:
+    function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    return {"type": "function", "function": function}
+
+
+def _call(call: ToolCall) -> Mapping[str, Any]:
+    function = {"name": call.name, "arguments": call.arguments}
+    return {"id": call.id, "type": "function", "function": function}
+
+
+def _with_json_arguments(call: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Arguments that are no object become `{}`: vLLM, llama.cpp and Ollama refuse the whole history for them.
+
+    What was wrong with them stands in the call's result.
+    """
+    function = call["function"]
+    try:
+        if isinstance(json.loads(function["arguments"], parse_constant=_refuse), dict):
+            return call
+    except (ValueError, RecursionError):
+        pass
+    return {**call, "function": {**function, "arguments": "{}"}}
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(constant)  # NaN and Infinity are Python's, not JSON's

@@ -1,0 +1,250 @@
+"""Puts together an answer that streams in OpenAI's format."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from bot.models.errors import ContentRefused, CutOff, EmptyAnswer, ModelError, Overloaded, ServerFailed
+from bot.models.http import Refusal, Stage
+from bot.models.protocol import Answer, AssistantMessage, RawStep, ToolCall, Usage
+from bot.models.tool_calls import new_call_id
+from memory.http_answers import Failure
+
+KIND = "openai"
+
+_CUT_SHORT = ("length", "max_tokens", "model_length", "model_context_window_exceeded")
+_ENDED_BADLY: Mapping[object, tuple[type[ModelError], str]] = {
+    "content_filter": (ContentRefused, "will not answer this"),
+    "sensitive": (ContentRefused, "will not answer this"),  # Zhipu
+    "error": (ServerFailed, "broke in the middle of its answer"),  # OpenRouter, where it says no more
+    "network_error": (ServerFailed, "broke in the middle of its answer"),  # Zhipu
+    "insufficient_system_resource": (Overloaded, "is too busy to end its answer"),  # DeepSeek
+    "abort": (CutOff, "was stopped in the middle of its answer"),  # vLLM, SGLang
+}
+_THOUGHTS = ("reasoning_content", "reasoning")
+_DETAIL_TEXTS = ("text", "summary")
+
+
+@dataclass(slots=True)
+class _Call:
+    """A tool call that is being written."""
+
+    theirs: str = ""
+    """The provider's id, where it gives one."""
+    index: object = None
+    name: str = ""
+    arguments: list[str] = field(default_factory=list)
+    extra: Mapping[str, Any] | None = None
+    """`extra_content`: Gemini's signature."""
+
+    @property
+    def written(self) -> str:
+        return "".join(self.arguments)
+
+
+class OpenAIReader:
+    """One answer; `stage` and `ended` as `Reader` has them."""
+
+    def __init__(self) -> None:
+        self.stage: Stage = "waiting"
+        self.ended = False
+        self._began = False
+        self._finish: str | None = None
+        self._text: list[str] = []
+        self._refusal: list[str] = []
+        self._thoughts: dict[str, list[str]] = {}
+        """By the field that they came in; "" for those of Mistral, which are parts of the content."""
+        self._details: list[dict[str, Any]] = []
+        """OpenRouter's."""
+        self._calls: list[_Call] = []
+        self._usage: Mapping[str, Any] = {}
+
+    def read(self, event: bytes) -> str:
+        """Take in one chunk; give its text."""
+        if event == b"[DONE]":
+            self.ended = self._began = True
+            return ""
+        return self._take(json.loads(event.decode()), "delta") if event else ""
+
+    def read_whole(self, fields: Mapping[str, Any]) -> str:
+        """Take in a whole answer; give its text."""
+        self.ended = True
+        return self._take(fields, "message")
+
+    def answer(self) -> Answer:
+        """Give all of it; raise ContentRefused, CutOff, EmptyAnswer or what the provider's reason to end means."""
+        if self._refusal:
+            raise ContentRefused(f"will not answer this: {''.join(self._refusal)}")
+        if self._finish in _ENDED_BADLY:
+            kind, words = _ENDED_BADLY[self._finish]
+            raise kind(words)
+        if not self._began:
+            raise EmptyAnswer("sent nothing")
+        if self._finish is None and not self.ended:
+            raise CutOff("broke off in the middle of its answer")
+        text = "".join(self._text)
+        cut_short = self._finish in _CUT_SHORT
+        calls = [call for call in self._calls if call.name]
+        if not calls and not text.strip():
+            raise EmptyAnswer("thought until its answer had to end" if cut_short else "sent an empty answer")
+        ours = tuple(ToolCall(new_call_id(), call.name, call.written or "{}") for call in calls)
+        raw = RawStep(KIND, self._raw(text, ours, calls))
+        return Answer(AssistantMessage(text, ours, raw=raw), _usage(self._usage), cut_short)
+
+    # -- pieces -------------------------------------------------------------------------------------------
+
+    def _take(self, chunk: Mapping[str, Any], key: str) -> str:
+        if chunk.get("error") or chunk.get("object") == "error":
+            raise Refusal(Failure(200, chunk))
+        self._began = True
+        usage = chunk.get("usage")
+        if choices := chunk.get("choices"):
+            choice = choices[0]
+            usage = usage or choice.get("usage")  # Moonshot
+            text = self._take_delta(choice.get(key) or {})
+            if finish := choice.get("finish_reason"):
+                if choice.get("error"):
+                    raise Refusal(Failure(200, choice))
+                self._finish = finish
+        else:
+            text = ""
+        if groq := chunk.get("x_groq"):
+            if groq.get("error"):
+                raise Refusal(Failure(200, groq))
+            usage = usage or groq.get("usage")
+        if usage:
+            self._usage = usage
+        return text
+
+    def _take_delta(self, delta: Mapping[str, Any]) -> str:
+        text = delta.get("content") or ""
+        if not isinstance(text, str):
+            text = self._take_parts(text)
+        if text:
+            self._text.append(text)
+            self.stage = "answering"
+        if len(delta) > 1 or not text:
+            self._take_rest(delta)
+        return text
+
+    def _take_rest(self, delta: Mapping[str, Any]) -> None:
+        for name in _THOUGHTS:
+            if thought := delta.get(name):
+                self._think(name, thought)
+        for detail in delta.get("reasoning_details") or ():
+            self._take_detail(detail)
+        if refusal := delta.get("refusal"):
+            self._refusal.append(refusal)
+        for place, call in enumerate(delta.get("tool_calls") or ()):
+            self._take_call(call, place)
+
+    def _think(self, name: str, thought: str) -> None:
+        self._thoughts.setdefault(name, []).append(thought)
+        if self.stage == "waiting":
+            self.stage = "thinking"
+
+    def _take_parts(self, parts: Any) -> str:
+        """Mistral's content, where it thinks, is a list."""
+        text = []
+        for part in parts:
+            if part["type"] == "thinking":
+                for piece in part["thinking"]:
+                    self._think("", piece.get("text") or "")
+            elif part["type"] == "text":
+                text.append(part["text"])
+        return "".join(text)
+
+    def _take_detail(self, detail: Mapping[str, Any]) -> None:
+        """Pieces of one block have its type and index; it goes back as one."""
+        if self.stage == "waiting":
+            self.stage = "thinking"
+        last = self._details[-1] if self._details else {}
+        if "data" in detail or any(last.get(key) != detail.get(key) for key in ("type", "index")):
+            self._details.append(dict(detail))
+            return
+        for key, value in detail.items():
+            if key in _DETAIL_TEXTS:
+                last[key] = (last.get(key) or "") + (value or "")
+            elif value is not None:
+                last[key] = value
+
+    def _take_call(self, delta: Mapping[str, Any], place: int) -> None:
+        self.stage = "answering"
+        function = delta.get("function") or {}
+        arguments = function.get("arguments") or ""
+        call = self._call_of(delta, function.get("name") or "", place, begun=bool(arguments))
+        if extra := delta.get("extra_content"):
+            call.extra = extra
+        if isinstance(arguments, str):
+            call.arguments.append(arguments)
+        else:  # an object, from servers that parse them
+            call.arguments = [json.dumps(arguments, ensure_ascii=False)]
+
+    def _call_of(self, delta: Mapping[str, Any], name: str, place: int, *, begun: bool) -> _Call:
+        """The call that a piece belongs to: servers leave out ids or indices, or repeat them and the names."""
+        theirs, index = delta.get("id") or "", delta.get("index")
+        last = next((call for call in reversed(self._calls) if index is None or call.index == index), None)
+        if last is None:
+            another = True
+        elif not name or not last.name:
+            another = False
+        elif theirs and last.theirs:
+            another = theirs != last.theirs
+        elif index is None:
+            another = place > 0 or name != last.name or (begun and _is_json(last.written))
+        else:
+            another = name != last.name and _is_json(last.written)
+        if last is None or another:
+            last = _Call(theirs, index)
+            self._calls.append(last)
+        last.name = last.name or name
+        last.theirs = last.theirs or theirs
+        return last
+
+    def _raw(self, text: str, ours: tuple[ToolCall, ...], calls: list[_Call]) -> Mapping[str, Any]:
+        """The message as it may be sent back: with its thoughts, and our ids."""
+        raw: dict[str, Any] = {"role": "assistant", "content": text or None}
+        for name, pieces in self._thoughts.items():
+            if name:
+                raw[name] = "".join(pieces)
+            else:
+                thought = [{"type": "text", "text": "".join(pieces)}]
+                said = [{"type": "text", "text": text}] if text else []
+                raw["content"] = [{"type": "thinking", "thinking": thought}, *said]
+        if self._details:
+            raw["reasoning_details"] = self._details
+            raw.pop("reasoning", None)  # the same once more
+        if ours:
+            raw["tool_calls"] = [
+                {
+                    "id": our.id,
+                    "type": "function",
+                    "function": {"name": our.name, "arguments": our.arguments},
+                    **({"extra_content": call.extra} if call.extra else {}),
+                }
+                for our, call in zip(ours, calls, strict=True)
+            ]
+        return raw
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _usage(usage: Mapping[str, Any]) -> Usage:
+    read, written = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
+    cached = _count((usage.get("prompt_tokens_details") or {}).get("cached_tokens")) or max(
+        _count(usage.get("prompt_cache_hit_tokens")),  # DeepSeek
+        _count(usage.get("cached_tokens")),  # Moonshot
+    )
+    # xAI and Gemini count thoughts in the total alone.
+    return Usage(read, max(written, _count(usage.get("total_tokens")) - read), min(cached, read))
+
+
+def _count(number: object) -> int:
+    return number if isinstance(number, int) and number > 0 else 0
