@@ -1,0 +1,261 @@
+"""Claude, by Anthropic's Messages API, and every server that speaks its language.
+
+After https://platform.claude.com/docs/en/api/messages and the pages on thinking, effort, prompt caching, preserved
+thinking and errors, as of November 2026.
+"""
+
+import base64
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bot.models.anthropic_reader import KIND, AnthropicReader, object_of
+from bot.models.errors import (
+    BadKey,
+    ContextTooLong,
+    ModelError,
+    ModelNotFound,
+    OutOfCredit,
+    Overloaded,
+    RateLimited,
+    ServerFailed,
+    TimedOut,
+)
+from bot.models.http import Connection, HttpModel, Reader
+from bot.models.options import ModelOptions
+from bot.models.protocol import AssistantMessage, Message, ModelRequest, ToolResult, UserMessage
+from memory.http_answers import Failure
+
+VERSION = "2023-06-01"
+BINDING_BETA = "thinking-binding-controls-2026-08-01"
+
+SILENCE = "…"
+"""What a person says where they said nothing: blank text is refused, and so is a history with no place for them."""
+
+_ERRORS: Mapping[str, type[ModelError]] = {
+    "authentication_error": BadKey,
+    "billing_error": OutOfCredit,
+    "permission_error": BadKey,
+    "not_found_error": ModelNotFound,
+    "request_too_large": ContextTooLong,
+    "rate_limit_error": RateLimited,
+    "timeout_error": TimedOut,
+    "api_error": ServerFailed,
+    "overloaded_error": Overloaded,
+    "enforced_spend_limit_reached": OutOfCredit,
+}
+"""By `error.details.error_code`, else by `error.type`."""
+
+_EFFORTS = {"none": "low", "minimal": "low"}
+"""Words that others have for an effort, and Anthropic has not."""
+
+_BUDGETS = {"minimal": 1024, "low": 2048, "medium": 8192, "high": 16_384, "xhigh": 24_576, "max": 24_576}
+"""Tokens to think with, for models that know no effort."""
+LEAST_BUDGET = 1024
+
+_CLAUDE = re.compile(r"claude-(?:[a-z]+-)?(\d)(?:[-.](\d{1,2}))?(?!\d)")
+_EVER_THINKING = (5, 0)
+_BOUND_THINKING = (5, 1)
+_ADAPTIVE_THINKING = (4, 6)
+_NO_SAMPLING = (4, 7)
+_FIRST_THINKING = (3, 7)
+
+_CACHED = {"cache_control": {"type": "ephemeral"}}
+
+
+def open_anthropic(options: ModelOptions, connection: Connection) -> HttpModel:
+    """Open one model, asked with one key; `base_url` is the host alone."""
+    return HttpModel(AnthropicDialect(options), connection, options)
+
+
+class AnthropicDialect:
+    """`POST {base_url}/v1/messages`."""
+
+    def __init__(self, options: ModelOptions) -> None:
+        version = version_of(options.model)
+        self._name = options.name
+        self.url = f"{options.base_url}/v1/messages"
+        self.headers: Mapping[str, str] = {
+            "anthropic-version": VERSION,
+            **({"x-api-key": options.key} if options.key else {}),
+            **({"anthropic-beta": BINDING_BETA} if version and version >= _BOUND_THINKING else {}),
+        }
+        self._settings: Mapping[str, Any] = {
+            "model": options.model,
+            "max_tokens": longest_answer(options),
+            "stream": True,
+            **thinking_of(options),
+        }
+        self._temperature: Mapping[str, Any] = {}
+        if options.temperature is not None and (version is None or version < _NO_SAMPLING):
+            self._temperature = {"temperature": options.temperature}
+
+    def body(self, request: ModelRequest) -> Mapping[str, Any]:
+        """The stable beginning is marked for the cache: tools, system prompt, and the history in two places."""
+        messages = self._messages(request.messages)
+        body = {**self._settings, "messages": messages}
+        if body.get("thinking", {}).get("type") == "enabled" and _goes_on_without_thoughts(messages):
+            del body["thinking"]
+        if "thinking" not in body:
+            body |= self._temperature
+        if request.system.strip():
+            body["system"] = [{"type": "text", "text": request.system, **_CACHED}]
+        if request.tools:
+            body["tools"] = [
+                {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
+                for tool in request.tools
+            ]
+            body["tools"][-1] |= _CACHED
+        return body
+
+    def reader(self) -> Reader:
+        """Begin to read an answer."""
+        return AnthropicReader()
+
+    def kind_of(self, failure: Failure) -> type[ModelError] | None:
+        """By the code, where there is one, else by the type; `invalid_request_error` says no more than its status."""
+        match failure.fields.get("error"):
+            case {"details": {"error_code": str(code)}} if code in _ERRORS:
+                return _ERRORS[code]
+            case {"type": str(kind)}:
+                return _ERRORS.get(kind)
+        return None
+
+    def adapt(self, failure: Failure) -> bool:
+        """Nothing: what Anthropic finds wrong with a request stands in words alone."""
+        return False
+
+    # -- messages -----------------------------------------------------------------------------------------
+
+    def _messages(self, history: Sequence[Message]) -> list[dict[str, Any]]:
+        """Roles take turns, a person's comes first and last."""
+        turns: list[dict[str, Any]] = []
+        said: list[int] = []  # places of the turns in which a person spoke
+        if not history or isinstance(history[0], AssistantMessage):
+            _say(turns, "user", [_text(SILENCE)])
+        for message in history:
+            role = "assistant" if isinstance(message, AssistantMessage) else "user"
+            _say(turns, role, self._blocks(message))
+            if isinstance(message, UserMessage):
+                said.append(len(turns) - 1)
+        # Not even white space at its end may be left of an answer that stands last: it would be a prefill.
+        if turns[-1]["role"] != "user":
+            _say(turns, "user", [_text(SILENCE)])
+        # The end, for the next step; and where a person spoke last before, which is where the last turn's first
+        # step ended: the cache is searched no further back than 20 blocks from a mark.
+        last = len(turns) - 1
+        for place in {last, *[place for place in said if place < last][-1:]}:
+            turns[place]["content"][-1] |= _CACHED
+        return turns
+
+    def _blocks(self, message: Message) -> list[dict[str, Any]]:
+        match message:
+            case UserMessage(text, images):
+                pictures = [_image(image.media_type, image.data) for image in images]
+                spoken = [_text(text)] if text.strip() else []
+                return pictures + spoken or [_text(SILENCE)]
+            case ToolResult(call_id, _, content, failed):
+                return [
+                    {
+                        "type": "tool_result",
+                        "tool_use_id": call_id,
+                        **({"content": content} if content.strip() else {}),
+                        **({"is_error": True} if failed else {}),
+                    }
+                ]
+            case AssistantMessage(text, calls):
+                return self._raw(message) or [
+                    *([_text(text)] if text.strip() else []),
+                    *(
+                        {
+                            "type": "tool_use",
+                            "id": call.id,
+                            "name": _tool_name(call.name),
+                            "input": object_of(call.arguments),
+                        }
+                        for call in calls
+                    ),
+                ]
+
+    def _raw(self, message: AssistantMessage) -> list[dict[str, Any]]:
+        """The blocks as the same model wrote them; none where it was another, or where its calls were changed."""
+        if message.raw is None or message.raw.kind != KIND or message.model != self._name:
+            return []
+        blocks = [dict(block) for block in message.raw.content["content"]]
+        ids = [block["id"] for block in blocks if block.get("type") == "tool_use"]
+        return blocks if ids == [call.id for call in message.calls] else []
+
+
+def version_of(model: str) -> tuple[int, int] | None:
+    """`claude-opus-4-6` is (4, 6), `claude-3-haiku-20240307` (3, 0); None for what is no Claude, or has no number."""
+    found = _CLAUDE.search(model.lower())
+    return (int(found[1]), int(found[2] or 0)) if found else None
+
+
+def longest_answer(options: ModelOptions) -> int:
+    """`max_tokens` has to be given, thoughts count, and more than the model can is refused."""
+    if options.max_tokens is not None:
+        return options.max_tokens
+    version = version_of(options.model)
+    if version and version < (3, 5):
+        return 4096
+    return 32_000 if version and version >= _FIRST_THINKING else 8192
+
+
+def thinking_of(options: ModelOptions) -> Mapping[str, Any]:
+    """What to ask for, by what each generation takes; the wrong form is refused."""
+    version = version_of(options.model)
+    effort = options.reasoning_effort
+    if version and version >= _ADAPTIVE_THINKING:
+        thinks = version >= _EVER_THINKING or effort not in (None, "none")
+        if not thinks:
+            return {}
+        # Summaries are signs of life: without them a model is silent until it has thought.
+        thinking: dict[str, Any] = {"type": "adaptive", "display": "summarized"}
+        if version >= _BOUND_THINKING:
+            # A thought is bound to all that was sent before it, and the system prompt has today's date in it.
+            thinking["block_binding"] = {"prefix_mismatch_behavior": "drop_block"}
+        if effort is None:
+            return {"thinking": thinking}
+        if effort == "xhigh" and version < _NO_SAMPLING:
+            effort = "high"
+        return {"thinking": thinking, "output_config": {"effort": _EFFORTS.get(effort, effort)}}
+    budget = min(_BUDGETS.get(effort or "none", 0), longest_answer(options) // 2)
+    if budget < LEAST_BUDGET or (version and version < _FIRST_THINKING):
+        return {}
+    return {"thinking": {"type": "enabled", "budget_tokens": budget}}
+
+
+def _goes_on_without_thoughts(turns: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the model is to go on with calls that began without a thought of its own, such as another's.
+
+    Where it has a budget to think, that is refused.
+    """
+    first: Mapping[str, Any] | None = None
+    for turn in reversed(turns):
+        if turn["role"] == "assistant":
+            first = turn
+        elif not any(block["type"] == "tool_result" for block in turn["content"]):
+            break
+    return first is not None and first["content"][0]["type"] not in ("thinking", "redacted_thinking")
+
+
+def _say(turns: list[dict[str, Any]], role: str, blocks: list[dict[str, Any]]) -> None:
+    if turns and turns[-1]["role"] == role:
+        turns[-1]["content"] += blocks
+    elif blocks:
+        turns.append({"role": role, "content": blocks})
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
+
+
+def _image(media_type: str, data: bytes) -> dict[str, Any]:
+    source = {"type": "base64", "media_type": media_type, "data": base64.b64encode(data).decode("ascii")}
+    return {"type": "image", "source": source}
+
+
+def _tool_name(name: str) -> str:
+    """Another model may have called what no tool can be named here, and its history would be refused for ever."""
+    return re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:64] or "_"

@@ -1,0 +1,214 @@
+"""Puts an answer of Anthropic's Messages API together, event by event."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from bot.models.errors import ContentRefused, ContextTooLong, CutOff, EmptyAnswer
+from bot.models.http import Refusal, Stage
+from bot.models.protocol import Answer, AssistantMessage, RawStep, ToolCall, Usage
+from bot.models.tool_calls import new_call_id, read_arguments
+from memory.http_answers import Failure
+
+KIND = "anthropic"
+
+_STATUS: Mapping[str, int] = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+"""What an error would have come with, had it come before the answer began; 500 for any other."""
+
+_DELTAS: Mapping[object, str] = {
+    "text_delta": "text",
+    "thinking_delta": "thinking",
+    "signature_delta": "signature",
+    "input_json_delta": "partial_json",
+}
+"""Deltas whose text is to be joined, and the field that it stands in."""
+
+
+def object_of(arguments: str) -> dict[str, Any]:
+    """A call's arguments as `input`, which has to be an object whatever the model wrote.
+
+    Broken ones are wrapped the way that Anthropic recommends, so that the model can see what it did.
+    """
+    try:
+        found = read_arguments(arguments)
+        json.dumps(found, allow_nan=False)  # NaN and 1e999 are read, but would break the whole request
+    except ValueError:
+        return {"INVALID_JSON": arguments}
+    return found
+
+
+@dataclass(slots=True)
+class _Block:
+    """One piece of content: how it began, and what came after."""
+
+    began: dict[str, Any]
+    pieces: dict[str, list[str]] = field(default_factory=dict)
+    readable: bool = True
+    """False where something came for it that is unknown here: it would be refused as half a block."""
+
+    @property
+    def kind(self) -> object:
+        return self.began.get("type")
+
+    def joined(self, name: str) -> str:
+        began = self.began.get(name)
+        return "".join([began if isinstance(began, str) else "", *self.pieces.get(name, ())])
+
+    @property
+    def arguments(self) -> str:
+        """JSON as the model wrote it."""
+        return self.joined("partial_json").strip() or json.dumps(
+            self.began.get("input") or {}, ensure_ascii=False
+        )
+
+    def raw(self) -> dict[str, Any]:
+        """The block as it is sent back."""
+        whole = {**self.began, **{name: self.joined(name) for name in self.pieces}}
+        if whole.pop("partial_json", None) is not None or "input" in self.began:
+            whole["input"] = object_of(self.arguments)
+        return whole
+
+
+class AnthropicReader:
+    """A `Reader`. Each tool call gets an id of ours at once, in the raw step too."""
+
+    def __init__(self) -> None:
+        self.stage: Stage = "waiting"
+        self.ended = False
+        self._blocks: dict[int, _Block] = {}
+        self._usage: dict[str, int] = {}
+        self._stop: object = None
+        self._stop_details: object = None
+        self._any = False
+
+    def read(self, event: bytes) -> str:
+        """Take in the data of one event; those that are unknown are left out, as Anthropic asks."""
+        fields = json.loads(event)
+        self._any = True
+        match fields["type"]:
+            case "content_block_delta":
+                return self._add(self._blocks[fields["index"]], fields["delta"])
+            case "content_block_start":
+                return self._begin(fields["index"], fields["content_block"])
+            case "message_start":
+                self._count(fields["message"].get("usage"))
+            case "message_delta":
+                self._end(fields["delta"])
+                self._count(fields.get("usage"))
+            case "message_stop":
+                self.ended = True
+            case "error":
+                raise refusal_of(fields)
+        return ""
+
+    def read_whole(self, fields: Mapping[str, Any]) -> str:
+        """Take in a message that came in one piece."""
+        if fields["type"] == "error":
+            raise refusal_of(fields)
+        self._any = self.ended = True
+        self._count(fields.get("usage"))
+        self._end(fields)
+        return "".join(self._begin(index, block) for index, block in enumerate(fields["content"]))
+
+    def answer(self) -> Answer:
+        """Give all of it."""
+        if not self._any:
+            raise EmptyAnswer("sent nothing")
+        if not self.ended:
+            raise CutOff("broke off in the middle of its answer")
+        if self._stop == "refusal":
+            raise ContentRefused(f"will not answer this{self._category()}")
+        blocks = [self._blocks[index] for index in sorted(self._blocks)]
+        text = "".join(block.joined("text") for block in blocks if block.kind == "text")
+        calls = tuple(
+            ToolCall(block.began["id"], block.began["name"], block.arguments)
+            for block in blocks
+            if block.kind == "tool_use"
+        )
+        if not (text.strip() or calls):
+            if self._stop == "model_context_window_exceeded":
+                raise ContextTooLong("had no room left for an answer")
+            raise EmptyAnswer(f"sent neither text nor a tool call (stop_reason {self._stop})")
+        raw = RawStep(KIND, {"content": [block.raw() for block in blocks if _goes_back(block)]})
+        return Answer(
+            AssistantMessage(text, calls, raw=raw),
+            self._counted(),
+            cut_short=self._stop in ("max_tokens", "model_context_window_exceeded", "pause_turn"),
+        )
+
+    # ----------------------------------------------------------------------------------------------------
+
+    def _begin(self, index: int, fields: Mapping[str, Any]) -> str:
+        block = self._blocks[index] = _Block(dict(fields))
+        match block.kind:
+            case "tool_use":
+                block.began["id"] = new_call_id()
+                self.stage = "answering"
+            case "text":
+                return self._show(block.joined("text"))
+            case "thinking" | "redacted_thinking" if self.stage == "waiting":
+                self.stage = "thinking"
+        return ""
+
+    def _add(self, block: _Block, delta: Mapping[str, Any]) -> str:
+        name = _DELTAS.get(delta["type"])
+        if name:
+            block.pieces.setdefault(name, []).append(delta[name])
+        elif delta["type"] == "citations_delta":
+            block.began["citations"] = [*(block.began.get("citations") or ()), delta["citation"]]
+        else:
+            block.readable = False
+        return self._show(delta["text"]) if name == "text" and block.kind == "text" else ""
+
+    def _show(self, text: str) -> str:
+        if text:
+            self.stage = "answering"
+        return text
+
+    def _end(self, fields: Mapping[str, Any]) -> None:
+        self._stop = fields.get("stop_reason") or self._stop
+        self._stop_details = fields.get("stop_details") or self._stop_details
+
+    def _category(self) -> str:
+        match self._stop_details:
+            case {"category": str(category)}:
+                return f" ({category})"
+        return ""
+
+    def _count(self, usage: object) -> None:
+        """Each usage is the whole so far, but not each has every count."""
+        if isinstance(usage, Mapping):
+            self._usage |= {name: count for name, count in usage.items() if isinstance(count, int)}
+
+    def _counted(self) -> Usage:
+        count = self._usage.get
+        cached = count("cache_read_input_tokens", 0)
+        return Usage(
+            input_tokens=count("input_tokens", 0) + cached + count("cache_creation_input_tokens", 0),
+            output_tokens=count("output_tokens", 0),
+            cached_tokens=cached,
+        )
+
+
+def refusal_of(fields: Mapping[str, Any]) -> Refusal:
+    """An error that came where an answer was due."""
+    match fields:
+        case {"error": {"type": str(kind)}}:
+            return Refusal(Failure(_STATUS.get(kind, 500), fields))
+    return Refusal(Failure(500, fields))
+
+
+def _goes_back(block: _Block) -> bool:
+    """Blank text comes between thoughts and calls, but is refused on its way back."""
+    return block.readable and not (block.kind == "text" and not block.joined("text").strip())
