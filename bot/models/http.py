@@ -196,9 +196,10 @@ class HttpModel:
         try:
             async with aclosing(cast(AsyncGenerator[bytes, None], response.aiter_bytes())) as pieces:
                 if _is_whole(response):
-                    text = reader.read_whole(fields_of(await self._whole(pieces, clock)))
-                    if text:
-                        yield TextDelta(text)
+                    for fields in _objects_of(await self._whole(pieces, clock)):
+                        text = reader.read_whole(fields)
+                        if text:
+                            yield TextDelta(text)
                 else:
                     stream = EventStream()
                     more = True
@@ -370,6 +371,16 @@ def _is_whole(response: httpx.Response) -> bool:
     """Whether the server has put its answer in one piece though it was asked to stream."""
     kind: str = response.headers.get("content-type", "")
     return kind.partition(";")[0].strip().lower() == "application/json"
+
+
+def _objects_of(body: bytes) -> list[Mapping[str, Any]]:
+    """An answer that came whole: one object, or a list of Gemini's where its `alt=sse` was lost on the way."""
+    if not body.lstrip().startswith(b"["):
+        return [fields_of(body)]
+    try:
+        return [found for found in json.loads(body) if isinstance(found, dict)]
+    except (ValueError, RecursionError):
+        return []
 
 
 async def _drain(pieces: AsyncGenerator[bytes, None]) -> None:

@@ -21,6 +21,8 @@ class EventStream:
         """Of a line that has not ended."""
         self._data: list[bytes] = []
         """Lines of data of the event that has not ended."""
+        self._stray: list[bytes] = []
+        """Lines of JSON that stands there without being an event."""
         self._size = 0
         self._fresh = True
         self._after_return = False
@@ -53,12 +55,19 @@ class EventStream:
                 events.append(self._data[0] if len(self._data) == 1 else b"\n".join(self._data))
                 self._data.clear()
                 self._size = 0
+            elif self._stray or line.startswith((b"{", b"[")):
+                self._stray.append(line)
+                self._size += len(line)
         self._bound(len(rest))
         return events
 
     def end(self) -> list[bytes]:
-        """Give what a server left without its closing blank line; many do that with the last event."""
-        return self.feed(b"\n\n")
+        """Give what a server left without its closing blank line; many do that with the last event.
+
+        Then what is no event at all: an overloaded Gemini breaks off with its error as plain JSON.
+        """
+        events = self.feed(b"\n\n")
+        return [*events, b"\n".join(self._stray)] if self._stray else events
 
     def _bound(self, pending: int) -> None:
         if self._size + pending > MOST_BYTES:

@@ -1,0 +1,154 @@
+"""Google's Gemini API: `models/{model}:streamGenerateContent`."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bot.models.errors import (
+    BadKey,
+    ModelError,
+    ModelNotFound,
+    OutOfCredit,
+    Overloaded,
+    RateLimited,
+    ServerFailed,
+    TimedOut,
+)
+from bot.models.gemini_history import contents_of
+from bot.models.gemini_reader import GeminiReader
+from bot.models.http import Connection, HttpModel
+from bot.models.options import ModelOptions
+from bot.models.protocol import ModelRequest, ToolSpec
+from memory.http_answers import Failure
+
+VERSION = "v1beta"
+
+_KINDS: Mapping[object, type[ModelError]] = {
+    # `error.details[].reason`
+    "API_KEY_INVALID": BadKey,  # comes as 400, for an expired key too
+    "BILLING_DISABLED": OutOfCredit,
+    "MODEL_CAPACITY_EXHAUSTED": Overloaded,  # comes as 429
+    # `error.status`
+    "UNAUTHENTICATED": BadKey,
+    "PERMISSION_DENIED": BadKey,
+    "FAILED_PRECONDITION": OutOfCredit,  # 400: no free use in this country
+    "NOT_FOUND": ModelNotFound,
+    "RESOURCE_EXHAUSTED": RateLimited,
+    "UNAVAILABLE": Overloaded,
+    "DEADLINE_EXCEEDED": TimedOut,
+    "INTERNAL": ServerFailed,
+    "UNKNOWN": ServerFailed,
+    "CANCELLED": ServerFailed,
+    "ABORTED": ServerFailed,
+}
+# No effort of another name is taken by every model: "minimal" only by some, "none" by no model after 2.5.
+_LEVELS = {"none": "low", "minimal": "low", "xhigh": "high", "max": "high"}
+# The tokens that Google itself puts in place of OpenAI's efforts.
+_BUDGETS = {"none": 0, "minimal": 1024, "low": 1024, "medium": 8192, "high": 24_576}
+_PRO_MINIMUM = 128
+_BY_BUDGET = re.compile(r"gemini-[12]\b")
+_CALL_FIELD = re.compile(r"\bcontents\[\d+\]\.parts\[\d+\]\.function_?(?:call|response)$", re.IGNORECASE)
+
+
+class GeminiDialect:
+    """One model, asked with one key."""
+
+    def __init__(self, options: ModelOptions) -> None:
+        self._name = options.name
+        model = options.model.removeprefix("models/")
+        self.url = f"{options.base_url}/{VERSION}/models/{model}:streamGenerateContent?alt=sse"
+        self.headers: Mapping[str, str] = {"x-goog-api-key": options.key} if options.key else {}
+        self._config = _generation_config(model, options)
+        self._takes_ids = True
+
+    def body(self, request: ModelRequest) -> Mapping[str, Any]:
+        """The request as JSON."""
+        body: dict[str, Any] = {
+            "contents": contents_of(request.messages, model=self._name, with_ids=self._takes_ids)
+        }
+        if request.system:
+            body["systemInstruction"] = {"parts": [{"text": request.system}]}
+        if request.tools:
+            body["tools"] = [{"functionDeclarations": [_declaration(tool) for tool in request.tools]}]
+        if self._config:
+            body["generationConfig"] = self._config
+        return body
+
+    def reader(self) -> GeminiReader:
+        """Begin to read an answer."""
+        return GeminiReader()
+
+    def kind_of(self, failure: Failure) -> type[ModelError] | None:
+        """By quota, by `error.details[].reason`, else by `error.status`."""
+        error = failure.fields.get("error")
+        if not isinstance(error, Mapping):
+            return None
+        details = list(_objects(error.get("details")))
+        if any(_is_used_up(quota) for detail in details for quota in _objects(detail.get("violations"))):
+            return OutOfCredit
+        names = [*(detail.get("reason") for detail in details), error.get("status")]
+        return next((_KINDS[name] for name in names if isinstance(name, str) and name in _KINDS), None)
+
+    def adapt(self, failure: Failure) -> bool:
+        """Leave out the ids of calls, which Vertex AI and gateways in front of it do not know."""
+        error = failure.fields.get("error")
+        if not self._takes_ids or not isinstance(error, Mapping):
+            return False
+        violations = (
+            violation
+            for detail in _objects(error.get("details"))
+            for violation in _objects(detail.get("fieldViolations"))
+        )
+        self._takes_ids = not any(_CALL_FIELD.search(str(violation.get("field"))) for violation in violations)
+        return not self._takes_ids
+
+
+def _generation_config(model: str, options: ModelOptions) -> Mapping[str, Any]:
+    config: dict[str, Any] = {}
+    if options.temperature is not None:
+        config["temperature"] = options.temperature
+    if options.max_tokens is not None:
+        config["maxOutputTokens"] = options.max_tokens
+    if thinking := _thinking_config(model, options.reasoning_effort):
+        config["thinkingConfig"] = thinking
+    return config
+
+
+def _thinking_config(model: str, effort: str | None) -> Mapping[str, Any]:
+    """Thoughts are asked for as a sign of life, where the model is sure to have them: it refuses otherwise."""
+    if _BY_BUDGET.match(model):
+        if effort is None:
+            return {}
+        budget = _BUDGETS.get(effort, _BUDGETS["high"])
+        if "pro" in model:  # thinks always
+            budget = max(budget, _PRO_MINIMUM)
+        return {"thinkingBudget": budget, "includeThoughts": True} if budget else {"thinkingBudget": 0}
+    config: dict[str, Any] = {"includeThoughts": True} if model.startswith("gemini-") else {}
+    return config if effort is None else {**config, "thinkingLevel": _LEVELS.get(effort, effort)}
+
+
+def _declaration(tool: ToolSpec) -> Mapping[str, Any]:
+    """As JSON Schema: `parameters` knows but a part of it, and refuses the request for one keyword too many."""
+    declaration: dict[str, Any] = {"name": tool.name, "description": tool.description}
+    if tool.parameters.get("properties"):  # an object without any is refused by some models
+        declaration["parametersJsonSchema"] = tool.parameters
+    return declaration
+
+
+def _is_used_up(quota: Mapping[str, object]) -> bool:
+    """Whether the wait that comes with it, always less than a minute, is in vain.
+
+    So it is for what a day has, and for a model that the plan does not include: a quota of 0, which is left out.
+    """
+    name = quota.get("quotaId")
+    return isinstance(name, str) and ("PerDay" in name or quota.get("quotaValue") in (None, "0"))
+
+
+def _objects(value: object) -> Iterator[Mapping[str, object]]:
+    if isinstance(value, list):
+        yield from (item for item in value if isinstance(item, Mapping))
+
+
+def open_gemini(options: ModelOptions, connection: Connection) -> HttpModel:
+    """Open Gemini; `base_url` is the host alone, such as https://generativelanguage.googleapis.com."""
+    return HttpModel(GeminiDialect(options), connection, options)

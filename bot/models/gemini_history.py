@@ -1,0 +1,113 @@
+"""Pure: a conversation as Gemini takes it."""
+
+import base64
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from bot.models.gemini_reader import KIND
+from bot.models.protocol import AssistantMessage, Image, Message, ToolCall, ToolResult, UserMessage
+
+NO_SIGNATURE = "skip_thought_signature_validator"
+"""What Google's documentation has for calls that another model made, in the place of a signature."""
+
+_PICTURES = frozenset({"image/jpeg", "image/png", "image/webp"})
+_ODD_IN_A_NAME = re.compile(r"[^\w.:-]", re.ASCII)
+LONGEST_NAME = 64
+
+
+def contents_of(messages: Iterable[Message], *, model: str, with_ids: bool) -> list[Mapping[str, Any]]:
+    """Give `contents`: all results of a step in one turn of the user's, and what `model` wrote as it wrote it."""
+    contents: list[Mapping[str, Any]] = []
+    before: Message | None = None
+    for message in messages:
+        parts = _parts_of(message, model, with_ids=with_ids)
+        # Two turns of the model in a row are one, else a call in the second would follow no turn of the user's.
+        if before and type(message) is type(before) and not isinstance(message, UserMessage):
+            contents[-1]["parts"].extend(parts)
+        else:
+            role = "model" if isinstance(message, AssistantMessage) else "user"
+            contents.append({"role": role, "parts": parts})
+        before = message
+    return contents
+
+
+def _parts_of(message: Message, model: str, *, with_ids: bool) -> list[Mapping[str, Any]]:
+    match message:
+        case UserMessage(text, images):
+            pictures = [_picture(image) for image in images]
+            # A part without anything in it is refused.
+            return [*pictures, {"text": text or " "}] if text or not pictures else pictures
+        case AssistantMessage():
+            parts = _own_parts(message, model) or _rebuilt(message)
+            return _signed(parts if with_ids else [_without_id(part) for part in parts])
+        case ToolResult():
+            result = {"name": _name(message.name), "response": _response(message)}
+            return [{"functionResponse": {"id": message.call_id, **result} if with_ids else result}]
+
+
+def _picture(image: Image) -> Mapping[str, Any]:
+    if image.media_type not in _PICTURES:  # a GIF would have the whole request refused
+        return {"text": f"[a picture of a kind that you cannot see: {image.media_type}]"}
+    data = base64.b64encode(image.data).decode("ascii")
+    return {"inlineData": {"mimeType": image.media_type, "data": data}}
+
+
+def _own_parts(message: AssistantMessage, model: str) -> Sequence[Mapping[str, Any]]:
+    """What the model wrote, where it is the same that is asked now."""
+    if message.raw and message.raw.kind == KIND and message.model == model:
+        parts: Sequence[Mapping[str, Any]] = message.raw.content["parts"]
+        return parts
+    return ()
+
+
+def _rebuilt(message: AssistantMessage) -> Sequence[Mapping[str, Any]]:
+    said = [{"text": message.text}] if message.text else []
+    return [*said, *map(_call, message.calls)]
+
+
+def _call(call: ToolCall) -> Mapping[str, Any]:
+    return {"functionCall": {"id": call.id, "name": _name(call.name), "args": _object(call.arguments) or {}}}
+
+
+def _signed(parts: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The first call of a step must have a signature, from Gemini 3 on; models before do not look at it."""
+    signed = list(parts)
+    first = next((place for place, part in enumerate(signed) if "functionCall" in part), None)
+    if first is not None and not signed[first].get("thoughtSignature"):
+        signed[first] = {**signed[first], "thoughtSignature": NO_SIGNATURE}
+    return signed
+
+
+def _without_id(part: Mapping[str, Any]) -> Mapping[str, Any]:
+    if "functionCall" not in part:
+        return part
+    call = {key: value for key, value in part["functionCall"].items() if key != "id"}
+    return {**part, "functionCall": call}
+
+
+def _response(result: ToolResult) -> Mapping[str, Any]:
+    """An object; "output" and "error" are the names that the API has for what is none."""
+    found = _object(result.content)
+    if result.failed and (found is None or "error" not in found):
+        return {"error": result.content}
+    return {"output": result.content} if found is None else found
+
+
+def _name(name: str) -> str:
+    """A tool's name as another model may have invented it; an odd one would have the whole request refused."""
+    return _ODD_IN_A_NAME.sub("_", name)[:LONGEST_NAME] or "_"
+
+
+def _object(text: str) -> dict[str, Any] | None:
+    """The JSON object that `text` is; None for anything else, or one with numbers that JSON does not have."""
+    try:
+        found = json.loads(text, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(constant)

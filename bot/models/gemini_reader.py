@@ -1,0 +1,143 @@
+"""Puts together an answer that streams in Gemini's format."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from bot.models.errors import BadRequest, ContentRefused, CutOff, EmptyAnswer, ModelError
+from bot.models.http import Refusal, Stage
+from bot.models.protocol import Answer, AssistantMessage, RawStep, ToolCall, Usage
+from bot.models.tool_calls import new_call_id
+from memory.http_answers import Failure, google_retry_delay
+
+KIND = "gemini"
+
+_REFUSED = (ContentRefused, "will not answer this")
+_BROKEN_CALL = (EmptyAnswer, "sent a tool call that cannot be read")
+_ENDED_BADLY: Mapping[object, tuple[type[ModelError], str]] = {
+    "SAFETY": _REFUSED,
+    "RECITATION": _REFUSED,
+    "LANGUAGE": _REFUSED,
+    "BLOCKLIST": _REFUSED,
+    "PROHIBITED_CONTENT": _REFUSED,
+    "SPII": _REFUSED,
+    "MODEL_ARMOR": _REFUSED,
+    "IMAGE_SAFETY": _REFUSED,
+    "IMAGE_PROHIBITED_CONTENT": _REFUSED,
+    "IMAGE_RECITATION": _REFUSED,
+    # Asked again, the model mostly does better; what it has written beside such a call is debris of it.
+    "MALFORMED_FUNCTION_CALL": _BROKEN_CALL,
+    "UNEXPECTED_TOOL_CALL": _BROKEN_CALL,
+    "TOO_MANY_TOOL_CALLS": _BROKEN_CALL,
+    "MALFORMED_RESPONSE": (EmptyAnswer, "sent an answer that cannot be read"),
+    "MISSING_THOUGHT_SIGNATURE": (BadRequest, "misses the signature of a thought"),
+}
+_PLAIN = frozenset({"text", "thought"})
+
+
+class GeminiReader:
+    """One answer; `stage` and `ended` as `Reader` has them."""
+
+    ended: Final = False
+    """Never before the connection is: old models and gateways say STOP with every piece, or before the first."""
+
+    def __init__(self) -> None:
+        self.stage: Stage = "waiting"
+        self._finish: str | None = None
+        self._text: list[str] = []
+        self._calls: list[ToolCall] = []
+        self._parts: list[dict[str, Any]] = []
+        self._usage: Mapping[str, object] = {}
+
+    def read(self, event: bytes) -> str:
+        """Take in one piece, or a list of them; give its text."""
+        found = json.loads(event)
+        return "".join(map(self.read_whole, found)) if isinstance(found, list) else self.read_whole(found)
+
+    def read_whole(self, fields: Mapping[str, Any]) -> str:
+        """Take in one piece, which may be all; give its text."""
+        if "error" in fields:
+            raise Refusal(_failure_of(fields))
+        if usage := fields.get("usageMetadata"):
+            self._usage = usage
+        if reason := (fields.get("promptFeedback") or {}).get("blockReason"):
+            raise ContentRefused(f"will not answer this: {reason}")
+        candidates = fields.get("candidates")
+        if not candidates:
+            return ""
+        candidate = candidates[0]
+        self._finish = candidate.get("finishReason") or self._finish
+        parts = (candidate.get("content") or {}).get("parts")
+        return "".join(map(self._take, parts)) if parts else ""
+
+    def answer(self) -> Answer:
+        """Give all of it; raise ContentRefused, CutOff, EmptyAnswer or what the reason to end means."""
+        if self._finish in _ENDED_BADLY:
+            kind, words = _ENDED_BADLY[self._finish]
+            raise kind(f"{words}: {self._finish}")
+        if self._finish is None:
+            raise (
+                CutOff("broke off in the middle of its answer")
+                if self._parts
+                else EmptyAnswer("sent nothing")
+            )
+        text = "".join(self._text)
+        if not self._calls and not text.strip():
+            raise EmptyAnswer(f"sent an empty answer: {self._finish}")
+        raw = RawStep(KIND, {"parts": self._parts})
+        message = AssistantMessage(text, tuple(self._calls), raw=raw)
+        # What ends for a reason that nobody knows yet is not whole either.
+        return Answer(message, self._counted(), cut_short=self._finish != "STOP")
+
+    # -- pieces -------------------------------------------------------------------------------------------
+
+    def _take(self, part: dict[str, Any]) -> str:
+        if "functionCall" in part:
+            self._take_call(part)
+            return ""
+        self._keep(part)
+        text: str = part.get("text") or ""
+        if not text or part.get("thought"):
+            if self.stage == "waiting":
+                self.stage = "thinking"
+            return ""
+        self.stage = "answering"
+        self._text.append(text)
+        return text
+
+    def _take_call(self, part: Mapping[str, Any]) -> None:
+        call = part["functionCall"]
+        arguments = json.dumps(call.get("args") or {}, ensure_ascii=False)
+        ours = ToolCall(new_call_id(), call["name"], arguments)
+        self._calls.append(ours)
+        self._parts.append({**part, "functionCall": {**call, "id": ours.id}})
+        self.stage = "answering"
+
+    def _keep(self, part: dict[str, Any]) -> None:
+        """Pieces of one text become one part; what has a signature stays as it is, in its place."""
+        if part.keys() <= _PLAIN:
+            if not part.get("text"):  # may come, but may not be sent back
+                return
+            last = self._parts[-1] if self._parts else {}
+            if last.keys() == part.keys() and last.get("thought") == part.get("thought"):
+                last["text"] += part["text"]
+                return
+        self._parts.append(part)
+
+    def _counted(self) -> Usage:
+        read, written, thought, cached = (
+            number if isinstance(number := self._usage.get(name), int) else 0
+            for name in (
+                "promptTokenCount",
+                "candidatesTokenCount",
+                "thoughtsTokenCount",
+                "cachedContentTokenCount",
+            )
+        )
+        return Usage(read, written + thought, min(cached, read))
+
+
+def _failure_of(fields: Mapping[str, Any]) -> Failure:
+    error = fields["error"]
+    code = error.get("code") if isinstance(error, Mapping) else None
+    return Failure(code if isinstance(code, int) else 500, fields, google_retry_delay(fields))
