@@ -2,24 +2,27 @@
 
 import asyncio
 import logging
-import secrets
-import string
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 
+from bot import phrases
 from bot.conversation import Conversation, interrupted
 from bot.messages import ReplyPart
-from bot.models.errors import EmptyAnswer
+from bot.model_trouble import answered_instead
+from bot.models.errors import EmptyAnswer, ModelError
 from bot.models.protocol import (
     Answer,
     AssistantMessage,
     LanguageModel,
     Message,
     ModelRequest,
+    StartedOver,
+    TextDelta,
     ToolCall,
     ToolResult,
 )
+from bot.models.tool_calls import new_call_id
 from bot.state import to_the_end
 from bot.tools import Toolbox
 
@@ -47,38 +50,53 @@ class Agent:
         self._prompt = prompt
         self._steps_per_turn = steps_per_turn
 
-    async def run_turn(self, conversation: Conversation, text: str) -> AsyncGenerator[ReplyPart, None]:
-        """Answer what a person said: yield the reply as it grows; the last part is `final` and never blank.
+    async def run_turn(
+        self, conversation: Conversation, text: str, *, prefer: str = ""
+    ) -> AsyncGenerator[ReplyPart, None]:
+        """Answer what a person said, as `go_on` does; `prefer` is the model to be asked first."""
+        await to_the_end(conversation.hear(text))
+        async with aclosing(self.go_on(conversation, prefer=prefer)) as parts:
+            async for part in parts:
+                yield part
 
-        However the turn ends (ModelError, StateFault, cancelled, closed), what was said and shown is on disk by
-        then, and so is a result for each call.
+    async def go_on(self, conversation: Conversation, *, prefer: str = "") -> AsyncGenerator[ReplyPart, None]:
+        """Answer what the conversation ends with: yield the reply as it grows; the last part is `final`, never blank.
+
+        However the turn ends (ModelError, StateFault, cancelled, closed), what was shown is on disk by then, and so
+        is a result for each call.
         """
         said: list[str] = []  # text of the steps that ended
         shown = ""  # text of the step that is being answered
         unanswered: tuple[ToolCall, ...] = ()  # calls on disk whose results are not
+        tries: list[ModelError] = []  # in vain, before those who answered
+        started_over = False
         try:
-            await to_the_end(conversation.hear(text))
             system = self._prompt()
             for step in range(1, self._steps_per_turn + 1):
                 last = step == self._steps_per_turn
-                request = self._request(system, conversation.messages(), last=last)
+                request = self._request(system, conversation.messages(), last=last, prefer=prefer)
                 answer: Answer | None = None
                 async with aclosing(
                     self._model.stream(request)
                 ) as events:  # its connection does not outlive the turn
                     async for event in events:
-                        if isinstance(event, Answer):
-                            answer = event
-                        else:
-                            shown += event.text
-                            if shown.strip():
-                                yield ReplyPart(_joined(*said, shown))
+                        match event:
+                            case Answer():
+                                answer = event
+                            case StartedOver():
+                                shown, started_over = "", True
+                            case TextDelta(text):
+                                shown += text
+                                if shown.strip():
+                                    yield ReplyPart(_joined(*said, shown))
                 message = self._settled(answer, request, last=last)
                 if not (message.text.strip() or message.calls):
                     break
                 shown, unanswered = "", message.calls
                 said.append(message.text)
                 await conversation.append(message)
+                if answer is not None:
+                    tries += answer.tries
                 if not message.calls:
                     break
                 unanswered = ()  # from here on _run_calls sees to them
@@ -89,13 +107,15 @@ class Agent:
         reply = _joined(*said)
         if not reply:
             raise EmptyAnswer("neither text nor a tool call", model=self._model.name)
-        yield ReplyPart(reply, final=True)
+        cut = phrases.CUT_SHORT if answer is not None and answer.cut_short else ""
+        instead = answered_instead(message.model, tries, prefer=prefer, started_over=started_over)
+        yield ReplyPart(_joined(reply, cut, instead), final=True)
 
-    def _request(self, system: str, history: tuple[Message, ...], *, last: bool) -> ModelRequest:
+    def _request(self, system: str, history: tuple[Message, ...], *, last: bool, prefer: str) -> ModelRequest:
         """At the last step without tools: a model that cannot call has to answer."""
         if last and self._steps_per_turn > 1:
-            return ModelRequest(f"{system}\n\n{LAST_STEP}", history)
-        return ModelRequest(system, history, () if last else self._toolbox.specs)
+            return ModelRequest(f"{system}\n\n{LAST_STEP}", history, prefer=prefer)
+        return ModelRequest(system, history, () if last else self._toolbox.specs, prefer)
 
     def _settled(self, answer: Answer | None, request: ModelRequest, *, last: bool) -> AssistantMessage:
         """Give the step as it is recorded: its calls with ids of their own, and no calls at the last step."""
@@ -103,10 +123,11 @@ class Agent:
             raise EmptyAnswer("the stream ended without an answer", model=self._model.name)
         message = answer.message
         if message.calls and last:
-            message = replace(message, calls=())
+            message = replace(message, calls=(), raw=None)
             if not message.text.strip():
                 return replace(message, text=OUT_OF_STEPS.format(steps=self._steps_per_turn))
-        return replace(message, calls=_with_fresh_ids(message.calls, request.messages))
+        calls = _with_fresh_ids(message.calls, request.messages)
+        return message if calls == message.calls else replace(message, calls=calls, raw=None)
 
     async def _run_calls(self, conversation: Conversation, calls: Sequence[ToolCall]) -> None:
         """Run all at once; record the results in the order of the calls."""
@@ -147,12 +168,7 @@ def _with_fresh_ids(calls: Iterable[ToolCall], history: Iterable[Message]) -> tu
     used = {call.id for message in history if isinstance(message, AssistantMessage) for call in message.calls}
     fresh = []
     for call in calls:
-        unique = call if call.id and call.id not in used else replace(call, id=_new_id())
+        unique = call if call.id and call.id not in used else replace(call, id=new_call_id())
         used.add(unique.id)
         fresh.append(unique)
     return tuple(fresh)
-
-
-def _new_id() -> str:
-    letters = string.ascii_lowercase + string.digits
-    return "".join(secrets.choice(letters) for _ in range(9))

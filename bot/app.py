@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 import socket
 import sys
 from collections.abc import AsyncIterator
@@ -21,7 +22,7 @@ from bot.config import Settings
 from bot.embedding import open_embedding_of
 from bot.log import log_to_file, log_to_stderr, secrets_of
 from bot.messages import Adapter, ChatId, IncomingMessage, PersonId
-from bot.models.chain import open_model
+from bot.models.opening import open_model
 from bot.prompt import system_prompt
 from bot.startup import CannotStart, check_folders, leave_on_signals, open_sockets, stdin_is_a_channel
 from bot.state import State
@@ -142,7 +143,7 @@ async def open_assistant(
         )
         minutes = settings.memory.reindex.interval_minutes
         upkeep = Upkeep(memory, reindex_minutes=minutes if alone else None)
-        model = open_model(settings)
+        model = await stack.enter_async_context(open_model(settings, state, os.environ))
 
         def agent(*, with_memory: bool) -> Agent:
             def prompt() -> str:
@@ -167,6 +168,7 @@ async def open_assistant(
             model=model,
             locks=settings.private_folder / "locks",
             upkeep=upkeep,
+            now=settings.now,
         )
         yield Parts(assistant, memory, embedding, upkeep)
 

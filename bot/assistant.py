@@ -3,8 +3,9 @@
 import asyncio
 import logging
 from collections import OrderedDict, deque
-from collections.abc import AsyncGenerator, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from contextlib import aclosing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,8 @@ from bot.chat_lock import chat_locked
 from bot.commands import Command, CommandContext, run_command, split_command
 from bot.conversation import Conversation
 from bot.messages import Adapter, ChatId, IncomingMessage, ReplyPart
-from bot.models.errors import ModelError, NoModelAnswered
+from bot.model_trouble import no_answer
+from bot.models.errors import ModelError
 from bot.plain_text import one_line
 from bot.state import State, StateFault
 from bot.turn import Turn
@@ -23,7 +25,7 @@ from memory.errors import MemoryFault
 if TYPE_CHECKING:
     from bot.agent import Agent
     from bot.config import AccessSettings
-    from bot.models.protocol import LanguageModel
+    from bot.models.fallback import FallbackModel
     from bot.upkeep import Upkeep
     from memory.memory import Memory
 
@@ -49,9 +51,10 @@ class Assistant:
         commands: Sequence[Command],
         memory: "Memory",
         state: State,
-        model: "LanguageModel",
+        model: "FallbackModel",
         locks: Path,
         upkeep: "Upkeep | None" = None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
         turns_at_once: int = TURNS_AT_ONCE,
     ) -> None:
         """`guest_agent` answers those who may not use the memory; `locks` is a folder that all processes share."""
@@ -61,7 +64,7 @@ class Assistant:
         self._state = state
         self._locks = locks
         self._context = CommandContext(
-            commands=commands, memory=memory, state=state, model=model, stop=self.stop, upkeep=upkeep
+            commands=commands, memory=memory, state=state, model=model, stop=self.stop, upkeep=upkeep, now=now
         )
         self._at_once = {command.name for command in commands if command.at_once}
         self._adapters: dict[str, Adapter] = {}
@@ -99,14 +102,36 @@ class Assistant:
             yield ReplyPart(phrases.STRANGER, final=True)
         elif command := split_command(message.text):
             name, rest = command
-            text = await run_command(name, rest, message=message, standing=standing, context=self._context)
-            yield ReplyPart(text, final=True)
+            reply = await run_command(name, rest, message=message, standing=standing, context=self._context)
+            if isinstance(reply, str):
+                yield ReplyPart(reply, final=True)
+            else:
+                async with aclosing(self._turn_in(message, standing, again=True)) as parts:
+                    async for part in parts:
+                        yield part
         elif not message.text.strip():
             yield ReplyPart(phrases.NOTHING_SAID, final=True)
         else:
-            agent = self._agent if standing >= Standing.ALLOWED else self._guest_agent
-            turn = agent.run_turn(self._conversation(message.chat), message.text)
-            async with chat_locked(self._locks, message.chat), aclosing(turn) as parts:
+            async with aclosing(self._turn_in(message, standing, again=False)) as parts:
+                async for part in parts:
+                    yield part
+
+    async def _turn_in(
+        self, message: IncomingMessage, standing: Standing, *, again: bool
+    ) -> AsyncGenerator[ReplyPart, None]:
+        """Answer a message, or, `again`, what was said before it."""
+        agent = self._agent if standing >= Standing.ALLOWED else self._guest_agent
+        conversation = self._conversation(message.chat)
+        async with chat_locked(self._locks, message.chat):
+            if again and not await conversation.retract():
+                yield ReplyPart(phrases.NOTHING_TO_RETRY, final=True)
+                return
+            prefer = await self._state.chosen_model(str(message.chat))
+            if again:
+                turn = agent.go_on(conversation, prefer=prefer)
+            else:
+                turn = agent.run_turn(conversation, message.text, prefer=prefer)
+            async with aclosing(turn) as parts:
                 async for part in parts:
                     yield part
 
@@ -210,9 +235,3 @@ def _being_cancelled() -> bool:
     """Tell a cancellation of this task from one that comes out of what it awaits, such as a lost connection's."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
-
-
-def no_answer(error: ModelError) -> str:
-    """One plain sentence for a model's failure, with nothing of what the provider said."""
-    kind = error.tries[-1].kind if isinstance(error, NoModelAnswered) and error.tries else error.kind
-    return phrases.NO_ANSWER.format(reason=phrases.MODEL_TROUBLE.get(kind, phrases.MODEL_TROUBLE[""]))

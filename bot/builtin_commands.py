@@ -1,4 +1,4 @@
-"""The slash commands that there are: the table, and what each does. None of them calls a model."""
+"""The slash commands that there are: the table, and what each does. None but /retry calls a model."""
 
 import sys
 from dataclasses import replace
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from bot import phrases
 from bot.access import Standing
 from bot.commands import Command, CommandCall, CommandContext, Option, usable_by
+from bot.model_commands import ask_again, choose_model, show_models, show_usage
 from bot.places import read_place, written_place
 from bot.progress_line import in_words
 
@@ -44,9 +45,10 @@ async def stop_turn(call: CommandCall, context: CommandContext) -> str:
 async def show_status(call: CommandCall, context: CommandContext) -> str:
     """Name the model, the chat, what the memory holds, and how it is searched; the owner is told why so."""
     status = await context.memory.status()
+    chosen = await context.state.chosen_model(str(call.message.chat))
     owner = call.standing is Standing.OWNER
     text = phrases.STATUS.format(
-        model=context.model.name,
+        model=phrases.STATUS_CHOSEN.format(model=chosen) if chosen else context.model.name,
         chat=call.message.chat,
         files=status.files,
         chunks=status.total_chunks,
@@ -175,6 +177,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("help", "lists the commands", show_help),
     Command("new", "begins a new conversation; the memory stays", begin_anew),
     Command("stop", "stops the reply that is being made", stop_turn, at_once=True),
+    Command("retry", "answers your latest message again", ask_again),
     Command("status", "tells which model answers and what the memory holds", show_status),
     Command(
         "remember",
@@ -190,6 +193,13 @@ COMMANDS: tuple[Command, ...] = (
         (Option("query", "What to look for."),),
         uses_memory=True,
     ),
+    Command(
+        "model",
+        "tells which model answers here, or chooses one",
+        choose_model,
+        (Option("name", "A model, by its name or part of it; auto for the usual order.", required=False),),
+    ),
+    Command("usage", "counts the tokens of today and of the last 30 days", show_usage),
     Command(
         "memory",
         "shows the state of the memory, searches it, shows a note, or builds the index anew",
@@ -208,6 +218,21 @@ COMMANDS: tuple[Command, ...] = (
         ),
         owner_only=True,
         uses_memory=True,
+    ),
+    Command(
+        "models",
+        "shows how each model fares; reset has all of them asked again",
+        show_models,
+        (
+            Option(
+                "action",
+                "Without it, how they fare.",
+                required=False,
+                type="word",
+                choices=("reset",),
+            ),
+        ),
+        owner_only=True,
     ),
     Command(
         "reindex",

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
 
 from bot import phrases
@@ -10,7 +11,7 @@ from bot.access import Standing
 from bot.messages import ChatId, IncomingMessage
 
 if TYPE_CHECKING:
-    from bot.models.protocol import LanguageModel
+    from bot.models.fallback import FallbackModel
     from bot.state import State
     from bot.upkeep import Upkeep
     from memory.memory import Memory
@@ -41,11 +42,13 @@ class CommandContext:
     commands: Sequence["Command"]
     memory: "Memory"
     state: "State"
-    model: "LanguageModel"
+    model: "FallbackModel"
     stop: Callable[[ChatId], Awaitable[bool]]
     """End the turn that runs in a chat; false where none does."""
     upkeep: "Upkeep | None" = None
     """What goes on by itself; None where nothing does."""
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    """The time on the owner's clock; aware."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +61,12 @@ class CommandCall:
     """By name; those that were not given are absent."""
 
 
-Handler = Callable[[CommandCall, CommandContext], Awaitable[str]]
+@dataclass(frozen=True, slots=True)
+class AnswerAgain:
+    """What a command gives back that wants the latest message answered again."""
+
+
+Handler = Callable[[CommandCall, CommandContext], Awaitable[str | AnswerAgain]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +134,7 @@ def read_options(command: Command, rest: str) -> dict[str, str]:
 
 async def run_command(
     name: str, rest: str, *, message: IncomingMessage, standing: Standing, context: CommandContext
-) -> str:
+) -> str | AnswerAgain:
     """Answer `/name rest`. A command that the person may not use is told of no more than one that does not exist."""
     usable = {command.name: command for command in usable_by(standing, context.commands)}
     command = usable.get(name)

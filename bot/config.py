@@ -10,14 +10,13 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from bot.config_errors import ConfigError, Origin, dotted, explain, unknown_key
 from bot.config_sources import Environment, read_environment, read_toml
+from bot.models.known_providers import KNOWN_PROVIDERS, ProviderKind
 from bot.not_built import not_built
 from memory.settings import MAX_COUNT, ConflictError, IndexSettings, Section, Texts, section, web_address
 from memory.settings import MemorySettings as NotesSettings
 
 __all__ = ["ConfigError", "Settings", "config_file", "load_settings"]
 
-ProviderKind = Literal["openai", "anthropic", "gemini", "llama_cpp", "builtin"]
-PROVIDER_KINDS = ("openai", "anthropic", "gemini", "llama_cpp", "builtin")
 BUILTIN_PROVIDER = "builtin"
 BUILTIN_MODEL = "notebook"
 PRIVATE_FOLDER = ".commonplace"
@@ -134,7 +133,7 @@ class AccessSettings(Section):
 
 
 class OnErrorSettings(Section):
-    """Where to go next when a model fails, by class of error: lists of "provider/model". Not used yet."""
+    """Where to go next when a model fails, by class of error: lists of "provider/model", before the chain goes on."""
 
     rate_limit: Texts = ()
     """Too many requests."""
@@ -161,7 +160,7 @@ class OnErrorSettings(Section):
 
 
 class ModelParams(Section):
-    """How one model is asked; any number of tables, each named for its model. Not used yet."""
+    """How one model is asked; any number of tables, each named for its model."""
 
     temperature: float | None = Field(default=None, ge=0, le=2, examples=[0.7])
     """How freely the model chooses its words, from 0 to 2."""
@@ -174,7 +173,7 @@ class ModelParams(Section):
 
 
 class ModelsSettings(Section):
-    """Which language models answer. This version has one, builtin/notebook; only chain counts yet."""
+    """Which language models answer, in which order, and how long one is waited for."""
 
     chain: Texts = ("builtin/notebook",)
     """Models as "provider/model", tried in order; builtin/notebook needs no model at all."""
@@ -183,7 +182,15 @@ class ModelsSettings(Section):
     retry_delay: float = Field(default=1.0, ge=0, le=3600)
     """Seconds before it is asked again; where the server says how long, that counts."""
     timeout: float = Field(default=120.0, gt=0, le=86_400)
-    """Seconds of silence after which a model counts as failed."""
+    """Seconds until a model has begun its answer, after all its thinking; none of the next two can be longer."""
+    first_token_timeout: float = Field(default=60.0, gt=0, le=86_400)
+    """Seconds until anything comes from it at all; then the next model is asked."""
+    idle_timeout: float = Field(default=30.0, gt=0, le=86_400)
+    """Seconds of silence in the middle of an answer."""
+    total_timeout: float = Field(default=600.0, gt=0, le=86_400)
+    """Seconds for a whole answer, however steadily it is written."""
+    fallback: bool = True
+    """Whether others are asked when one fails; false: the first of chain alone."""
     adaptive: bool = False
     """Whether healthy and fast models are tried first, whatever their place in the chain."""
     on_error: OnErrorSettings = section()
@@ -198,14 +205,14 @@ class ModelsSettings(Section):
 
 
 class ProviderSettings(Section):
-    """A provider of language models; any number, any names. None chats yet; keys count for vectors."""
+    """A provider of language models; any number, any names. Well-known ones need no table but for a key."""
 
     kind: ProviderKind = Field(examples=["openai"])
     """Its protocol; "openai" fits any compatible server. May be left out where the name says it."""
     base_url: str = ""
-    """Address of the server; empty for the usual one."""
+    """Address of the server, for "openai" with its version; empty for the usual one."""
     api_key: SecretStr = SecretStr("")
-    """Key for the provider."""
+    """Key for the provider; without one, that of the environment, such as OPENAI_API_KEY for [providers.openai]."""
     api_keys: Secrets = ()
     """Several keys: the next one is used when a key is refused or has reached its limit."""
     model_path: str = ""
@@ -310,7 +317,9 @@ class Settings(BaseSettings):
         if not isinstance(value, dict):
             return value
         return {
-            name: {"kind": name, **table} if name in PROVIDER_KINDS and isinstance(table, dict) else table
+            name: {"kind": KNOWN_PROVIDERS[name].kind, **table}
+            if name in KNOWN_PROVIDERS and isinstance(table, dict)
+            else table
             for name, table in value.items()
         }
 
@@ -339,13 +348,21 @@ class Settings(BaseSettings):
         provider, slash, name = model.partition("/")
         if not (provider and slash and name and name.isprintable() and name == name.strip()):
             raise ConflictError(key, f'"provider/model", which {model!r} is not')
-        known = {BUILTIN_PROVIDER: "builtin"} | {name: table.kind for name, table in self.providers.items()}
+        known = {name: each.kind for name, each in KNOWN_PROVIDERS.items()}
+        known |= {name: table.kind for name, table in self.providers.items()}
         if provider not in known:
             raise ConflictError(key, f"of a known provider ({', '.join(known)}), which {model!r} is not")
         if known[provider] == "builtin" and name != BUILTIN_MODEL:
             raise ConflictError(
                 key, f"{provider}/{BUILTIN_MODEL}, the one model of that provider, not {model!r}"
             )
+        if known[provider] == "llama_cpp" and not self._has_file(provider):
+            raise ConflictError(
+                key, f"of a provider with a model_path; set it under [providers.{provider}] for {model!r}"
+            )
+
+    def _has_file(self, provider: str) -> bool:
+        return provider in self.providers and bool(self.providers[provider].model_path.strip())
 
     @property
     def memory_folder(self) -> Path:

@@ -2,16 +2,27 @@
 
 import json
 import logging
+from base64 import b64decode, b64encode
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from bot.messages import ChatId
-from bot.models.protocol import AssistantMessage, Message, ToolCall, ToolResult, UserMessage
+from bot.models.protocol import (
+    AssistantMessage,
+    Image,
+    Message,
+    RawStep,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+)
 from bot.state import Row, State, StateFault
 
 log = logging.getLogger(__name__)
 
 INTERRUPTED_TEXT = "[interrupted]"
+RETRACTION = "retry"
+"""The kind of an entry that takes back the answer before it."""
 INTERRUPTED_RESULT = json.dumps(
     {"error": "Interrupted before it reported back; it may or may not have taken effect."}
 )
@@ -44,6 +55,18 @@ class Conversation:
         await self.load()
         await self.append(UserMessage(text))
 
+    async def retract(self) -> bool:
+        """Take back the latest answer, so that what the person said can be answered again; it stays on disk.
+
+        What tools did since then, and what they gave back, stays too. Returns false where nothing was said yet.
+        """
+        await self.load()
+        if not any(isinstance(message, UserMessage) for message in self._messages):
+            return False
+        rows = await self._state.append(self._id, str(self.chat), [(RETRACTION, "{}")], after=self._last_seq)
+        self._take(rows)
+        return True
+
     def messages(self) -> tuple[Message, ...]:
         """Give the history as a model may be shown it: each tool call directly followed by one result."""
         return mended(self._messages)
@@ -69,8 +92,15 @@ class Conversation:
     def _take(self, rows: Sequence[Row]) -> None:
         for row in rows:
             self._id, self._last_seq = row.conversation, row.seq
-            if (message := _decoded(row)) is not None:
+            if row.kind == RETRACTION:
+                while self._messages and _is_mere_answer(self._messages[-1]):
+                    self._messages.pop()
+            elif (message := _decoded(row)) is not None:
                 self._messages.append(message)
+
+
+def _is_mere_answer(message: Message) -> bool:
+    return isinstance(message, AssistantMessage) and not message.calls
 
 
 def interrupted(call: ToolCall) -> ToolResult:
@@ -104,11 +134,13 @@ def mended(messages: Iterable[Message]) -> tuple[Message, ...]:
 
 def _encoded(message: Message) -> tuple[str, str]:
     match message:
-        case UserMessage(text):
-            return "user", _json({"text": text})
-        case AssistantMessage(text, calls, model):
+        case UserMessage(text, images):
+            pictures = [{"type": each.media_type, "data": b64encode(each.data).decode()} for each in images]
+            return "user", _json({"text": text, **({"images": pictures} if pictures else {})})
+        case AssistantMessage(text, calls, model, raw):
             told = [{"id": call.id, "name": call.name, "arguments": call.arguments} for call in calls]
-            return "assistant", _json({"text": text, "calls": told, "model": model})
+            kept = {"raw": {"kind": raw.kind, "content": raw.content}} if raw else {}
+            return "assistant", _json({"text": text, "calls": told, "model": model, **kept})
         case ToolResult(call_id, name, content, failed):
             return "result", _json({"call_id": call_id, "name": name, "content": content, "failed": failed})
 
@@ -125,10 +157,13 @@ def _decoded(row: Row) -> Message | None:
 def _message(kind: str, fields: dict[str, Any]) -> Message:
     match kind:
         case "user":
-            return UserMessage(fields["text"])
+            text, pictures = fields["text"], fields.get("images", ())
+            images = (Image(each["type"], b64decode(each["data"])) for each in pictures)
+            return UserMessage(text, tuple(images))
         case "assistant":
             calls = (ToolCall(call["id"], call["name"], call["arguments"]) for call in fields["calls"])
-            return AssistantMessage(fields["text"], tuple(calls), fields["model"])
+            raw = RawStep(**fields["raw"]) if "raw" in fields else None
+            return AssistantMessage(fields["text"], tuple(calls), fields["model"], raw)
         case "result":
             return ToolResult(fields["call_id"], fields["name"], fields["content"], fields["failed"])
     raise LookupError(kind)

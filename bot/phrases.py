@@ -10,9 +10,14 @@ CANNOT_KEEP = (
 )
 OUR_FAULT = "Sorry, something went wrong on my side. It is in the log; please try again."
 
-NO_ANSWER = (
-    "I got no answer from the language model: {reason}. What you said is kept; please try again in a while."
+NO_ANSWER = "I got no answer from the language model: {reason}. What you said is kept; /retry asks again."
+NO_MODEL_ANSWERED = (
+    "None of the language models answered: {reasons}. What you said is kept; /retry asks again."
 )
+ANSWERED_INSTEAD = "*({model} answers this: {reasons}.)*"
+CUT_SHORT = "*(The answer ends here because it has reached the longest that the model may write.)*"
+MODEL_REASON = "{model}: {reason}"
+LIST_MARK = "; "
 MODEL_TROUBLE = {
     "": "it failed",
     "rate_limit": "it has had too many requests",
@@ -39,6 +44,34 @@ NEW = "A new conversation. What I have noted stays in the memory."
 REMEMBERED = "Noted in {place}."
 NOTHING_FOUND = "I found nothing about that in the memory."
 STATUS = "Model: {model}\nChat: {chat}\nNotes: {files}\nChunks: {chunks}\nSearch: {search}"
+STATUS_CHOSEN = "{model}, chosen for this chat"
+NOTHING_TO_RETRY = "There is nothing yet that I could answer again."
+MODEL_AUTO = (
+    "Model: {model} first, others when it fails.\nThere are:\n{models}\n\n"
+    "`/model NAME` chooses one for this chat."
+)
+MODEL_NOW = "Model: {model}, chosen for this chat; `/model auto` ends that.\nThere are:\n{models}"
+MODEL_ROW = "- {model}"
+MODEL_CHOSEN = "From now on {model} answers here first. `/model auto` ends that."
+MODEL_AUTO_AGAIN = "The models are asked in their usual order again, {model} first."
+MODEL_UNKNOWN = "There is no model {name} here. There are:\n{models}"
+MODEL_UNKNOWN_NEAR = "There is no model {name} here; did you mean {near}? There are:\n{models}"
+MODELS_RESET = "Every model is asked again as if it had never failed."
+MODELS_ROW = "- **{model}**{key}: {state}"
+MODELS_KEY = ", key {number}"
+MODELS_STATE = {
+    "ready": "ready",
+    "resting": "left to rest until {time}",
+    "on probation": "asked again with the next message",
+}
+MODELS_CALLS = "{calls} calls, {success} of the latest answered"
+MODELS_NEVER = "not asked yet"
+MODELS_SPEED = "begins after {first:.1f} s, {speed:.0f} tokens a second"
+MODELS_TOKENS = "{read} tokens read ({cached} of them from a cache), {written} written"
+MODELS_ERROR = "last failure {time}: {reason} ({detail})"
+TOKENS_USED = "Tokens\n\nToday:\n{today}\n\nThe last 30 days:\n{month}"
+TOKENS_ROW = "- {model}: {answers} answers, {read} read ({cached} from a cache), {written} written"
+TOKENS_NONE = "- none"
 REBUILT = "The index is built anew, in {seconds:.1f} s.\nNotes: {notes}"
 REINDEXED = "Looked at all notes, in {seconds:.1f} s: {added} new, {changed} changed, {removed} gone."
 MEMORY_STATUS = "Notes: {files}\nChunks: {chunks}\nSearch: {search}\nWords: {fts}\nLast indexed: {indexed}"

@@ -1,4 +1,4 @@
-"""state.db: what the assistant must not forget between two runs. All of its SQL is here."""
+"""state.db: what the assistant must not forget between two runs. Its SQL is here and in state_models.py."""
 
 import asyncio
 import logging
@@ -14,6 +14,10 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 import apsw
+
+from bot import state_models
+from bot.models.health import Health, Outcome
+from bot.state_models import DayUsage
 
 log = logging.getLogger(__name__)
 
@@ -127,6 +131,33 @@ class State:
 
         return await self._call(write)
 
+    # -- models -------------------------------------------------------------------------------------------
+
+    async def model_health(self) -> tuple[Health, ...]:
+        """How every model fares with every key that was ever asked."""
+        return await self._call(lambda: state_models.read_health(self._connection))
+
+    async def record_outcomes(self, outcomes: Sequence[Outcome]) -> None:
+        """Add calls of models to what is known, and their tokens to those of today."""
+        day = self._now().date().isoformat()
+        await self._change(lambda db: state_models.add_outcomes(db, outcomes, day=day))
+
+    async def reset_model_health(self, model: str) -> None:
+        """Close the breakers of a model, or of all where it is ""."""
+        await self._change(lambda db: state_models.reset_health(db, model))
+
+    async def usage_since(self, first_day: str) -> tuple[DayUsage, ...]:
+        """Tokens by day and model from an ISO date on, the latest first."""
+        return await self._call(lambda: state_models.read_usage(self._connection, first_day))
+
+    async def chosen_model(self, chat: str) -> str:
+        """Give the model that a chat has chosen; "" for none."""
+        return await self._call(lambda: state_models.read_choice(self._connection, chat))
+
+    async def choose_model(self, chat: str, model: str) -> None:
+        """Choose a model for a chat; "" for none."""
+        await self._change(lambda db: state_models.write_choice(db, chat, model))
+
     # -- the connection -----------------------------------------------------------------------------------
 
     def _open(self) -> None:
@@ -155,6 +186,15 @@ class State:
 
     def _at(self) -> str:
         return self._now().astimezone(UTC).isoformat(timespec="milliseconds")
+
+    async def _change(self, work: Callable[[apsw.Connection], None]) -> None:
+        """Run `work` in a transaction of its own."""
+
+        def write() -> None:
+            with _transaction(self._connection):
+                work(self._connection)
+
+        await self._call(write)
 
     async def _call(self, work: Callable[[], Result]) -> Result:
         """Run `work` on the database's thread, to its end even when cancelled meanwhile."""
@@ -292,7 +332,7 @@ def m001_conversations(db: apsw.Connection) -> None:
     )
 
 
-MIGRATIONS = (m001_conversations,)
+MIGRATIONS = (m001_conversations, state_models.m002_models)
 
 
 def _migrate(db: apsw.Connection, path: Path) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from bot.models.protocol import ToolCall, ToolResult, ToolSpec
+from bot.models.tool_calls import NotAnObject, read_arguments
 from memory.errors import MemoryFault
 
 log = logging.getLogger(__name__)
@@ -142,13 +143,11 @@ def _plain(schema: Mapping[str, Any]) -> dict[str, Any]:
 def _read(arguments: str) -> dict[str, Any]:
     """Read JSON arguments; null is as good as absent, half a surrogate pair becomes a replacement mark."""
     try:
-        values = json.loads(arguments) if arguments.strip() else {}
-        if isinstance(values, str):  # encoded twice, as some models do
-            values = json.loads(values)
-    except (ValueError, RecursionError) as error:
+        values = read_arguments(arguments)
+    except NotAnObject as error:
+        raise BadCall(f"The arguments must be one JSON object, not {_short(error.value)}.") from error
+    except ValueError as error:
         raise BadCall(f"The arguments are no JSON ({error}); write one JSON object.") from error
-    if not isinstance(values, dict):
-        raise BadCall(f"The arguments must be one JSON object, not {_short(values)}.")
     return {name: _encodable(value) for name, value in values.items() if value is not None}
 
 

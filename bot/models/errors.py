@@ -134,3 +134,28 @@ class NoModelAnswered(ModelError):
             "; ".join(f"{error.model}: {error.detail}" for error in tries) or "no model is configured"
         )
         self.tries = tuple(tries)
+
+
+_KINDS = {
+    error.kind: error
+    for error in (
+        RateLimited,
+        Overloaded,
+        ServerFailed,
+        TimedOut,
+        Unreachable,
+        BadKey,
+        OutOfCredit,
+        ContextTooLong,
+        ModelNotFound,
+        BadRequest,
+        ContentRefused,
+        EmptyAnswer,
+        BrokenToolCall,
+    )
+}
+
+
+def error_of_kind(kind: str) -> type[ModelError]:
+    """The class of a `kind` that was stored; ModelError itself for one that there is no more."""
+    return _KINDS.get(kind, ModelError)

@@ -1,28 +1,181 @@
-"""From the names in `models.chain` to something that answers: the table of provider kinds."""
+"""From the settings to the model that answers: every model of the chain, with every key."""
 
-from collections.abc import Callable, Mapping
+import hashlib
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bot.models.call import Plan
+from bot.models.candidate import Candidate, Route
+from bot.models.fallback import FallbackModel
+from bot.models.health import RouteName
+from bot.models.health_book import HealthBook, HealthStore
+from bot.models.known_providers import KNOWN_PROVIDERS, ProviderKind, key_variables
+from bot.models.limits import Limits
+from bot.models.options import ModelOptions
+from bot.models.patience import Patience
 from bot.models.protocol import LanguageModel
+from bot.models.windows import known_window
 
 if TYPE_CHECKING:
-    from bot.config import Settings
+    from bot.config import ModelsSettings, Settings
+    from bot.models.http import Connection
 
 
-def _builtin(name: str, settings: "Settings") -> LanguageModel:
+@dataclass(slots=True)
+class Opener:
+    """What the clients of one provider share."""
+
+    kind: ProviderKind
+    base_url: str
+    model_path: Path
+    stack: AsyncExitStack
+    """Closes what is opened."""
+    _connection: "Connection | None" = field(default=None, init=False)
+
+    def open(self, options: ModelOptions) -> LanguageModel:
+        """Open one model with one key; imports its client."""
+        return _CLIENTS[self.kind](options, self)
+
+    def connection(self, limits: Limits) -> "Connection":
+        """The connections to the provider's server."""
+        if self._connection is None:
+            from bot.models.http import Connection
+
+            self._connection = Connection(self.base_url, connect_seconds=limits.connect)
+            self.stack.push_async_callback(self._connection.close)
+        return self._connection
+
+
+def _openai(options: ModelOptions, opener: Opener) -> LanguageModel:
+    from bot.models.openai import open_openai
+
+    return open_openai(options, opener.connection(options.limits))
+
+
+def _anthropic(options: ModelOptions, opener: Opener) -> LanguageModel:
+    from bot.models.anthropic import open_anthropic
+
+    return open_anthropic(options, opener.connection(options.limits))
+
+
+def _gemini(options: ModelOptions, opener: Opener) -> LanguageModel:
+    from bot.models.gemini import open_gemini
+
+    return open_gemini(options, opener.connection(options.limits))
+
+
+def _llama_cpp(options: ModelOptions, opener: Opener) -> LanguageModel:
+    from bot.models.llama_cpp.model import open_llama_cpp
+
+    model = open_llama_cpp(options, opener.model_path)
+    opener.stack.push_async_callback(model.close)
+    return model
+
+
+def _builtin(options: ModelOptions, opener: Opener) -> LanguageModel:
     from bot.models.notebook.model import Notebook
 
-    del name, settings
+    del options, opener
     return Notebook()
 
 
-OPENERS: Mapping[str, Callable[[str, "Settings"], LanguageModel]] = {"builtin": _builtin}
-"""By provider kind: (`provider/model`, settings) → model. Each imports its client when it is chosen."""
+_CLIENTS: Mapping[ProviderKind, Callable[[ModelOptions, Opener], LanguageModel]] = {
+    "openai": _openai,
+    "anthropic": _anthropic,
+    "gemini": _gemini,
+    "llama_cpp": _llama_cpp,
+    "builtin": _builtin,
+}
 
 
-def open_model(settings: "Settings") -> LanguageModel:
-    """Open the model that answers: the first of the chain."""
-    name = settings.models.chain[0]
+@asynccontextmanager
+async def open_model(
+    settings: "Settings", store: HealthStore | None, environment: Mapping[str, str]
+) -> AsyncIterator[FallbackModel]:
+    """Open all models that the settings name; nobody is asked, and no file is loaded, before the first call."""
+    models = settings.models
+    named = (*models.chain, *(name for _, names in models.on_error for name in names), *models.params)
+    async with AsyncExitStack() as stack:
+        openers: dict[str, Opener] = {}
+        candidates = {
+            name: _candidate(name, settings, environment, openers, stack) for name in dict.fromkeys(named)
+        }
+        chain = tuple(candidates[name] for name in dict.fromkeys(models.chain))
+        plan = Plan(
+            chain if models.fallback else chain[:1],
+            tuple(each for each in candidates.values() if each not in chain),
+            dict(models.on_error) if models.fallback else {},
+            Patience(models.max_retries, models.retry_delay),
+            models.adaptive,
+        )
+        health = HealthBook(store)
+        stack.push_async_callback(health.write)
+        yield FallbackModel(plan, health=health)
+
+
+def _candidate(
+    name: str,
+    settings: "Settings",
+    environment: Mapping[str, str],
+    openers: dict[str, Opener],
+    stack: AsyncExitStack,
+) -> Candidate:
     provider = name.partition("/")[0]
-    kind = settings.providers[provider].kind if provider in settings.providers else provider
-    return OPENERS[kind](name, settings)
+    kind, base_url, keys, model_path = provider_of(provider, settings, environment)
+    if provider not in openers:
+        openers[provider] = Opener(kind, base_url, model_path, stack)
+    known = KNOWN_PROVIDERS.get(provider, KNOWN_PROVIDERS[kind])
+    params = settings.models.params.get(name)
+    window = (params.context_window if params else None) or known_window(name)
+    options = ModelOptions(
+        name,
+        base_url=base_url,
+        needs_key=known.needs_key and base_url == known.base_url,
+        temperature=params.temperature if params else None,
+        max_tokens=params.max_tokens if params else None,
+        reasoning_effort=params.reasoning_effort if params else None,
+        context_window=params.context_window if params else None,
+        limits=limits_of(settings.models),
+    )
+    routes = tuple(
+        Route(openers[provider].open(replace(options, key=key)), RouteName(name, fingerprint(key)))
+        for key in keys or ("",)
+    )
+    return Candidate(name, routes, window, last_resort=kind == "builtin")
+
+
+def provider_of(
+    name: str, settings: "Settings", environment: Mapping[str, str]
+) -> tuple[ProviderKind, str, tuple[str, ...], Path]:
+    """A provider's kind, address (without a slash at its end), keys, and model file, by table, name and environment."""
+    table = settings.providers.get(name)
+    known = KNOWN_PROVIDERS.get(name)
+    kind: ProviderKind = table.kind if table else known.kind if known else "openai"
+    usual = known if known and known.kind == kind else KNOWN_PROVIDERS[kind]
+    base_url = (table.base_url if table else "").strip().rstrip("/") or usual.base_url
+    keys = []
+    if table:
+        keys = [key.get_secret_value().strip() for key in (table.api_key, *table.api_keys)]
+    if not any(keys):
+        variables = key_variables(name, kind=kind, base_url=base_url)
+        keys = [next(filter(None, (environment.get(each, "").strip() for each in variables)), "")]
+    path = Path(table.model_path).expanduser() if table else Path()
+    return kind, base_url, tuple(dict.fromkeys(filter(None, keys))), path
+
+
+def limits_of(models: "ModelsSettings") -> Limits:
+    """How long a model may take; `timeout` bounds all but the writing of an answer that has begun."""
+    return Limits(
+        first_token=min(models.first_token_timeout, models.timeout),
+        idle=min(models.idle_timeout, models.timeout),
+        begin=models.timeout,
+        total=max(models.total_timeout, models.timeout),
+    )
+
+
+def fingerprint(key: str) -> str:
+    """What stands for a key in state.db: tells keys apart, and nothing of them."""
+    return hashlib.sha256(key.encode()).hexdigest()[:12] if key else ""

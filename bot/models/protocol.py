@@ -4,6 +4,8 @@ from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from bot.models.errors import ModelError
+
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
@@ -31,7 +33,7 @@ class Image:
     """A picture that a person sent."""
 
     media_type: str
-    """`image/jpeg`, `image/png`, `image/webp` or `image/gif`: what every provider takes."""
+    """`image/jpeg`, `image/png` or `image/webp`, which every provider takes, or `image/gif`, which Gemini does not."""
     data: bytes
 
 
@@ -93,6 +95,13 @@ class Usage:
     cached_tokens: int = 0
     """Part of `input_tokens` that came from the provider's cache, and cost little."""
 
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cached_tokens + other.cached_tokens,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
@@ -101,6 +110,8 @@ class ModelRequest:
     system: str
     messages: tuple[Message, ...]
     tools: tuple[ToolSpec, ...] = ()
+    prefer: str = ""
+    """`provider/model` to be asked first, where there is a choice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +119,11 @@ class TextDelta:
     """More text of the answer that is being written."""
 
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class StartedOver:
+    """Another model answers from the beginning: the text that came before is void, and is to be replaced."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +136,11 @@ class Answer:
     """True where the model had to end because its answer had reached the longest that it may have."""
     first_token_seconds: float = 0.0
     """From the asking to the first sign of the answer, be it a thought or a tool call."""
+    tries: tuple[ModelError, ...] = ()
+    """What was tried in vain before, or passed over because it had failed before; in order."""
+
+
+ModelEvent = TextDelta | StartedOver | Answer
 
 
 class LanguageModel(Protocol):
@@ -130,9 +151,10 @@ class LanguageModel(Protocol):
         """`provider/model`, as in the chain."""
         ...
 
-    def stream(self, request: ModelRequest) -> AsyncGenerator[TextDelta | Answer, None]:
+    def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """Yield text as it comes, then exactly one `Answer`; raise `ModelError` where there is none.
 
-        The deltas, joined, are the answer's text. Closing the generator early ends the call.
+        The deltas since the last `StartedOver`, joined, are the answer's text. Closing the generator early ends
+        the call.
         """
         ...

@@ -19,14 +19,14 @@ from bot.builtin_tools import memory_tools
 from bot.config import AccessSettings
 from bot.conversation import Conversation
 from bot.messages import ChatId, IncomingMessage, PersonId
-from bot.models.errors import BadKey, NoModelAnswered, RateLimited
+from bot.models.errors import BadKey, RateLimited
 from bot.models.protocol import UserMessage
 from bot.state import State
 from bot.tools import Toolbox
 from memory.memory import Memory
 from memory.settings import MemorySettings
 from tests.fakes.recording_adapter import RecordingAdapter
-from tests.fakes.scripted_model import ScriptedModel
+from tests.fakes.scripted_model import ScriptedModel, alone
 
 ACCESS = AccessSettings(allow=("telegram:2",), guests=("telegram:3",))
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -39,6 +39,16 @@ def message(text: str, *, chat: str = "terminal:main", sender: str = "terminal:o
 
 
 @dataclass(slots=True)
+class Prompt:
+    breaks: bool = False
+
+    def __call__(self) -> str:
+        if self.breaks:
+            raise ZeroDivisionError("a bug of ours")
+        return ""
+
+
+@dataclass(slots=True)
 class House:
     assistant: Assistant
     memory: Memory
@@ -46,6 +56,7 @@ class House:
     model: ScriptedModel
     terminal: RecordingAdapter
     telegram: RecordingAdapter
+    prompt: "Prompt"
     sent: list[IncomingMessage] = field(default_factory=list)
 
     async def say(self, text: str, *, chat: str = "terminal:main", sender: str = "terminal:owner") -> str:
@@ -85,8 +96,9 @@ async def open_house(folder: Path, *, turns_at_once: int = 128) -> AsyncIterator
         State(folder / ".commonplace" / "state.db") as state,
         Memory(MemorySettings(), workspace=folder, now=lambda: NOW) as memory,
     ):
+        chain, prompt = alone(model), Prompt()
         agents = [
-            Agent(model, Toolbox(tools), prompt=lambda: "", steps_per_turn=5)
+            Agent(chain, Toolbox(tools), prompt=prompt, steps_per_turn=5)
             for tools in (memory_tools(memory), ())
         ]
         assistant = Assistant(
@@ -96,12 +108,18 @@ async def open_house(folder: Path, *, turns_at_once: int = 128) -> AsyncIterator
             commands=COMMANDS,
             memory=memory,
             state=state,
-            model=model,
+            model=chain,
             locks=folder / ".commonplace" / "locks",
             turns_at_once=turns_at_once,
         )
         house = House(
-            assistant, memory, state, model, RecordingAdapter("terminal"), RecordingAdapter("telegram")
+            assistant,
+            memory,
+            state,
+            model,
+            RecordingAdapter("terminal"),
+            RecordingAdapter("telegram"),
+            prompt,
         )
         assistant.attach(house.terminal)
         assistant.attach(house.telegram)
@@ -196,12 +214,6 @@ async def test_a_model_error_becomes_one_plain_sentence_and_the_lane_goes_on(hou
     assert house.reply(1) == "here again"
 
 
-async def test_when_all_models_failed_the_last_reason_is_told(house: House) -> None:
-    tries = [BadKey("x", model="a/b"), RateLimited("y", model="c/d")]
-    house.model.enqueue(error=NoModelAnswered(tries))
-    assert "too many requests" in await house.say("Hi")
-
-
 async def test_text_that_was_shown_stays_above_the_sentence_about_the_error(house: House) -> None:
     house.model.enqueue(["The answer is"], error=RateLimited("slow down", model="a/b"))
     reply = await house.say("Hi")
@@ -211,10 +223,11 @@ async def test_text_that_was_shown_stays_above_the_sentence_about_the_error(hous
 async def test_a_bug_is_an_apology_to_the_person_and_a_traceback_in_the_log(
     house: House, caplog: pytest.LogCaptureFixture
 ) -> None:
-    house.model.enqueue(error=ZeroDivisionError("a bug of ours"))
     house.model.enqueue("here again")
+    house.prompt.breaks = True
     with caplog.at_level(logging.ERROR):
         assert await house.say("Hi") == phrases.OUR_FAULT
+    house.prompt.breaks = False
     assert any(record.exc_info for record in caplog.records)
     assert await house.say("Still there?") == "here again"
 
@@ -251,7 +264,7 @@ async def test_an_error_that_nobody_is_shown_is_one_line_in_the_log_all_the_same
     await house.assistant.accept(lost)
     await house.quiet()
     gc.collect()  # which is when asyncio complains of an error that nobody looked at
-    assert "no model answered in terminal:main: 401" in caplog.messages
+    assert "no model answered in terminal:main: openai/x: 401" in caplog.messages
     assert not [record for record in caplog.records if record.name == "asyncio"]
 
 

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from bot.models.errors import BadKey
 from tests.fakes.commonplace import ROOT, Commonplace, CommonplaceHere
-from tests.fakes.scripted_model import ScriptedModel
+from tests.fakes.in_thread import in_thread
+from tests.fakes.model_server import KEY
+from tests.fakes.openai_server import MODEL, OpenAIServer
 
 
 @pytest.fixture
@@ -77,14 +78,15 @@ def test_a_broken_setting_is_one_line_and_exit_code_2(commonplace: Commonplace) 
     assert "memory.search.final_top_k" in commonplace.fails("run", code=2)
 
 
-def test_a_provider_that_quotes_a_secret_does_not_bring_it_to_light(
-    commonplace: Commonplace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_provider_that_quotes_a_secret_does_not_bring_it_to_light(commonplace: Commonplace) -> None:
     commonplace.environment["COMMONPLACE_SERVER__TOKEN"] = "hunter2"
-    model = ScriptedModel()
-    model.enqueue(error=BadKey("401: the key hunter2 is wrong"))
-    monkeypatch.setattr("bot.models.chain.OPENERS", {"builtin": lambda name, settings: model})
-    assert "the key *** is wrong" in commonplace.fails("chat", "-m", "hello")
+    with in_thread(OpenAIServer()) as server:
+        (commonplace.folder / "config.toml").write_text(
+            f'[models]\nchain = ["openai/{MODEL}"]\n'
+            f'[providers.openai]\nbase_url = "{server.base_url}"\napi_key = "{KEY}"\n'
+        )
+        server.always(server.fails(400, f"the key {KEY} and hunter2 are wrong"))
+        assert "the key *** and *** are wrong" in commonplace.fails("chat", "-m", "hello")
 
 
 def test_a_key_of_whoever_runs_the_tests_is_not_used(

@@ -49,7 +49,9 @@ async def run(text: str, standing: Standing = Standing.OWNER) -> str:
     assert parts
     nothing: Any = None
     context = CommandContext(commands=TABLE, memory=nothing, state=nothing, model=nothing, stop=nothing)
-    return await run_command(*parts, message=MESSAGE, standing=standing, context=context)
+    reply = await run_command(*parts, message=MESSAGE, standing=standing, context=context)
+    assert isinstance(reply, str)
+    return reply
 
 
 @pytest.mark.parametrize(
@@ -127,6 +129,6 @@ def test_the_builtin_table_is_fit_for_every_channels_menu() -> None:
 def test_who_may_use_what() -> None:
     usable = {standing: {command.name for command in usable_by(standing, COMMANDS)} for standing in Standing}
     assert usable[Standing.STRANGER] == set()
-    assert usable[Standing.GUEST] == {"help", "new", "stop", "status"}
+    assert usable[Standing.GUEST] == {"help", "new", "stop", "retry", "status", "model", "usage"}
     assert usable[Standing.ALLOWED] == usable[Standing.GUEST] | {"remember", "recall"}
     assert usable[Standing.OWNER] == {command.name for command in COMMANDS}

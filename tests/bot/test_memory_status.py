@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -12,13 +13,14 @@ from bot.access import Standing
 from bot.builtin_commands import COMMANDS
 from bot.commands import CommandContext, run_command
 from bot.messages import ChatId, IncomingMessage, PersonId
+from bot.state import State
 from bot.upkeep import Upkeep
 from memory.embeddings.embedder import Embedder
 from memory.embeddings.opening import Embedding, open_embedding
 from memory.memory import Memory
 from memory.settings import MemorySettings
 from tests.fakes.embedding_server import KEY, EmbeddingServer
-from tests.fakes.scripted_model import ScriptedModel
+from tests.fakes.scripted_model import ScriptedModel, alone
 
 MESSAGE = IncomingMessage(
     "1", ChatId("terminal", "main"), PersonId("terminal", "owner"), "", datetime.now(UTC)
@@ -49,16 +51,19 @@ async def told(
     command: str = "status",
 ) -> list[str]:
     nothing: Any = None
-    context = CommandContext(
-        commands=COMMANDS,
-        memory=memory,
-        state=nothing,
-        model=ScriptedModel(),
-        stop=nothing,
-        upkeep=upkeep,
-    )
     name, _, rest = command.partition(" ")
-    text = await run_command(name, rest, message=MESSAGE, standing=standing, context=context)
+    with TemporaryDirectory() as folder:
+        async with State(Path(folder) / "state.db") as state:
+            context = CommandContext(
+                commands=COMMANDS,
+                memory=memory,
+                state=state,
+                model=alone(ScriptedModel()),
+                stop=nothing,
+                upkeep=upkeep,
+            )
+            text = await run_command(name, rest, message=MESSAGE, standing=standing, context=context)
+    assert isinstance(text, str)
     return text.splitlines()
 
 

@@ -15,6 +15,7 @@ from bot.models.protocol import (
     LanguageModel,
     Message,
     ModelRequest,
+    StartedOver,
     TextDelta,
     ToolCall,
     ToolResult,
@@ -64,10 +65,13 @@ async def ask(model: LanguageModel, request: ModelRequest) -> tuple[list[str], A
     answers: list[Answer] = []
     async for event in model.stream(request):
         assert not answers, "nothing comes after the answer"
-        if isinstance(event, TextDelta):
-            deltas.append(event.text)
-        else:
-            answers.append(event)
+        match event:
+            case TextDelta(text):
+                deltas.append(text)
+            case StartedOver():
+                deltas.clear()
+            case Answer():
+                answers.append(event)
     (answer,) = answers
     return deltas, answer
 

@@ -7,6 +7,11 @@ from collections.abc import AsyncGenerator, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from bot.models.call import Plan
+from bot.models.candidate import Candidate, Route
+from bot.models.fallback import FallbackModel
+from bot.models.health import RouteName
+from bot.models.patience import Patience
 from bot.models.protocol import Answer, AssistantMessage, ModelRequest, TextDelta, ToolCall, Usage
 
 
@@ -77,3 +82,9 @@ class ScriptedModel:
             return call
         self._ids += 1
         return ToolCall(f"call{self._ids:05}", call[0], json.dumps(call[1]))
+
+
+def alone(model: ScriptedModel) -> FallbackModel:
+    """A chain of this one model, asked once."""
+    name = RouteName(model.name)
+    return FallbackModel(Plan((Candidate(model.name, (Route(model, name),)),), patience=Patience(0, 0)))

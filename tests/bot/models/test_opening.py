@@ -1,9 +1,15 @@
+"""From the settings to the models: kinds, keys, addresses, limits, who is in the chain and who is not."""
+
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from bot.config import load_settings
-from bot.models.chain import open_model
+from bot.config import ConfigError, Settings, load_settings
+from bot.models.fallback import FallbackModel
+from bot.models.known_providers import KNOWN_PROVIDERS
+from bot.models.limits import Limits
+from bot.models.opening import fingerprint, limits_of, open_model, provider_of
 
 
 @pytest.fixture(autouse=True)
@@ -11,11 +17,126 @@ def no_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def test_the_default_chain_needs_nothing() -> None:
-    assert open_model(load_settings()).name == "builtin/notebook"
+def settings_of(toml: str) -> Settings:
+    Path("config.toml").write_text(toml)
+    return load_settings()
 
 
-def test_a_provider_is_opened_by_its_kind_whatever_its_name(tmp_path: Path) -> None:
-    file = tmp_path / "own.toml"
-    file.write_text('[models]\nchain = ["mine/notebook"]\n[providers.mine]\nkind = "builtin"\n')
-    assert open_model(load_settings(file)).name == "builtin/notebook"
+async def opened(toml: str, environment: Mapping[str, str] | None = None) -> FallbackModel:
+    async with open_model(settings_of(toml), None, environment or {}) as model:
+        return model
+
+
+async def test_the_default_chain_needs_nothing() -> None:
+    async with open_model(load_settings(), None, {}) as model:
+        assert model.name == "builtin/notebook"
+
+
+async def test_a_provider_is_opened_by_its_kind_whatever_its_name() -> None:
+    model = await opened('[models]\nchain = ["mine/notebook"]\n[providers.mine]\nkind = "builtin"\n')
+    assert model.name == "mine/notebook"
+    assert model.plan.chain[0].last_resort
+
+
+async def test_well_known_providers_need_no_table_but_a_key() -> None:
+    chain = ", ".join(f'"{name}/x"' for name in KNOWN_PROVIDERS if name not in ("builtin", "llama_cpp"))
+    model = await opened(f"[models]\nchain = [{chain}]")
+    assert len(model.plan.chain) == len(KNOWN_PROVIDERS) - 2
+    for candidate in model.plan.chain:
+        assert candidate.routes[0].model.name == candidate.name
+
+
+async def test_every_key_is_a_way_of_its_own_and_none_is_told() -> None:
+    model = await opened(
+        '[models]\nchain = ["openai/gpt-4.1"]\n'
+        '[providers.openai]\napi_key = "sk-one-secret"\napi_keys = ["sk-two-secret", "sk-one-secret", ""]\n'
+    )
+    (candidate,) = model.plan.chain
+    assert [route.name.key for route in candidate.routes] == [
+        fingerprint("sk-one-secret"),
+        fingerprint("sk-two-secret"),
+    ]
+    assert "secret" not in repr(model.plan)
+
+
+async def test_other_models_of_the_settings_may_be_chosen_but_are_not_in_the_chain() -> None:
+    model = await opened(
+        '[models]\nchain = ["openai/gpt-4.1", "builtin/notebook"]\n'
+        '[models.on_error]\ncontext_length = ["gemini/gemini-2.5-pro"]\n'
+        '[models.params."openai/gpt-5"]\ntemperature = 1.0\n'
+    )
+    assert [each.name for each in model.plan.chain] == ["openai/gpt-4.1", "builtin/notebook"]
+    assert [each.name for each in model.plan.others] == ["gemini/gemini-2.5-pro", "openai/gpt-5"]
+    assert model.plan.on_error["context_length"] == ("gemini/gemini-2.5-pro",)
+
+
+async def test_without_fallback_the_first_is_asked_alone() -> None:
+    model = await opened(
+        '[models]\nfallback = false\nchain = ["openai/gpt-4.1", "builtin/notebook"]\n'
+        '[models.on_error]\nserver = ["builtin/notebook"]\n'
+    )
+    assert [each.name for each in model.plan.chain] == ["openai/gpt-4.1"]
+    assert model.plan.on_error == {}
+
+
+async def test_the_window_of_the_settings_beats_the_table() -> None:
+    model = await opened(
+        '[models]\nchain = ["openai/gpt-4o", "anthropic/claude-sonnet-4-5", "openai/nobody-knows"]\n'
+        '[models.params."openai/gpt-4o"]\ncontext_window = 9000\n'
+    )
+    assert [each.window for each in model.plan.chain] == [9000, 200_000, None]
+
+
+@pytest.mark.parametrize(
+    ("toml", "environment", "keys"),
+    [
+        ("", {"OPENAI_API_KEY": "k"}, ("k",)),
+        ('[providers.openai]\nbase_url = "http://localhost:1/v1"', {"OPENAI_API_KEY": "k"}, ("k",)),
+        ('[providers.openai]\napi_key = "own"', {"OPENAI_API_KEY": "k"}, ("own",)),
+        ("", {"OPENAI_API_KEY": "  "}, ()),
+    ],
+)
+def test_a_key_of_the_environment_counts_where_the_settings_have_none(
+    toml: str, environment: Mapping[str, str], keys: tuple[str, ...]
+) -> None:
+    assert provider_of("openai", settings_of(toml), environment)[2] == keys
+
+
+def test_a_key_of_the_environment_is_shown_to_nobody_else() -> None:
+    settings = settings_of(
+        '[providers.work]\nkind = "openai"\n'
+        '[providers.other]\nkind = "openai"\nbase_url = "https://example.org/v1"\n'
+        '[providers.my-claude]\nkind = "anthropic"\nbase_url = "https://example.org"\n'
+    )
+    environment = {"OPENAI_API_KEY": "o", "ANTHROPIC_API_KEY": "a", "MY_CLAUDE_API_KEY": "m"}
+    assert provider_of("work", settings, environment)[2] == ("o",), "it is OpenAI's own address"
+    assert provider_of("other", settings, environment)[2] == ()
+    assert provider_of("my-claude", settings, environment)[2] == ("m",)
+    assert provider_of("gemini", settings, {"GOOGLE_API_KEY": "g"})[2] == ("g",)
+
+
+def test_addresses_lose_their_last_slash() -> None:
+    settings = settings_of('[providers.local]\nkind = "openai"\nbase_url = "http://localhost:8080/v1/"\n')
+    assert provider_of("local", settings, {})[1] == "http://localhost:8080/v1"
+
+
+def test_timeout_bounds_what_comes_before_the_answer() -> None:
+    assert limits_of(settings_of("[models]\ntimeout = 2.0").models) == Limits(2.0, 2.0, 2.0, 600.0)
+    assert limits_of(settings_of("[models]\ntimeout = 900").models) == Limits(60.0, 30.0, 900.0, 900.0)
+
+
+@pytest.mark.parametrize(
+    ("toml", "says"),
+    [
+        ('[models]\nchain = ["nobody/x"]', "of a known provider"),
+        ('[models]\nchain = ["gpt-4.1"]', '"provider/model"'),
+        ('[models]\nchain = ["builtin/gpt"]', "builtin/notebook"),
+        ('[models]\nchain = ["llama_cpp/qwen"]', "model_path"),
+        ('[models.params."openai/gpt-4.1"]\ntemprature = 1.0', "temperature"),
+        ('[providers.mine]\nbase_url = "http://localhost:1"', "kind"),
+        ("[models]\ntimeout = 0", "timeout"),
+    ],
+)
+def test_what_cannot_be_is_said_before_the_start(toml: str, says: str) -> None:
+    with pytest.raises(ConfigError, match=says):
+        settings_of(toml)

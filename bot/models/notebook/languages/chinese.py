@@ -24,7 +24,7 @@ CHINESE = Language(
         cannot_do="我只会记笔记和查笔记，这件事做不了。如果想让我记下来，请用“记住”开头。",
         cannot_change="我不能自己修改笔记：请直接编辑文件，或者用“记住”开头告诉我正确的内容。",
         leave="要离开，请在终端里按 Ctrl-D。笔记会留着。",
-        notice="还没有配置语言模型，所以我只能记笔记和查笔记。模型在 config.toml "
+        notice="没有语言模型回答，所以我只能记笔记和查笔记。模型在 config.toml "
         "里添加（`[models]` 下的 `chain`，以及 `[providers.…]` 一节）；这个版本支持哪些，见 "
         "README。",
     ),

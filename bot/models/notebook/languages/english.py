@@ -27,7 +27,7 @@ ENGLISH = Language(
         cannot_change="I cannot change notes by myself: edit the file, or tell me what is right, "
         "starting with “remember”.",
         leave="To leave, press Ctrl-D in the terminal. Your notes stay.",
-        notice="No language model is configured, so I can only keep notes and find them. Models "
+        notice="No language model answers, so I can only keep notes and find them. Models "
         "are added in config.toml (`chain` under `[models]`, a `[providers.…]` section); the "
         "README says which ones this version knows.",
     ),

@@ -27,7 +27,7 @@ FRENCH = Language(
         cannot_change="Je ne peux pas modifier les notes moi-même : modifiez le fichier, ou dites-moi "
         "ce qui est juste en commençant par « note que ».",
         leave="Pour quitter, appuyez sur Ctrl-D dans le terminal. Vos notes restent.",
-        notice="Aucun modèle de langage n’est configuré : je ne peux que garder des notes et "
+        notice="Aucun modèle de langage ne répond : je ne peux que garder des notes et "
         "les retrouver. Les modèles s’ajoutent dans config.toml (`chain` sous `[models]`, "
         "une section `[providers.…]`) ; le README dit lesquels cette version connaît.",
     ),

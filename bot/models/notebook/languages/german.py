@@ -28,7 +28,7 @@ GERMAN = Language(
         cannot_change="Ändern kann ich Notizen nicht selbst: Bearbeite die Datei, oder sag mir mit "
         "„Merk dir“, was stimmt.",
         leave="Zum Verlassen im Terminal Strg-D drücken. Deine Notizen bleiben.",
-        notice="Es ist kein Sprachmodell eingerichtet, deshalb kann ich nur Notizen aufbewahren "
+        notice="Es antwortet kein Sprachmodell, deshalb kann ich nur Notizen aufbewahren "
         "und finden. Modelle kommen in config.toml dazu (`chain` unter `[models]`, ein "
         "Abschnitt `[providers.…]`); welche diese Version kennt, steht im README.",
     ),

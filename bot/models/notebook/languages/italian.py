@@ -27,7 +27,7 @@ ITALIAN = Language(
         cannot_change="Non posso modificare le note da solo: modifica il file oppure dimmi che cosa è "
         "giusto, cominciando con “ricorda”.",
         leave="Per uscire, premi Ctrl-D nel terminale. Le tue note restano.",
-        notice="Nessun modello linguistico è configurato, quindi posso solo conservare note e "
+        notice="Nessun modello linguistico risponde, quindi posso solo conservare note e "
         "ritrovarle. I modelli si aggiungono in config.toml (`chain` sotto `[models]`, una "
         "sezione `[providers.…]`); il README dice quali conosce questa versione.",
     ),

@@ -27,7 +27,7 @@ PORTUGUESE = Language(
         cannot_change="Não posso alterar notas por conta própria: edite o arquivo ou diga-me o que "
         "está certo, começando com “anote que”.",
         leave="Para sair, pressione Ctrl-D no terminal. As suas notas ficam.",
-        notice="Nenhum modelo de linguagem está configurado, por isso só posso guardar notas e "
+        notice="Nenhum modelo de linguagem responde, por isso só posso guardar notas e "
         "encontrá-las. Os modelos são adicionados em config.toml (`chain` sob `[models]`, "
         "uma seção `[providers.…]`); o README diz quais esta versão conhece.",
     ),

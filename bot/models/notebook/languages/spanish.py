@@ -28,7 +28,7 @@ SPANISH = Language(
         cannot_change="No puedo cambiar las notas por mi cuenta: edita el archivo o dime lo correcto "
         "empezando con «recuerda».",
         leave="Para salir, pulsa Ctrl-D en la terminal. Tus notas se quedan.",
-        notice="No hay ningún modelo de lenguaje configurado, así que solo puedo guardar notas "
+        notice="No responde ningún modelo de lenguaje, así que solo puedo guardar notas "
         "y encontrarlas. Los modelos se añaden en config.toml (`chain` bajo `[models]`, una "
         "sección `[providers.…]`); el README dice cuáles conoce esta versión.",
     ),

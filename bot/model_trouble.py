@@ -1,0 +1,42 @@
+"""What people are told of models that failed: plain words, and nothing of what a provider said."""
+
+from collections.abc import Iterable, Sequence
+
+from bot import phrases
+from bot.models.errors import ModelError, NoModelAnswered
+
+LAST_RESORT = "builtin/"
+"""What the names of models begin with that are no language models."""
+
+
+def no_answer(error: ModelError) -> str:
+    """Say that nobody answered, and why the first did not."""
+    tries = error.tries if isinstance(error, NoModelAnswered) else (error,)
+    models = list(dict.fromkeys(each.model for each in tries))
+    if len(models) > 1:
+        reasons = phrases.LIST_MARK.join(_why(tries, model) for model in models)
+        return phrases.NO_MODEL_ANSWERED.format(reasons=reasons)
+    return phrases.NO_ANSWER.format(reason=reason(tries[-1].kind if tries else ""))
+
+
+def answered_instead(model: str, tries: Sequence[ModelError], *, prefer: str, started_over: bool) -> str:
+    """Say that another model answered than the person counts on, and why; "" where nobody needs to know.
+
+    That is where one was chosen by hand, where text on the screen was replaced, and where it is no language model.
+    """
+    failed = [name for name in dict.fromkeys(each.model for each in tries) if name != model]
+    unexpected = prefer in failed or started_over or model.startswith(LAST_RESORT)
+    if not failed or not unexpected:
+        return ""
+    reasons = phrases.LIST_MARK.join(_why(tries, name) for name in failed)
+    return phrases.ANSWERED_INSTEAD.format(model=model, reasons=reasons)
+
+
+def reason(kind: str) -> str:
+    """A class of error in words."""
+    return phrases.MODEL_TROUBLE.get(kind, phrases.MODEL_TROUBLE[""])
+
+
+def _why(tries: Iterable[ModelError], model: str) -> str:
+    *_, last = (each for each in tries if each.model == model)
+    return phrases.MODEL_REASON.format(model=model, reason=reason(last.kind))

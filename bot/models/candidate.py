@@ -1,0 +1,50 @@
+"""A model of a chain, and the ways to be answered by it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from bot.models.errors import ModelError
+from bot.models.health import RouteName
+from bot.models.protocol import LanguageModel
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A model with one of its keys."""
+
+    model: LanguageModel
+    name: RouteName
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A model with all its keys, at least one route."""
+
+    name: str
+    """`provider/model`."""
+    routes: tuple[Route, ...]
+    window: int | None = None
+    """Tokens that it takes in; None where that is not known."""
+    last_resort: bool = False
+    """Answers at once and always, but is not what one would choose: it never moves ahead for being quick."""
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """One request that was sent in vain."""
+
+    route: RouteName
+    number: int
+    """Counts from 1 for this route in this call."""
+    seconds: float
+    error: ModelError
+
+
+@dataclass(frozen=True, slots=True)
+class Hooks:
+    """Who wants to know what goes on."""
+
+    on_retry: Callable[[str, int, ModelError], None]
+    """(model, number of the try that failed, why), before the same model is asked again."""
+    on_fallback: Callable[[str, str, ModelError], None]
+    """(model that failed, model that is asked next, why)."""

@@ -1,0 +1,115 @@
+"""A model made of models: it answers while any of them can."""
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+from dataclasses import replace
+
+from bot.models.call import Call, Plan
+from bot.models.candidate import Hooks, Route
+from bot.models.errors import BrokenToolCall, EmptyAnswer, ModelError, NoModelAnswered, ServerFailed
+from bot.models.health_book import HealthBook
+from bot.models.protocol import Answer, ModelEvent, ModelRequest, StartedOver
+from bot.models.tool_calls import are_readable, broken_steps
+
+log = logging.getLogger(__name__)
+
+BROKEN_STEPS = 2
+"""Steps with unreadable tool arguments that a model may try to mend itself."""
+
+
+class FallbackModel:
+    """A `LanguageModel` that asks those of a chain in turn. Any number of callers may ask it at once."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        *,
+        health: HealthBook | None = None,
+        hooks: Hooks | None = None,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        self.plan = plan
+        self.health = health or HealthBook()
+        self._hooks = hooks or Hooks(on_retry=_log_retry, on_fallback=_log_fallback)
+        self._sleep = sleep
+        self._chance = chance
+
+    @property
+    def name(self) -> str:
+        """The first of the chain."""
+        return self.plan.chain[0].name
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        """Answer as the first model does that can; `Answer.tries` tells what was in vain before.
+
+        Raises NoModelAnswered with every failure where none can.
+        """
+        await self.health.refresh()
+        call = Call(
+            request, self.plan, self.health, hooks=self._hooks, sleep=self._sleep, chance=self._chance
+        )
+        void = False  # text of a try that failed is on screen
+        try:
+            async with aclosing(call.routes()) as routes:
+                async for route in routes:
+                    shown = False
+                    start = time.monotonic()
+                    try:
+                        async with aclosing(route.model.stream(call.request)) as events:
+                            async for event in events:
+                                if isinstance(event, Answer):
+                                    answer = _checked(event, route, call.request)
+                                    break
+                                if void:
+                                    void = False
+                                    yield StartedOver()
+                                shown = True
+                                yield event
+                            else:
+                                raise EmptyAnswer("ended without an answer", model=route.model.name)
+                    except ModelError as error:
+                        call.failed(route, error, seconds=time.monotonic() - start, shown=shown)
+                        void = void or shown
+                    except Exception as error:
+                        log.exception("the client of %s broke", route.model.name)
+                        fault = ServerFailed(
+                            f"our client broke: {type(error).__name__}", model=route.model.name
+                        )
+                        call.failed(route, fault, seconds=time.monotonic() - start, shown=shown)
+                        void = void or shown
+                    else:
+                        tries = call.answered(route, answer, seconds=time.monotonic() - start)
+                        if void:
+                            yield StartedOver()
+                        yield replace(answer, tries=tries)
+                        return
+            raise NoModelAnswered([each.error for each in call.tries])
+        finally:
+            call.close()
+
+
+def _checked(answer: Answer, route: Route, request: ModelRequest) -> Answer:
+    """The answer, where it is one; else raise what it is instead."""
+    message = answer.message
+    if not message.text.strip() and not message.calls:
+        raise EmptyAnswer("neither text nor a tool call", model=route.model.name)
+    if (
+        message.calls
+        and not are_readable(message.calls)
+        and broken_steps(request.messages, model=message.model) >= BROKEN_STEPS
+    ):
+        raise BrokenToolCall("tool arguments that are no JSON, again and again", model=route.model.name)
+    return answer
+
+
+def _log_retry(model: str, attempt: int, error: ModelError) -> None:
+    log.info("%s gave no answer (try %d): %s %s", model, attempt, error.kind, error.detail)
+
+
+def _log_fallback(model: str, then: str, error: ModelError) -> None:
+    log.warning("%s gave no answer (%s: %s): going on with %s", model, error.kind, error.detail, then)

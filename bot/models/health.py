@@ -1,0 +1,160 @@
+"""Pure: how a model fares with one of its keys, what changes that, and when it is left to rest: its breaker."""
+
+from dataclasses import dataclass, field, replace
+
+from bot.models.errors import (
+    BadRequest,
+    BrokenToolCall,
+    ContentRefused,
+    ContextTooLong,
+    ModelError,
+    RateLimited,
+    TimedOut,
+)
+from bot.models.protocol import Usage
+
+OPEN_AFTER = 3
+"""Calls that failed in a row before a model is left to rest."""
+FIRST_REST = 30.0
+"""Seconds of the first rest; each further one is twice as long."""
+LONGEST_REST = 300.0
+SHORTEST_ASKED_REST = 10.0
+"""A provider that asks for a longer pause than this has it, from the first time on."""
+WEIGHT = 0.2
+"""Of the newest call in what is smoothed: about the last ten calls count."""
+
+NOT_ITS_FAULT = (BadRequest, BrokenToolCall, ContentRefused, ContextTooLong)
+"""What says something of the request, and nothing of how the model fares."""
+
+
+@dataclass(frozen=True, slots=True)
+class RouteName:
+    """One way to be answered: a model with one key."""
+
+    model: str
+    """`provider/model`."""
+    key: str = ""
+    """Which key, by a fingerprint that tells nothing of it; "" where there is one at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How one call ended for one route, however often it was tried in it."""
+
+    route: RouteName
+    at: float
+    """Seconds since 1970."""
+    error: ModelError | None = None
+    usage: Usage = field(default_factory=Usage)
+    first_token_seconds: float = 0.0
+    seconds: float = 0.0
+    """From the asking to the end of the answer."""
+    tokens: int = 0
+    """What we took the request's length to be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """What is known of one route; all moments are seconds since 1970, 0 for never."""
+
+    route: RouteName
+    calls: int = 0
+    failures: int = 0
+    usage: Usage = field(default_factory=Usage)
+    """Of all calls together."""
+    success: float = 1.0
+    """Smoothed, 0 to 1."""
+    first_token_seconds: float = 0.0
+    """Smoothed; 0 while nothing is known."""
+    tokens_per_second: float = 0.0
+    """Smoothed; 0 while nothing is known."""
+    last_answer_at: float = 0.0
+    last_failure_at: float = 0.0
+    last_error_kind: str = ""
+    last_error: str = ""
+    failed_in_a_row: int = 0
+    rest_seconds: float = 0.0
+    """How long the latest rest was; 0 after an answer."""
+    rests_until: float = 0.0
+    window: int = 0
+    """Tokens: what the provider said that it takes in, or else a length that it refused; 0 while nothing is known."""
+    tokens_ratio: float = 1.0
+    """Tokens that the provider counts for each that we estimate; smoothed."""
+
+    def is_resting(self, now: float) -> bool:
+        """Whether its breaker is open."""
+        return now < self.rests_until
+
+    def is_on_probation(self, now: float) -> bool:
+        """Whether its breaker is half open: the rest is over, and no answer has come since."""
+        return 0 < self.rests_until <= now
+
+
+def after(health: Health, outcome: Outcome) -> Health:
+    """What is known once a call has ended."""
+    if outcome.error is None:
+        return _after_answer(health, outcome)
+    return _after_failure(health, outcome, outcome.error)
+
+
+def rested(health: Health) -> Health:
+    """The same with its breaker closed, as if it had never failed."""
+    return replace(health, failed_in_a_row=0, rest_seconds=0.0, rests_until=0.0, success=1.0)
+
+
+def _after_answer(health: Health, outcome: Outcome) -> Health:
+    usage = outcome.usage
+    writing = outcome.seconds - outcome.first_token_seconds
+    speed = usage.output_tokens / writing if writing > 0 else 0.0
+    return replace(
+        health,
+        calls=health.calls + 1,
+        usage=health.usage + usage,
+        success=_smoothed(health.success, 1.0),
+        first_token_seconds=_smoothed(health.first_token_seconds, outcome.first_token_seconds),
+        tokens_per_second=_smoothed(health.tokens_per_second, speed),
+        last_answer_at=outcome.at,
+        window=0 if usage.input_tokens > health.window else health.window,
+        tokens_ratio=_smoothed(health.tokens_ratio, usage.input_tokens / max(1, outcome.tokens)),
+        failed_in_a_row=0,
+        rest_seconds=0.0,
+        rests_until=0.0,
+    )
+
+
+def _after_failure(health: Health, outcome: Outcome, error: ModelError) -> Health:
+    failed = replace(
+        health,
+        calls=health.calls + 1,
+        failures=health.failures + 1,
+        last_failure_at=outcome.at,
+        last_error_kind=error.kind,
+        last_error=error.detail,
+    )
+    if isinstance(error, ContextTooLong):
+        refused = round(outcome.tokens * health.tokens_ratio)
+        smallest = min(refused, health.window) if health.window else refused
+        failed = replace(failed, window=error.window or smallest)
+    if isinstance(error, NOT_ITS_FAULT):
+        return failed
+    in_a_row = health.failed_in_a_row + 1
+    failed = replace(failed, failed_in_a_row=in_a_row, success=health.success * (1 - WEIGHT))
+    rest = _rest(health, error, in_a_row)
+    return replace(failed, rest_seconds=rest, rests_until=outcome.at + rest) if rest else failed
+
+
+def _rest(health: Health, error: ModelError, in_a_row: int) -> float:
+    """Seconds that it is to rest now; 0 for not yet."""
+    asked = error.retry_after if isinstance(error, RateLimited) and error.retry_after else 0.0
+    if asked > SHORTEST_ASKED_REST:
+        return min(asked, LONGEST_REST)
+    # Who waits for nothing once shall not wait for it again with the next message.
+    if in_a_row >= OPEN_AFTER or health.rests_until or isinstance(error, TimedOut):
+        return min(max(FIRST_REST, 2 * health.rest_seconds), LONGEST_REST)
+    return 0.0
+
+
+def _smoothed(before: float, value: float) -> float:
+    if value <= 0:
+        return before
+    return before + WEIGHT * (value - before) if before else value

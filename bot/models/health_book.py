@@ -1,0 +1,133 @@
+"""How every model fares: in memory for who asks now, in state.db for the next start and for other processes."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
+
+from bot.models.health import Health, Outcome, RouteName, after, rested
+
+log = logging.getLogger(__name__)
+
+REFRESH_SECONDS = 2.0
+"""How old what is known of other processes' calls may be."""
+WRITE_SECONDS = 1.0
+"""How long answers wait to be written together; failures do not wait."""
+
+
+class HealthStore(Protocol):
+    """Where it is kept."""
+
+    async def model_health(self) -> Sequence[Health]:
+        """All that is known."""
+        ...
+
+    async def record_outcomes(self, outcomes: Sequence[Outcome]) -> None:
+        """Add to it."""
+        ...
+
+    async def reset_model_health(self, model: str) -> None:
+        """Close the breakers of a model, or of all where it is ""."""
+        ...
+
+
+class HealthBook:
+    """What `FallbackModel` asks before each call and tells after it. `store` None: in memory alone."""
+
+    def __init__(self, store: HealthStore | None = None, *, now: Callable[[], float] = time.time) -> None:
+        """`now`: seconds since 1970."""
+        self.now = now
+        self._store = store
+        self._known: dict[RouteName, Health] = {}
+        self._probes: set[RouteName] = set()
+        self._unwritten: list[Outcome] = []
+        self._read_at = float("-inf")
+        self._writing: asyncio.Task[None] | None = None
+        self._hurry = asyncio.Event()
+
+    def of(self, name: RouteName) -> Health:
+        """What is known of one route."""
+        return self._known.get(name) or Health(name)
+
+    def all(self) -> list[Health]:
+        """What is known of every route that was ever asked."""
+        return list(self._known.values())
+
+    def is_ready(self, name: RouteName) -> bool:
+        """Whether it can be expected to answer; on probation for one caller at a time."""
+        health, now = self.of(name), self.now()
+        return not health.is_resting(now) and not (health.is_on_probation(now) and name in self._probes)
+
+    def begin(self, name: RouteName) -> bool:
+        """Tell that it is being asked; returns whether this is the one probe after a rest."""
+        probe = self.of(name).is_on_probation(self.now()) and name not in self._probes
+        if probe:
+            self._probes.add(name)
+        return probe
+
+    def end_probe(self, name: RouteName) -> None:
+        """Tell that a probe is over, whatever came of it."""
+        self._probes.discard(name)
+
+    def record(self, outcomes: Iterable[Outcome]) -> None:
+        """Take in how a call went; written soon."""
+        fresh = list(outcomes)
+        if not fresh:
+            return
+        for outcome in fresh:
+            self._known[outcome.route] = after(self.of(outcome.route), outcome)
+        if self._store is None:
+            return
+        self._unwritten += fresh
+        if any(outcome.error for outcome in fresh):
+            self._hurry.set()
+        if self._writing is None or self._writing.done():
+            self._writing = asyncio.create_task(self._write_soon(self._store))
+
+    async def refresh(self) -> None:
+        """Bring in what other processes have learnt, where what is known is no longer fresh."""
+        if self._store is None or self._store_is_fresh():
+            return
+        self._read_at = time.monotonic()
+        try:
+            known = await self._store.model_health()
+        except Exception as fault:  # noqa: BLE001
+            log.warning("how the models fare could not be read: %s", fault)
+            return
+        self._known = {health.route: health for health in known}
+        for outcome in self._unwritten:
+            self._known[outcome.route] = after(self.of(outcome.route), outcome)
+
+    async def reset(self, model: str = "") -> None:
+        """Close the breakers of one model, or of all."""
+        await self.write()
+        for name, health in self._known.items():
+            if model in ("", name.model):
+                self._known[name] = rested(health)
+        if self._store is not None:
+            await self._store.reset_model_health(model)
+
+    async def write(self) -> None:
+        """Have all on disk."""
+        if self._writing is not None:
+            self._hurry.set()
+            await asyncio.wait([self._writing])
+
+    def _store_is_fresh(self) -> bool:
+        return time.monotonic() - self._read_at < REFRESH_SECONDS
+
+    async def _write_soon(self, store: HealthStore) -> None:
+        while self._unwritten:
+            try:
+                async with asyncio.timeout(WRITE_SECONDS):
+                    await self._hurry.wait()
+            except TimeoutError:
+                pass
+            self._hurry.clear()
+            batch = self._unwritten[:]
+            try:
+                await store.record_outcomes(batch)
+            except Exception as fault:  # noqa: BLE001
+                log.warning("how the models fare could not be kept: %s", fault)
+            del self._unwritten[: len(batch)]

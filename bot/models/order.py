@@ -1,0 +1,45 @@
+"""Pure: in which order models are tried."""
+
+from collections.abc import Sequence
+
+from bot.models.health import Health
+
+ANSWER_TOKENS = 200
+"""Length of the answer for which speeds are compared."""
+CLEARLY = 0.75
+"""A model goes ahead of another only where it takes less than this part of its time: no flapping."""
+ENOUGH_CALLS = 3
+"""Before that a model's figures are chance; it keeps its place."""
+IDLE_SECONDS = 900.0
+"""A model that nobody has asked for so long, or ever, is asked once, to see how it does now."""
+
+
+def expected_seconds(health: Health) -> float:
+    """How long an answer takes, failures counted in; 0 while too little is known."""
+    if health.calls < ENOUGH_CALLS or not health.first_token_seconds:
+        return 0.0
+    writing = ANSWER_TOKENS / health.tokens_per_second if health.tokens_per_second else 0.0
+    return (health.first_token_seconds + writing) / max(health.success, 0.05)
+
+
+def by_merit(chain: Sequence[Health], *, now: float) -> list[int]:
+    """Places in the chain, the best first. `chain`: one health for each model, in the order of the settings.
+
+    A model overtakes the one before it only where it is clearly better. The first model that has been idle for
+    long goes to the front for one call.
+    """
+    order: list[int] = []
+    for place, health in enumerate(chain):
+        seconds = expected_seconds(health)
+        at = len(order)
+        while at and seconds:
+            ahead = expected_seconds(chain[order[at - 1]])
+            if not ahead or seconds >= ahead * CLEARLY:
+                break
+            at -= 1
+        order.insert(at, place)
+    for rank, place in enumerate(order):
+        last = max(chain[place].last_answer_at, chain[place].last_failure_at)
+        if rank and now - last > IDLE_SECONDS:
+            return [place, *order[:rank], *order[rank + 1 :]]
+    return order

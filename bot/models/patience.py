@@ -1,0 +1,87 @@
+"""Pure: what to do after a failure: the same model again, another of its keys, or the next model."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from bot.models.errors import (
+    BadKey,
+    CutOff,
+    EmptyAnswer,
+    ModelError,
+    OutOfCredit,
+    Overloaded,
+    RateLimited,
+    ServerFailed,
+    TimedOut,
+    Unreachable,
+)
+
+LONG_WAIT = 10.0
+"""Seconds: who is asked to wait longer does not, where another model is ready."""
+LONGEST_WAIT = 60.0
+"""Seconds: nobody waits longer for an answer, even where nothing else is left."""
+LONGEST_DELAY = 30.0
+"""Seconds between tries that nobody asked for."""
+
+
+class Next(Enum):
+    """Where to go after a failure."""
+
+    SAME_KEY = "again, after the wait"
+    ANY_KEY = "again, with whatever key is ready first; this one after the wait"
+    OTHER_KEY = "with another key; this one is no use in this call"
+    OTHER_MODEL = "to the next model"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What to do, and after how many seconds this key may be asked again."""
+
+    go: Next
+    wait: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How often and how long one model is asked; from the settings."""
+
+    max_retries: int = 2
+    retry_delay: float = 1.0
+
+    def decide(
+        self, error: ModelError, *, tries: int, shown: bool, another_ready: bool, chance: float
+    ) -> Decision:
+        """What to do after `error`.
+
+        `tries`: how often this key has been asked in this call. `shown`: whether part of the answer was on screen.
+        `another_ready`: whether another model can be expected to answer. `chance`: 0 to 1, for the jitter.
+        """
+        again = tries <= self.max_retries
+        match error:
+            case BadKey() | OutOfCredit():
+                return Decision(Next.OTHER_KEY)
+            case TimedOut():
+                # It may be as slow again: only where there is nothing else to wait for.
+                once = again and tries == 1 and not another_ready
+                return Decision(Next.SAME_KEY) if once else Decision(Next.OTHER_MODEL)
+            case CutOff() | EmptyAnswer():
+                once = again and tries == 1 and not (shown and another_ready)
+                return Decision(Next.SAME_KEY) if once else Decision(Next.OTHER_MODEL)
+            case RateLimited():
+                wait = self._wait(error, tries, chance)
+                if not again or wait > (LONG_WAIT if another_ready else LONGEST_WAIT):
+                    return Decision(Next.OTHER_KEY)
+                return Decision(Next.ANY_KEY, wait)
+            case Overloaded() | ServerFailed() | Unreachable():
+                wait = self._wait(error, tries, chance)
+                if not again or wait > (LONG_WAIT if another_ready else LONGEST_WAIT):
+                    return Decision(Next.OTHER_MODEL)
+                return Decision(Next.SAME_KEY, wait)
+        return Decision(Next.OTHER_MODEL)
+
+    def _wait(self, error: ModelError, tries: int, chance: float) -> float:
+        """Seconds: what the provider asked for, else twice as long each time; jitter only lengthens."""
+        if error.retry_after is not None:
+            return error.retry_after + 0.1 * chance
+        delay = max(self.retry_delay, min(self.retry_delay * 2.0 ** (tries - 1), LONGEST_DELAY))
+        return delay * (1 + 0.25 * chance)

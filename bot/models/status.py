@@ -1,0 +1,74 @@
+"""How the models of the settings fare, for people and programs."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from bot.models.call import Plan
+from bot.models.candidate import Candidate, Route
+from bot.models.health_book import HealthBook
+
+State = Literal["ready", "resting", "on probation"]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelStatus:
+    """One model with one of its keys; moments are seconds since 1970, 0 for never."""
+
+    model: str
+    key: int
+    """Which of the provider's keys, counted from 1; 0 where there is one at most."""
+    in_chain: bool
+    """False for a model that only `on_error` or `/model` lead to."""
+    state: State
+    rests_until: float
+    calls: int
+    failures: int
+    success: float
+    """0 to 1, of about the last ten calls."""
+    first_token_seconds: float
+    tokens_per_second: float
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int
+    last_answer_at: float
+    last_failure_at: float
+    last_error_kind: str
+    last_error: str
+    window: int
+    """Tokens that it takes in; 0 where that is not known."""
+
+
+def models_status(plan: Plan, health: HealthBook) -> list[ModelStatus]:
+    """One entry for each model and key, in the order of the settings."""
+    return [
+        _status(candidate, route, number if len(candidate.routes) > 1 else 0, plan, health)
+        for candidate in plan.candidates.values()
+        for number, route in enumerate(candidate.routes, 1)
+    ]
+
+
+def _status(candidate: Candidate, route: Route, number: int, plan: Plan, health: HealthBook) -> ModelStatus:
+    known, now = health.of(route.name), health.now()
+    state: State = (
+        "resting" if known.is_resting(now) else "on probation" if known.is_on_probation(now) else "ready"
+    )
+    return ModelStatus(
+        model=candidate.name,
+        key=number,
+        in_chain=candidate in plan.chain,
+        state=state,
+        rests_until=known.rests_until if state == "resting" else 0.0,
+        calls=known.calls,
+        failures=known.failures,
+        success=known.success,
+        first_token_seconds=known.first_token_seconds,
+        tokens_per_second=known.tokens_per_second,
+        input_tokens=known.usage.input_tokens,
+        output_tokens=known.usage.output_tokens,
+        cached_tokens=known.usage.cached_tokens,
+        last_answer_at=known.last_answer_at,
+        last_failure_at=known.last_failure_at,
+        last_error_kind=known.last_error_kind,
+        last_error=known.last_error,
+        window=known.window or candidate.window or 0,
+    )

@@ -1,0 +1,157 @@
+"""state.db: how models fare, what they cost, and which one a chat has chosen. SQL on an open connection."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import apsw
+
+from bot.models.health import Health, Outcome, RouteName, after, rested
+from bot.models.protocol import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class DayUsage:
+    """What one model was used for on one day, on the owner's clock."""
+
+    day: str
+    """ISO date."""
+    model: str
+    answers: int
+    usage: Usage
+
+
+def m002_models(db: apsw.Connection) -> None:
+    """How each model fares with each key, what it was used for by day, and each chat's choice."""
+    db.execute(
+        """
+        CREATE TABLE model_health (
+            model TEXT NOT NULL,
+            key TEXT NOT NULL,
+            calls INTEGER NOT NULL,
+            failures INTEGER NOT NULL,
+            input_tokens INTEGER NOT NULL,
+            output_tokens INTEGER NOT NULL,
+            cached_tokens INTEGER NOT NULL,
+            success REAL NOT NULL,
+            first_token_seconds REAL NOT NULL,
+            tokens_per_second REAL NOT NULL,
+            last_answer_at REAL NOT NULL,
+            last_failure_at REAL NOT NULL,
+            last_error_kind TEXT NOT NULL,
+            last_error TEXT NOT NULL,
+            failed_in_a_row INTEGER NOT NULL,
+            rest_seconds REAL NOT NULL,
+            rests_until REAL NOT NULL,
+            window INTEGER NOT NULL,
+            tokens_ratio REAL NOT NULL,
+            PRIMARY KEY (model, key)
+        ) STRICT;
+        CREATE TABLE model_usage (
+            day TEXT NOT NULL,
+            model TEXT NOT NULL,
+            answers INTEGER NOT NULL,
+            input_tokens INTEGER NOT NULL,
+            output_tokens INTEGER NOT NULL,
+            cached_tokens INTEGER NOT NULL,
+            PRIMARY KEY (day, model)
+        ) STRICT;
+        CREATE TABLE chosen_models (
+            chat TEXT PRIMARY KEY,
+            model TEXT NOT NULL
+        ) STRICT;
+        """
+    )
+
+
+_HEALTH = (
+    "model, key, calls, failures, input_tokens, output_tokens, cached_tokens, success, first_token_seconds, "
+    "tokens_per_second, last_answer_at, last_failure_at, last_error_kind, last_error, failed_in_a_row, "
+    "rest_seconds, rests_until, window, tokens_ratio"
+)
+
+
+def read_health(db: apsw.Connection) -> tuple[Health, ...]:
+    """All that is known, in the order of the names."""
+    rows = db.execute(f"SELECT {_HEALTH} FROM model_health ORDER BY model, key")  # noqa: S608
+    return tuple(
+        Health(RouteName(model, key), calls, failures, Usage(*others[:3]), *others[3:])
+        for model, key, calls, failures, *others in rows
+    )
+
+
+def add_outcomes(db: apsw.Connection, outcomes: Iterable[Outcome], *, day: str) -> None:
+    """Add calls to what is known, which another process may have changed meanwhile; inside a transaction."""
+    known = {health.route: health for health in read_health(db)}
+    for outcome in outcomes:
+        known[outcome.route] = after(known.get(outcome.route) or Health(outcome.route), outcome)
+        _write_health(db, known[outcome.route])
+        if outcome.error is None:
+            _add_usage(db, day, outcome.route.model, outcome.usage)
+
+
+def reset_health(db: apsw.Connection, model: str) -> None:
+    """Close the breakers of a model, or of all where it is ""; inside a transaction."""
+    for health in read_health(db):
+        if model in ("", health.route.model):
+            _write_health(db, rested(health))
+
+
+def read_usage(db: apsw.Connection, first_day: str) -> tuple[DayUsage, ...]:
+    """What was used from a day on: the latest first, then by model."""
+    rows = db.execute(
+        "SELECT day, model, answers, input_tokens, output_tokens, cached_tokens FROM model_usage "
+        "WHERE day >= ? ORDER BY day DESC, model",
+        (first_day,),
+    )
+    return tuple(DayUsage(day, model, answers, Usage(*tokens)) for day, model, answers, *tokens in rows)
+
+
+def read_choice(db: apsw.Connection, chat: str) -> str:
+    """The model that a chat has chosen; "" for none."""
+    model: str | None = db.execute("SELECT model FROM chosen_models WHERE chat = ?", (chat,)).get
+    return model or ""
+
+
+def write_choice(db: apsw.Connection, chat: str, model: str) -> None:
+    """Choose a model for a chat; "" for none. Inside a transaction."""
+    if model:
+        db.execute("INSERT OR REPLACE INTO chosen_models (chat, model) VALUES (?, ?)", (chat, model))
+    else:
+        db.execute("DELETE FROM chosen_models WHERE chat = ?", (chat,))
+
+
+def _write_health(db: apsw.Connection, health: Health) -> None:
+    values: Sequence[int | float | str] = (
+        health.route.model,
+        health.route.key,
+        health.calls,
+        health.failures,
+        health.usage.input_tokens,
+        health.usage.output_tokens,
+        health.usage.cached_tokens,
+        health.success,
+        health.first_token_seconds,
+        health.tokens_per_second,
+        health.last_answer_at,
+        health.last_failure_at,
+        health.last_error_kind,
+        health.last_error,
+        health.failed_in_a_row,
+        health.rest_seconds,
+        health.rests_until,
+        health.window,
+        health.tokens_ratio,
+    )
+    marks = ", ".join("?" * len(values))
+    db.execute(f"INSERT OR REPLACE INTO model_health ({_HEALTH}) VALUES ({marks})", values)  # noqa: S608
+
+
+def _add_usage(db: apsw.Connection, day: str, model: str, usage: Usage) -> None:
+    db.execute(
+        "INSERT INTO model_usage (day, model, answers, input_tokens, output_tokens, cached_tokens) "
+        "VALUES (?, ?, 1, ?, ?, ?) ON CONFLICT (day, model) DO UPDATE SET answers = answers + 1, "
+        "input_tokens = input_tokens + excluded.input_tokens, "
+        "output_tokens = output_tokens + excluded.output_tokens, "
+        "cached_tokens = cached_tokens + excluded.cached_tokens",
+        (day, model, usage.input_tokens, usage.output_tokens, usage.cached_tokens),
+    )

@@ -1,0 +1,752 @@
+"""The chain of models: who is asked, how often, after which wait, and what is told of it."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from bot.models.call import Plan
+from bot.models.candidate import Candidate, Hooks, Route
+from bot.models.errors import (
+    BadKey,
+    BadRequest,
+    BrokenToolCall,
+    ContentRefused,
+    ContextTooLong,
+    CutOff,
+    EmptyAnswer,
+    ModelError,
+    ModelNotFound,
+    NoModelAnswered,
+    OutOfCredit,
+    Overloaded,
+    RateLimited,
+    ServerFailed,
+    TimedOut,
+    Unreachable,
+)
+from bot.models.fallback import FallbackModel
+from bot.models.health import Outcome, RouteName
+from bot.models.health_book import HealthBook
+from bot.models.patience import LONG_WAIT, LONGEST_WAIT, Patience
+from bot.models.protocol import (
+    Answer,
+    AssistantMessage,
+    ModelEvent,
+    ModelRequest,
+    StartedOver,
+    TextDelta,
+    ToolCall,
+    ToolResult,
+    Usage,
+    UserMessage,
+)
+from tests.fakes.scripted_model import ScriptedModel
+
+ASKED = ModelRequest("You are an assistant.", (UserMessage("Where is Anna's passport?"),))
+
+PASSES = [
+    pytest.param(RateLimited("slow down"), id="rate limit"),
+    pytest.param(Overloaded("too busy"), id="overloaded"),
+    pytest.param(ServerFailed("answered 500"), id="server"),
+    pytest.param(Unreachable("reset"), id="network"),
+]
+STAYS = [
+    pytest.param(BadKey("answered 401"), id="auth"),
+    pytest.param(OutOfCredit("answered 402"), id="billing"),
+    pytest.param(ModelNotFound("answered 404"), id="not found"),
+    pytest.param(BadRequest("answered 400"), id="bad request"),
+    pytest.param(ContextTooLong("too long"), id="context length"),
+    pytest.param(ContentRefused("no"), id="refused"),
+]
+ONCE_AGAIN = [
+    pytest.param(CutOff("cut"), id="cut"),
+    pytest.param(EmptyAnswer("nothing"), id="empty"),
+]
+
+
+@dataclass(slots=True)
+class Clock:
+    """Time that passes only by waiting."""
+
+    time: float = 1_000_000.0
+    waits: list[float] = field(default_factory=list)
+
+    def __call__(self) -> float:
+        return self.time
+
+    async def sleep(self, seconds: float) -> None:
+        self.waits.append(seconds)
+        self.time += seconds
+
+
+@dataclass(slots=True)
+class Chain:
+    """Scripted models in a chain, and all that can be seen of it."""
+
+    model: FallbackModel
+    models: Mapping[str, ScriptedModel]
+    clock: Clock
+    health: HealthBook
+    retries: list[tuple[str, int, str]]
+    fallbacks: list[tuple[str, str, str]]
+
+    def asked(self) -> dict[str, int]:
+        return {name: len(model.history) for name, model in self.models.items()}
+
+    async def ask(self, request: ModelRequest = ASKED) -> Answer:
+        *_, last = await self.events(request)
+        assert isinstance(last, Answer)
+        return last
+
+    async def events(self, request: ModelRequest = ASKED) -> list[ModelEvent]:
+        return [event async for event in self.model.stream(request)]
+
+
+Build = Callable[..., Chain]
+
+
+@pytest.fixture
+def build() -> Build:
+    def build(
+        *names: str,
+        others: Sequence[str] = (),
+        keys: int = 1,
+        on_error: Mapping[str, Sequence[str]] | None = None,
+        windows: Mapping[str, int] | None = None,
+        last_resort: str = "",
+        adaptive: bool = False,
+        health: HealthBook | None = None,
+        clock: Clock | None = None,
+        max_retries: int = 2,
+    ) -> Chain:
+        clock = clock or Clock()
+        models: dict[str, ScriptedModel] = {}
+
+        def made(name: str) -> Candidate:
+            routes = []
+            for key in range(keys):
+                label = f"{name}#{key}" if keys > 1 else name
+                models[label] = ScriptedModel(name=name)
+                routes.append(Route(models[label], RouteName(name, str(key) if keys > 1 else "")))
+            return Candidate(name, tuple(routes), (windows or {}).get(name), name == last_resort)
+
+        retries: list[tuple[str, int, str]] = []
+        fallbacks: list[tuple[str, str, str]] = []
+        health = health or HealthBook(now=clock)
+        model = FallbackModel(
+            Plan(
+                tuple(map(made, names)),
+                tuple(map(made, others)),
+                on_error or {},
+                Patience(max_retries, 1.0),
+                adaptive,
+            ),
+            health=health,
+            hooks=Hooks(
+                on_retry=lambda model, attempt, error: retries.append((model, attempt, error.kind)),
+                on_fallback=lambda model, then, error: fallbacks.append((model, then, error.kind)),
+            ),
+            sleep=clock.sleep,
+            chance=lambda: 0.0,
+        )
+        return Chain(model, models, clock, health, retries, fallbacks)
+
+    return build
+
+
+def fail(model: ScriptedModel, error: ModelError, times: int = 1, text: str = "") -> None:
+    for _ in range(times):
+        model.enqueue(text, error=error)
+
+
+def say(model: ScriptedModel, text: str, times: int = 1) -> None:
+    for _ in range(times):
+        model.enqueue(text)
+
+
+# -- the twelve basic cases -----------------------------------------------------------------------------------
+
+
+async def test_the_first_model_answers_alone_while_it_works(build: Build) -> None:
+    chain = build("a/one", "b/two")
+    say(chain.models["a/one"], "In the blue folder.")
+    answer = await chain.ask()
+    assert answer.message.text == "In the blue folder."
+    assert answer.message.model == "a/one"
+    assert answer.tries == ()
+    assert chain.asked() == {"a/one": 1, "b/two": 0}
+
+
+@pytest.mark.parametrize(
+    "error", [*PASSES, *STAYS, *ONCE_AGAIN, pytest.param(TimedOut("60 s"), id="timeout")]
+)
+async def test_the_next_model_answers_when_the_first_fails(build: Build, error: ModelError) -> None:
+    chain = build("a/one", "b/two")
+    fail(chain.models["a/one"], error, 3)
+    say(chain.models["b/two"], "In the blue folder.")
+    answer = await chain.ask()
+    assert answer.message.model == "b/two"
+    assert {each.kind for each in answer.tries} == {error.kind}
+    assert chain.fallbacks == [("a/one", "b/two", error.kind)]
+
+
+async def test_one_error_lists_every_try_when_all_fail(build: Build) -> None:
+    chain = build("a/one", "b/two", max_retries=1)
+    fail(chain.models["a/one"], replace_model(ServerFailed("answered 500"), "a/one"), 2)
+    fail(chain.models["b/two"], replace_model(BadKey("answered 401"), "b/two"))
+    with pytest.raises(NoModelAnswered) as caught:
+        await chain.ask()
+    assert [(each.model, each.kind) for each in caught.value.tries] == [
+        ("a/one", "server"),
+        ("a/one", "server"),
+        ("b/two", "auth"),
+    ]
+    assert str(caught.value) == "a/one: answered 500; a/one: answered 500; b/two: answered 401"
+
+
+async def test_a_chain_of_one_asks_that_one_alone(build: Build) -> None:
+    chain = build("a/one")
+    fail(chain.models["a/one"], ServerFailed("answered 500"), 3)
+    with pytest.raises(NoModelAnswered):
+        await chain.ask()
+    assert chain.asked() == {"a/one": 3}
+    assert chain.fallbacks == []
+
+
+@pytest.mark.parametrize("error", PASSES)
+async def test_what_can_pass_is_tried_again(build: Build, error: ModelError) -> None:
+    chain = build("a/one", "b/two")
+    fail(chain.models["a/one"], error, 2)
+    say(chain.models["a/one"], "Here.")
+    answer = await chain.ask()
+    assert answer.message.model == "a/one"
+    assert chain.retries == [("a/one", 1, error.kind), ("a/one", 2, error.kind)]
+    assert chain.clock.waits == pytest.approx([1.0, 2.0], abs=0.1)
+
+
+@pytest.mark.parametrize("error", PASSES)
+@pytest.mark.parametrize("max_retries", [0, 1, 3])
+async def test_after_max_retries_the_next_model_is_asked(
+    build: Build, error: ModelError, max_retries: int
+) -> None:
+    chain = build("a/one", "b/two", max_retries=max_retries)
+    fail(chain.models["a/one"], error, 1 + max_retries)
+    say(chain.models["b/two"], "Here.")
+    await chain.ask()
+    assert chain.asked() == {"a/one": 1 + max_retries, "b/two": 1}
+
+
+@pytest.mark.parametrize("error", STAYS)
+async def test_what_cannot_pass_is_not_tried_again(build: Build, error: ModelError) -> None:
+    chain = build("a/one", "b/two")
+    fail(chain.models["a/one"], error)
+    say(chain.models["b/two"], "Here.")
+    await chain.ask()
+    assert chain.asked() == {"a/one": 1, "b/two": 1}
+    assert chain.clock.waits == []
+
+
+@pytest.mark.parametrize("error", ONCE_AGAIN)
+async def test_a_broken_answer_is_asked_for_once_again(build: Build, error: ModelError) -> None:
+    chain = build("a/one", "b/two", max_retries=5)
+    fail(chain.models["a/one"], error, 2)
+    say(chain.models["b/two"], "Here.")
+    await chain.ask()
+    assert chain.asked() == {"a/one": 2, "b/two": 1}
+
+
+async def test_levels_are_tried_in_order_each_as_often_as_configured(build: Build) -> None:
+    names = (
+        "anthropic/claude-3-5-sonnet",
+        "anthropic/claude-3-haiku",
+        "openai/gpt-4",
+        "openai/gpt-3.5-turbo",
+    )
+    chain = build(*names, max_retries=1)
+    for name in names[:3]:
+        fail(chain.models[name], Overloaded("529"), 2)
+    say(chain.models[names[3]], "Here.")
+    answer = await chain.ask()
+    assert answer.message.model == names[3]
+    assert chain.asked() == dict(zip(names, (2, 2, 2, 1), strict=True))
+    assert [then for _, then, _ in chain.fallbacks] == list(names[1:])
+    assert len(answer.tries) == 6
+
+
+async def test_one_chain_serves_call_after_call_and_many_at_once(build: Build) -> None:
+    chain = build("a/one", "b/two", max_retries=0)
+    for _ in range(4):
+        fail(chain.models["a/one"], ServerFailed("500"))
+    say(chain.models["b/two"], "Here.", 4)
+    answers = await asyncio.gather(*(chain.ask() for _ in range(4)))
+    assert {answer.message.model for answer in answers} == {"b/two"}
+    assert all(len(answer.tries) == 1 for answer in answers)
+
+
+async def test_a_hang_is_not_waited_for_again_where_another_is_ready(build: Build) -> None:
+    chain = build("a/one", "b/two", max_retries=5)
+    fail(chain.models["a/one"], TimedOut("60 s"))
+    say(chain.models["b/two"], "Here.", 2)
+    await chain.ask()
+    assert chain.asked() == {"a/one": 1, "b/two": 1}
+    await chain.ask()
+    assert chain.asked() == {"a/one": 1, "b/two": 2}, "nor with the next message"
+
+
+async def test_a_hang_of_the_only_model_is_tried_once_again(build: Build) -> None:
+    chain = build("a/one", max_retries=5)
+    fail(chain.models["a/one"], TimedOut("60 s"), 2)
+    with pytest.raises(NoModelAnswered):
+        await chain.ask()
+    assert chain.asked() == {"a/one": 2}
+
+
+# -- waits ----------------------------------------------------------------------------------------------------
+
+
+async def test_the_providers_own_wait_wins(build: Build) -> None:
+    chain = build("a/one", "b/two")
+    fail(chain.models["a/one"], RateLimited("429", retry_after=7.0))
+    say(chain.models["a/one"], "Here.")
+    await chain.ask()
+    assert chain.clock.waits == pytest.approx([7.0], abs=0.1)
+
+
+async def test_a_long_wait_meets_another_model_that_is_ready(build: Build) -> None:
+    chain = build("a/one", "b/two")
+    fail(chain.models["a/one"], RateLimited("429", retry_after=LONG_WAIT + 1))
+    say(chain.models["b/two"], "Here.")
+    answer = await chain.ask()
+    assert answer.message.model == "b/two"
+    assert chain.clock.waits == []
+
+
+async def test_a_long_wait_is_waited_where_nothing_else_is_left(build: Build) -> None:
+    chain = build("a/one")
+    fail(chain.models["a/one"], RateLimited("429", retry_after=LONG_WAIT + 20))
+    say(chain.models["a/one"], "Here.")
+    await chain.ask()
+    assert chain.clock.waits == pytest.approx([LONG_WAIT + 20], abs=0.1)
+
+
+async def test_nobody_waits_for_an_hour(build: Build) -> None:
+    chain = build("a/one")
+    fail(chain.models["a/one"], RateLimited("429", retry_after=LONGEST_WAIT + 1))
+    with pytest.raises(NoModelAnswered):
+        await chain.ask()
+    assert chain.clock.waits == []
+
+
+def test_jitter_only_lengthens() -> None:
+    patience = Patience(max_retries=9, retry_delay=1.0)
+    for tries in range(1, 9):
+        waits = [
+            patience.decide(
+                ServerFailed(""), tries=tries, shown=False, another_ready=False, chance=chance
+            ).wait
+            for chance in (0.0, 0.5, 1.0)
+        ]
+        assert waits == sorted(waits)
+        assert waits[0] >= 1.0
+
+
+# -- keys -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("error", [BadKey("401"), OutOfCredit("402"), RateLimited("429")])
+async def test_the_next_key_is_tried_at_once_before_the_model_is_left(
+    build: Build, error: ModelError
+) -> None:
+    chain = build("a/one", "b/two", keys=2)
+    fail(chain.models["a/one#0"], error)
+    say(chain.models["a/one#1"], "Here.")
+    answer = await chain.ask()
+    assert answer.message.model == "a/one"
+    assert chain.clock.waits == []
+
+
+async def test_keys_that_are_all_limited_are_asked_in_turn_as_often_as_configured(build: Build) -> None:
+    chain = build("a/one", "b/two", keys=2, max_retries=1)
+    fail(chain.models["a/one#0"], RateLimited("429"), 2)
+    fail(chain.models["a/one#1"], RateLimited("429"), 2)
+    say(chain.models["b/two#0"], "Here.")
+    await chain.ask()
+    assert chain.asked() == {"a/one#0": 2, "a/one#1": 2, "b/two#0": 1, "b/two#1": 0}
+
+
+async def test_a_servers_fault_is_no_reason_for_another_key(build: Build) -> None:
+    chain = build("a/one", "b/two", keys=2, max_retries=1)
+    fail(chain.models["a/one#0"], ServerFailed("500"), 2)
+    say(chain.models["b/two#0"], "Here.")
+    await chain.ask()
+    assert chain.asked() == {"a/one#0": 2, "a/one#1": 0, "b/two#0": 1, "b/two#1": 0}
+
+
+async def test_a_key_that_rests_does_not_hold_up_the_other(build: Build) -> None:
+    chain = build("a/one", "b/two", keys=2)
+    fail(chain.models["a/one#0"], RateLimited("429", retry_after=100.0))
+    say(chain.models["a/one#1"], "Here.", 2)
+    await chain.ask()
+    answer = await chain.ask()
+    assert answer.tries == ()
+    assert chain.asked()["a/one#0"] == 1
+
+
+# -- whom the settings name ---------------------------------------------------------------------------------
+
+
+async def test_a_class_of_error_has_its_own_way(build: Build) -> None:
+    chain = build("a/one", "b/two", others=["c/quick"], on_error={"rate_limit": ["c/quick"]}, max_retries=0)
+    fail(chain.models["a/one"], RateLimited("429"))
+    fail(chain.models["c/quick"], ServerFailed("500"))
+    say(chain.models["b/two"], "Here.")
+    answer = await chain.ask()
+    assert [each.kind for each in answer.tries] == ["rate_limit", "server"]
+    assert chain.fallbacks == [("a/one", "c/quick", "rate_limit"), ("c/quick", "b/two", "server")]
+
+
+async def test_other_models_of_the_settings_are_not_asked_without_a_reason(build: Build) -> None:
+    chain = build("a/one", others=["c/quick"], max_retries=0)
+    fail(chain.models["a/one"], ServerFailed("500"))
+    with pytest.raises(NoModelAnswered):
+        await chain.ask()
+    assert chain.asked()["c/quick"] == 0
+
+
+async def test_two_lists_that_lead_to_each_other_come_to_an_end(build: Build) -> None:
+    on_error = {"server": ["a/one", "b/two"], "overloaded": ["a/one"]}
+    chain = build("a/one", "b/two", on_error=on_error, max_retries=0)
+    fail(chain.models["a/one"], ServerFailed("500"))
+    fail(chain.models["b/two"], Overloaded("529"))
+    with pytest.raises(NoModelAnswered):
+        await chain.ask()
+
+
+async def test_the_model_that_was_asked_for_comes_first_and_falls_back(build: Build) -> None:
+    chain = build("a/one", "b/two", others=["c/chosen"], max_retries=0)
+    say(chain.models["c/chosen"], "Here.")
+    fail(chain.models["c/chosen"], ServerFailed("500"))
+    say(chain.models["a/one"], "There.")
+    chosen = replace(ASKED, prefer="c/chosen")
+    assert (await chain.ask(chosen)).message.model == "c/chosen"
+    assert (await chain.ask(chosen)).message.model == "a/one"
+
+
+async def test_a_turn_goes_on_with_the_model_that_began_it(build: Build) -> None:
+    chain = build("a/one", "b/two")
+    step = AssistantMessage("", (ToolCall("abc123def", "memory_search", "{}"),), "b/two")
+    result = ToolResult("abc123def", "memory_search", "{}")
+    say(chain.models["b/two"], "Here.")
+    await chain.ask(replace(ASKED, messages=(*ASKED.messages, step, result)))
+    say(chain.models["a/one"], "Here.")
+    await chain.ask(replace(ASKED, messages=(*ASKED.messages, step, result, UserMessage("And Tom's?"))))
+    assert chain.asked() == {"a/one": 1, "b/two": 1}
+
+
+# -- in the middle of an answer ------------------------------------------------------------------------------
+
+
+async def test_another_model_answers_afresh_and_what_was_shown_is_void(build: Build) -> None:
+    chain = build("a/one", "b/two")
+    fail(chain.models["a/one"], CutOff("cut"), text="In the bl")
+    say(chain.models["b/two"], "On the shelf.")
+    events = await chain.events()
+    assert events[:3] == [TextDelta("In the bl"), StartedOver(), TextDelta("On the shelf.")]
+    assert len(events) == 4
+
+
+async def test_what_was_shown_is_void_also_where_a_call_follows(build: Build) -> None:
+    chain = build("a/one", "b/two")
+    fail(chain.models["a/one"], CutOff("cut"), text="In the bl")
+    chain.models["b/two"].enqueue(calls=[("memory_search", {"query": "passport"})])
+    events = await chain.events()
+    assert events[:2] == [TextDelta("In the bl"), StartedOver()]
+    assert isinstance(events[2], Answer)
+
+
+async def test_nothing_is_void_that_was_not_shown(build: Build) -> None:
+    chain = build("a/one", "b/two")
+    fail(chain.models["a/one"], CutOff("cut"), 2)
+    say(chain.models["b/two"], "On the shelf.")
+    assert StartedOver() not in await chain.events()
+
+
+async def test_a_cut_answer_of_the_only_model_is_asked_for_again(build: Build) -> None:
+    chain = build("a/one")
+    fail(chain.models["a/one"], CutOff("cut"), text="In the bl")
+    say(chain.models["a/one"], "In the blue folder.")
+    assert (await chain.ask()).message.text == "In the blue folder."
+
+
+async def test_a_stop_is_no_failure_and_leaves_nothing_open(build: Build) -> None:
+    chain = build("a/one", "b/two")
+    chain.models["a/one"].enqueue(["In ", "the "], hang=True)
+    async with aclosing(chain.model.stream(ASKED)) as events:
+        async for _ in events:
+            break
+    asking = asyncio.create_task(chain.ask())
+    chain.models["a/one"].enqueue(hang=True)
+    await asyncio.sleep(0)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    assert chain.models["a/one"].closed == 2
+    assert chain.health.all() == []
+
+
+async def test_a_client_that_breaks_is_a_model_that_fails(
+    build: Build, caplog: pytest.LogCaptureFixture
+) -> None:
+    chain = build("a/one", "b/two", max_retries=0)
+    chain.models["a/one"].enqueue(error=ZeroDivisionError("ours"))
+    say(chain.models["b/two"], "Here.")
+    assert (await chain.ask()).message.model == "b/two"
+    assert "ZeroDivisionError" in caplog.text
+
+
+# -- tool arguments that are no JSON ---------------------------------------------------------------------------
+
+
+def broken_history(steps: int, model: str) -> ModelRequest:
+    messages = list(ASKED.messages)
+    for number in range(steps):
+        call = ToolCall(f"broken{number:03}", "memory_search", '{"query": ')
+        messages += [AssistantMessage("", (call,), model), ToolResult(call.id, call.name, "{}", failed=True)]
+    return replace(ASKED, messages=tuple(messages))
+
+
+async def test_unreadable_arguments_go_back_to_the_model_twice_and_then_count_as_its_failure(
+    build: Build,
+) -> None:
+    chain = build("a/one", "b/two")
+    for steps in (0, 1):
+        chain.models["a/one"].enqueue(calls=[ToolCall("x", "memory_search", "{")])
+        answer = await chain.ask(broken_history(steps, "a/one"))
+        assert answer.message.model == "a/one"
+    chain.models["a/one"].enqueue(calls=[ToolCall("x", "memory_search", "{")])
+    say(chain.models["b/two"], "Here.")
+    answer = await chain.ask(broken_history(2, "a/one"))
+    assert answer.message.model == "b/two"
+    assert isinstance(answer.tries[0], BrokenToolCall)
+
+
+# -- windows ----------------------------------------------------------------------------------------------------
+
+
+def long_request(turns: int = 20, letters: int = 3500) -> ModelRequest:
+    messages: list[UserMessage | AssistantMessage] = []
+    for number in range(turns):
+        messages += [UserMessage(f"{number}: " + "x" * letters), AssistantMessage("I see.", (), "a/one")]
+    return ModelRequest("System.", (*messages, UserMessage("And now?")))
+
+
+async def test_a_model_with_too_small_a_window_is_asked_last(build: Build) -> None:
+    chain = build("a/small", "b/large", windows={"a/small": 8_000, "b/large": 100_000})
+    say(chain.models["b/large"], "Here.")
+    await chain.ask(long_request())
+    assert chain.asked() == {"a/small": 0, "b/large": 1}
+
+
+async def test_after_an_overflow_a_larger_window_comes_before_a_smaller_one(build: Build) -> None:
+    windows = {"a/one": 50_000, "b/smaller": 30_000, "c/larger": 100_000}
+    chain = build("a/one", "b/smaller", "c/larger", windows=windows)
+    fail(chain.models["a/one"], ContextTooLong("too long"))
+    say(chain.models["c/larger"], "Here.")
+    await chain.ask(long_request())
+    assert chain.asked() == {"a/one": 1, "b/smaller": 0, "c/larger": 1}
+
+
+async def test_a_request_that_fits_no_window_is_shortened_and_tried_again(build: Build) -> None:
+    chain = build("a/one", "b/two")
+    for name in ("a/one", "b/two"):
+        fail(chain.models[name], ContextTooLong("too long"), 1)
+    say(chain.models["a/one"], "Here.")
+    request = long_request()
+    answer = await chain.ask(request)
+    assert answer.message.text == "Here."
+    shown = chain.models["a/one"].history[-1]
+    assert shown.messages[-1] == request.messages[-1]
+    assert isinstance(shown.messages[0], UserMessage)
+    assert 0 < len(shown.messages) < len(request.messages) * 0.6
+    assert "left out" in shown.system
+
+
+async def test_the_window_that_a_provider_names_is_what_it_is_shortened_to(build: Build) -> None:
+    chain = build("a/one", windows={"a/one": 15_000})
+    fail(chain.models["a/one"], ContextTooLong("too long"))
+    say(chain.models["a/one"], "Here.")
+    await chain.ask(long_request())
+    assert 10 <= len(chain.models["a/one"].history[-1].messages) <= 30
+
+
+async def test_what_fits_no_window_however_short_is_an_error(build: Build) -> None:
+    chain = build("a/one")
+    fail(chain.models["a/one"], ContextTooLong("too long"), 10)
+    with pytest.raises(NoModelAnswered) as caught:
+        await chain.ask(long_request())
+    assert {each.kind for each in caught.value.tries} == {"context_length"}
+    assert len(caught.value.tries) <= 5
+
+
+async def test_a_refusal_of_a_request_as_long_as_the_window_is_taken_for_what_it_is(build: Build) -> None:
+    """Anthropic and Gemini say that a request is too long in prose alone."""
+    chain = build("a/one", windows={"a/one": 15_000})
+    fail(chain.models["a/one"], BadRequest("answered 400"))
+    say(chain.models["a/one"], "Here.")
+    assert (await chain.ask(long_request())).message.text == "Here."
+
+
+# -- rest -------------------------------------------------------------------------------------------------------
+
+
+async def fail_calls(chain: Chain, calls: int, error: ModelError) -> None:
+    for _ in range(calls):
+        fail(chain.models["a/one"], error)
+        say(chain.models["b/two"], "Here.")
+        await chain.ask()
+
+
+async def test_a_model_that_fails_call_after_call_is_left_to_rest_then_asked_once_then_trusted(
+    build: Build,
+) -> None:
+    chain = build("a/one", "b/two", max_retries=0)
+    await fail_calls(chain, 3, ServerFailed("500"))
+    say(chain.models["b/two"], "Here.")
+    answer = await chain.ask()
+    assert chain.asked()["a/one"] == 3, "it rests"
+    assert [(each.model, each.kind) for each in answer.tries] == [("a/one", "server")], "and that is told"
+
+    chain.clock.time += 31
+    chain.models["a/one"].enqueue("Here.", delay=0.01)
+    say(chain.models["b/two"], "Here.", 3)
+    await asyncio.gather(*(chain.ask() for _ in range(4)))
+    assert chain.asked()["a/one"] == 4, "one probe"
+
+    say(chain.models["a/one"], "Here.")
+    await chain.ask()
+    assert chain.asked()["a/one"] == 5
+
+
+async def test_rests_grow_but_never_beyond_minutes(build: Build) -> None:
+    chain = build("a/one", "b/two", max_retries=0)
+    await fail_calls(chain, 3, ServerFailed("500"))
+    rests = []
+    for _ in range(6):
+        health = chain.health.of(RouteName("a/one"))
+        rests.append(health.rests_until - chain.clock.time)
+        chain.clock.time = health.rests_until + 0.01
+        await fail_calls(chain, 1, ServerFailed("500"))
+    assert rests == pytest.approx([30, 60, 120, 240, 300, 300])
+
+
+async def test_no_model_rests_because_of_one_calls_own_tries(build: Build) -> None:
+    chain = build("a/one", "b/two", max_retries=8)
+    fail(chain.models["a/one"], ServerFailed("500"), 9)
+    say(chain.models["b/two"], "Here.")
+    await chain.ask()
+    say(chain.models["a/one"], "Here.")
+    assert (await chain.ask()).message.model == "a/one"
+
+
+async def test_a_model_that_rests_is_asked_all_the_same_where_nothing_else_is_left(build: Build) -> None:
+    chain = build("a/one", "b/two", max_retries=0)
+    await fail_calls(chain, 3, ServerFailed("500"))
+    fail(chain.models["b/two"], ServerFailed("500"))
+    say(chain.models["a/one"], "Here after all.")
+    assert (await chain.ask()).message.text == "Here after all."
+
+
+async def test_a_length_that_was_refused_is_remembered_and_a_shorter_request_is_asked(build: Build) -> None:
+    chain = build("a/one", "b/two")
+    await fail_calls(chain, 1, ContextTooLong("long"))
+    say(chain.models["b/two"], "Here.")
+    await chain.ask()
+    assert chain.asked() == {"a/one": 1, "b/two": 2}
+    say(chain.models["a/one"], "Here.")
+    await chain.ask(ModelRequest("", (UserMessage("Hm?"),)))
+    assert chain.asked() == {"a/one": 2, "b/two": 2}
+
+
+@pytest.mark.parametrize("error", [BadRequest("400"), ContentRefused("no")])
+async def test_what_is_the_requests_fault_lets_no_model_rest(build: Build, error: ModelError) -> None:
+    chain = build("a/one", "b/two", max_retries=0)
+    await fail_calls(chain, 5, error)
+    assert chain.asked()["a/one"] == 5
+
+
+async def test_models_of_one_provider_rest_each_for_itself(build: Build) -> None:
+    chain = build("a/one", "a/two", max_retries=0)
+    for _ in range(4):
+        fail(chain.models["a/one"], Overloaded("529"))
+        say(chain.models["a/two"], "Here.")
+    for _ in range(4):
+        assert (await chain.ask()).message.model == "a/two"
+
+
+async def test_a_reset_ends_every_rest(build: Build) -> None:
+    chain = build("a/one", "b/two", max_retries=0)
+    await fail_calls(chain, 3, ServerFailed("500"))
+    await chain.health.reset()
+    say(chain.models["a/one"], "Here.")
+    assert (await chain.ask()).message.model == "a/one"
+
+
+async def test_a_probe_that_is_stopped_does_not_block_the_next(build: Build) -> None:
+    chain = build("a/one", "b/two", max_retries=0)
+    await fail_calls(chain, 3, ServerFailed("500"))
+    chain.clock.time += 31
+    chain.models["a/one"].enqueue("In ", hang=True)
+    async with aclosing(chain.model.stream(ASKED)) as events:
+        async for _ in events:
+            break
+    say(chain.models["a/one"], "Here.")
+    assert (await chain.ask()).message.model == "a/one"
+
+
+# -- order by merit ---------------------------------------------------------------------------------------------
+
+
+async def test_the_clearly_quicker_model_comes_first_and_the_last_resort_stays_last(build: Build) -> None:
+    chain = build("a/slow", "b/quick", "builtin/notebook", last_resort="builtin/notebook", adaptive=True)
+    for name, seconds in (("a/slow", 4.0), ("b/quick", 1.0), ("builtin/notebook", 0.001)):
+        measured(chain, name, seconds)
+    say(chain.models["b/quick"], "Here.")
+    assert (await chain.ask()).message.model == "b/quick"
+
+
+async def test_models_about_equally_quick_keep_their_order(build: Build) -> None:
+    chain = build("a/one", "b/two", adaptive=True)
+    measured(chain, "a/one", 1.0)
+    measured(chain, "b/two", 0.8)
+    say(chain.models["a/one"], "Here.")
+    assert (await chain.ask()).message.model == "a/one"
+
+
+async def test_a_model_that_was_idle_for_long_is_asked_once_now_and_then(build: Build) -> None:
+    chain = build("a/one", "b/two", adaptive=True)
+    measured(chain, "a/one", 1.0)
+    measured(chain, "b/two", 5.0)
+    chain.clock.time += 1000
+    measured(chain, "a/one", 1.0)
+    say(chain.models["b/two"], "Here.")
+    say(chain.models["a/one"], "Here.", 3)
+    assert [(await chain.ask()).message.model for _ in range(4)] == ["b/two", "a/one", "a/one", "a/one"]
+
+
+def measured(chain: Chain, name: str, seconds: float) -> None:
+    outcome = Outcome(
+        RouteName(name),
+        chain.clock.time,
+        usage=Usage(10, 100),
+        first_token_seconds=seconds / 2,
+        seconds=seconds,
+    )
+    chain.health.record([outcome] * 5)
+
+
+def replace_model(error: ModelError, model: str) -> ModelError:
+    error.model = model
+    return error
