@@ -25,7 +25,7 @@ def answered_instead(model: str, tries: Sequence[ModelError], *, prefer: str, st
     That is where one was chosen by hand, where text on the screen was replaced, and where it is no language model.
     """
     failed = [name for name in dict.fromkeys(each.model for each in tries) if name != model]
-    unexpected = prefer in failed or started_over or model.startswith(LAST_RESORT)
+    unexpected = (prefer and prefer in failed) or started_over or model.startswith(LAST_RESORT)
     if not failed or not unexpected:
         return ""
     reasons = phrases.LIST_MARK.join(_why(tries, name) for name in failed)

@@ -100,6 +100,7 @@ class Call:
         if isinstance(error, BadRequest) and window and self._length_for(route.name) > window * NEARLY_FULL:
             # Some providers tell this in prose alone, which nobody reads here.
             error = ContextTooLong(error.detail, model=error.model)
+        error.model = route.name.model
         number = 1 + sum(earlier.route == route.name for earlier in self.tries)
         self.tries.append(Try(route.name, number, seconds, error))
         self._outcomes[route.name] = Outcome(route.name, self._health.now(), error=error, tokens=self._tokens)

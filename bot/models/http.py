@@ -2,8 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import aclosing, suppress
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from contextlib import aclosing, contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Literal, Protocol, cast
@@ -196,7 +196,9 @@ class HttpModel:
         try:
             async with aclosing(cast(AsyncGenerator[bytes, None], response.aiter_bytes())) as pieces:
                 if _is_whole(response):
-                    for fields in _objects_of(await self._whole(pieces, clock)):
+                    body = await self._whole(pieces, clock)
+                    clock.saw("answering")
+                    for fields in _objects_of(body):
                         text = reader.read_whole(fields)
                         if text:
                             yield TextDelta(text)
@@ -210,7 +212,8 @@ class HttpModel:
                             text = reader.read(event)
                             clock.saw(reader.stage)
                             if text:
-                                yield TextDelta(text)
+                                with clock.stopped():
+                                    yield TextDelta(text)
                             if reader.ended:
                                 break
                     if more:
@@ -252,7 +255,7 @@ class HttpModel:
         content = json.dumps(self._dialect.body(request), ensure_ascii=False).encode("utf-8", "replace")
         try:
             client = self._connection.client
-        except (ValueError, OSError, ImportError) as error:
+        except (ValueError, httpx.InvalidURL, OSError, ImportError) as error:
             raise self._error(Unreachable, f"cannot be asked: {error}") from error
         try:
             async with asyncio.timeout_at(clock.deadline()):
@@ -262,7 +265,7 @@ class HttpModel:
                     ),
                     stream=True,
                 )
-        except (TimeoutError, httpx.HTTPError, httpx.InvalidURL, RuntimeError) as error:
+        except (TimeoutError, httpx.HTTPError, httpx.InvalidURL, UnicodeError, RuntimeError) as error:
             raise self._broken(error, clock, Unreachable) from error
 
     async def _next(self, pieces: AsyncGenerator[bytes, None], clock: "Clock") -> bytes | None:
@@ -297,7 +300,7 @@ class HttpModel:
                 return self._error(TimedOut, clock.in_words())
             case httpx.DecodingError():
                 return self._error(EmptyAnswer, "sent an answer packed in a way that cannot be read")
-            case httpx.InvalidURL() | httpx.UnsupportedProtocol():
+            case httpx.InvalidURL() | httpx.UnsupportedProtocol() | UnicodeError():
                 return self._error(Unreachable, f"has an address that is none: {error}")
         lost = (
             "broke off in the middle of its answer"
@@ -342,6 +345,17 @@ class Clock:
         self.first_token = self.first_token or self._last - self._start
         self._stage = stage
 
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """While whoever reads the answer takes their time: that is not the model's."""
+        stopped = self._loop.time()
+        try:
+            yield
+        finally:
+            away = self._loop.time() - stopped
+            self._start += away
+            self._last += away
+
     def deadline(self) -> float:
         """Until when something more has to come, on the loop's clock."""
         limits = self._limits
@@ -355,7 +369,8 @@ class Clock:
         limits = self._limits
         if self._stage == "waiting":
             return f"gave no sign of an answer within {min(limits.first_token, limits.begin):g} s"
-        if self._loop.time() - self._last >= limits.idle:
+        whole = limits.begin if self._stage == "thinking" else limits.total
+        if self._last + limits.idle <= self._start + whole:
             return f"fell silent for {limits.idle:g} s in the middle of its answer"
         if self._stage == "thinking":
             return f"had not begun its answer after {limits.begin:g} s"

@@ -17,7 +17,7 @@ class EventStream:
     """One stream; feed it piece by piece."""
 
     def __init__(self) -> None:
-        self._rest = b""
+        self._rest = bytearray()
         """Of a line that has not ended."""
         self._data: list[bytes] = []
         """Lines of data of the event that has not ended."""
@@ -30,8 +30,12 @@ class EventStream:
     def feed(self, piece: bytes) -> list[bytes]:
         """Give the data of every event that ends in this piece."""
         if self._fresh and piece:
-            piece = (self._rest + piece).removeprefix(BYTE_ORDER_MARK)
-            self._rest = b""
+            piece = bytes(self._rest) + piece
+            self._rest.clear()
+            if piece != BYTE_ORDER_MARK and BYTE_ORDER_MARK.startswith(piece):  # the mark may be cut, too
+                self._rest += piece
+                return []
+            piece = piece.removeprefix(BYTE_ORDER_MARK)
             self._fresh = False
         if self._after_return and piece:  # "\r\n" may be cut in two
             piece = piece.removeprefix(b"\n")
@@ -43,8 +47,8 @@ class EventStream:
             self._rest += piece
             self._bound(len(self._rest))
             return []
-        *lines, rest = (self._rest + piece).split(b"\n")
-        self._rest = rest
+        *lines, rest = (bytes(self._rest) + piece).split(b"\n")
+        self._rest = bytearray(rest)
         events = []
         for line in lines:
             if line.startswith(b"data:"):

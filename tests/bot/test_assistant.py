@@ -264,7 +264,7 @@ async def test_an_error_that_nobody_is_shown_is_one_line_in_the_log_all_the_same
     await house.assistant.accept(lost)
     await house.quiet()
     gc.collect()  # which is when asyncio complains of an error that nobody looked at
-    assert "no model answered in terminal:main: openai/x: 401" in caplog.messages
+    assert "no model answered in terminal:main: scripted/model: 401" in caplog.messages
     assert not [record for record in caplog.records if record.name == "asyncio"]
 
 

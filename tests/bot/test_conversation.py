@@ -13,7 +13,15 @@ from hypothesis import strategies as st
 
 from bot.conversation import INTERRUPTED_RESULT, INTERRUPTED_TEXT, Conversation, interrupted, mended
 from bot.messages import ChatId
-from bot.models.protocol import AssistantMessage, Message, ToolCall, ToolResult, UserMessage
+from bot.models.protocol import (
+    AssistantMessage,
+    Image,
+    Message,
+    RawStep,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+)
 from bot.state import State
 
 CHAT = ChatId("terminal", "main")
@@ -332,3 +340,29 @@ def test_the_database_can_be_read_with_any_sqlite(path: Path) -> None:
     db = apsw.Connection(str(path))
     assert db.execute("SELECT json_extract(payload, '$.text') FROM entries").get == "喜欢茶"
     db.close()
+
+
+async def test_what_a_provider_wrote_and_pictures_come_back_byte_for_byte(path: Path) -> None:
+    raw = RawStep("anthropic", {"content": [{"type": "thinking", "thinking": "嗯", "signature": "a=="}]})
+    messages = (
+        UserMessage("What is this?", (Image("image/png", bytes(range(256))),)),
+        AssistantMessage("A passport.", (), "anthropic/claude", raw),
+    )
+    async with State(path) as state:
+        await Conversation(state, CHAT).append(*messages)
+    async with State(path) as state:
+        again = Conversation(state, CHAT)
+        await again.load()
+        assert again.messages() == messages
+
+
+async def test_a_retracted_answer_is_gone_for_everybody_in_the_chat(state: State) -> None:
+    here, there = Conversation(state, CHAT), Conversation(state, CHAT)
+    assert not await here.retract()
+    await here.append(*WHOLE)
+    await there.load()
+    assert await here.retract()
+    await there.load()
+    assert here.messages() == there.messages() == WHOLE[:-1]
+    assert await here.retract(), "once more takes nothing more"
+    assert here.messages() == WHOLE[:-1]

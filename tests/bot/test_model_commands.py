@@ -1,0 +1,253 @@
+"""/model, /models, /usage, /retry: as a person uses them in a chat with two models and a notebook."""
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from bot.agent import Agent
+from bot.assistant import Assistant
+from bot.builtin_commands import COMMANDS
+from bot.builtin_tools import memory_tools
+from bot.config import AccessSettings
+from bot.messages import ChatId, IncomingMessage, PersonId
+from bot.model_commands import meant_model
+from bot.models.call import Plan
+from bot.models.candidate import Candidate, Route
+from bot.models.errors import BadKey, CutOff, Overloaded, RateLimited, ServerFailed
+from bot.models.fallback import FallbackModel
+from bot.models.health import RouteName
+from bot.models.health_book import HealthBook
+from bot.models.patience import Patience
+from bot.models.protocol import AssistantMessage
+from bot.state import State
+from bot.tools import Toolbox
+from memory.memory import Memory
+from memory.settings import MemorySettings
+from tests.fakes.scripted_model import ScriptedModel
+
+NAMES = ("openai/gpt-4.1", "anthropic/claude-sonnet-4-5", "builtin/notebook")
+NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+
+
+@dataclass(slots=True)
+class Chat:
+    assistant: Assistant
+    models: Mapping[str, ScriptedModel]
+    memory: Memory
+    state: State
+    count: int = field(default=0)
+
+    async def say(self, text: str, *, person: str = "terminal:owner", chat: str = "terminal:main") -> str:
+        self.count += 1
+        channel, _, name = person.partition(":")
+        message = IncomingMessage(str(self.count), ChatId.parse(chat), PersonId(channel, name), text, NOW)
+        parts = [part async for part in self.assistant.answer(message)]
+        assert parts[-1].final
+        return parts[-1].text
+
+
+@pytest.fixture
+async def chat(tmp_path: Path) -> AsyncIterator[Chat]:
+    models = {name: ScriptedModel(name=name) for name in NAMES}
+    candidates = tuple(
+        Candidate(name, (Route(model, RouteName(name)),), last_resort=name.startswith("builtin/"))
+        for name, model in models.items()
+    )
+    async with (
+        State(tmp_path / "state.db", now=lambda: NOW) as state,
+        Memory(MemorySettings(), workspace=tmp_path, now=lambda: NOW) as memory,
+    ):
+        model = FallbackModel(
+            Plan(candidates, patience=Patience(0, 0)), health=HealthBook(state, now=NOW.timestamp)
+        )
+        toolbox = Toolbox(memory_tools(memory))
+        agent = Agent(model, toolbox, prompt=lambda: "", steps_per_turn=5)
+        yield Chat(
+            Assistant(
+                agent=agent,
+                guest_agent=agent,
+                access=AccessSettings(allow=("telegram:1",)),
+                commands=COMMANDS,
+                memory=memory,
+                state=state,
+                model=model,
+                locks=tmp_path / "locks",
+                now=lambda: NOW,
+            ),
+            models,
+            memory,
+            state,
+        )
+        await model.health.write()
+
+
+# -- /model ---------------------------------------------------------------------------------------------------
+
+
+async def test_a_model_is_chosen_for_one_chat_and_stays_chosen(chat: Chat) -> None:
+    assert await chat.say("/model claude") == (
+        "From now on anthropic/claude-sonnet-4-5 answers here first. `/model auto` ends that."
+    )
+    chat.models["anthropic/claude-sonnet-4-5"].enqueue("From Claude.")
+    chat.models["openai/gpt-4.1"].enqueue("From GPT.")
+    assert await chat.say("Hi") == "From Claude."
+    assert await chat.say("Hi", chat="terminal:other") == "From GPT."
+    assert "anthropic/claude-sonnet-4-5, chosen for this chat" in await chat.say("/status")
+    assert "chosen for this chat; `/model auto` ends that" in await chat.say("/model")
+
+
+async def test_auto_ends_the_choice(chat: Chat) -> None:
+    await chat.say("/model claude")
+    assert "openai/gpt-4.1 first" in await chat.say("/model AUTO")
+    chat.models["openai/gpt-4.1"].enqueue("From GPT.")
+    assert await chat.say("Hi") == "From GPT."
+
+
+async def test_a_chosen_model_that_fails_is_replaced_and_that_is_said(chat: Chat) -> None:
+    await chat.say("/model claude")
+    chat.models["anthropic/claude-sonnet-4-5"].enqueue(error=Overloaded("529 at secret-host"))
+    chat.models["openai/gpt-4.1"].enqueue("From GPT.")
+    assert await chat.say("Hi") == (
+        "From GPT.\n\n*(openai/gpt-4.1 answers this: anthropic/claude-sonnet-4-5: it is overloaded.)*"
+    )
+
+
+async def test_the_usual_model_that_fails_is_replaced_without_a_word(chat: Chat) -> None:
+    chat.models["openai/gpt-4.1"].enqueue(error=Overloaded("529"))
+    chat.models["anthropic/claude-sonnet-4-5"].enqueue("From Claude.")
+    assert await chat.say("Hi") == "From Claude."
+
+
+async def test_what_is_no_language_model_does_not_pass_for_one(chat: Chat) -> None:
+    for name in NAMES[:2]:
+        chat.models[name].enqueue(error=ServerFailed("500"))
+    chat.models["builtin/notebook"].enqueue("I found nothing.")
+    reply = await chat.say("Hi")
+    assert reply.startswith("I found nothing.\n\n*(builtin/notebook answers this: openai/gpt-4.1: its server")
+
+
+async def test_text_that_was_replaced_on_the_screen_is_explained_and_not_kept(chat: Chat) -> None:
+    chat.models["openai/gpt-4.1"].enqueue("Half of an", error=CutOff("cut"))
+    chat.models["anthropic/claude-sonnet-4-5"].enqueue("The whole answer.")
+    reply = await chat.say("Hi")
+    assert reply.startswith("The whole answer.\n\n*(anthropic/claude-sonnet-4-5 answers this: ")
+    chat.models["openai/gpt-4.1"].enqueue("Yes.")
+    await chat.say("And?")
+    step = chat.models["openai/gpt-4.1"].history[-1].messages[1]
+    assert step == AssistantMessage("The whole answer.", (), "anthropic/claude-sonnet-4-5")
+
+
+async def test_a_name_that_is_not_there_is_told_with_the_nearest(chat: Chat) -> None:
+    reply = await chat.say("/model gtp-4.1")
+    assert "did you mean openai/gpt-4.1?" in reply
+    assert "- anthropic/claude-sonnet-4-5" in reply
+
+
+async def test_choosing_a_model_lets_it_try_again_at_once(chat: Chat) -> None:
+    for _ in range(3):
+        chat.models["openai/gpt-4.1"].enqueue(error=ServerFailed("500"))
+        chat.models["anthropic/claude-sonnet-4-5"].enqueue("From Claude.")
+        await chat.say("Hi")
+    chat.models["openai/gpt-4.1"].enqueue("From GPT.")
+    await chat.say("/model gpt")
+    assert await chat.say("Hi") == "From GPT."
+
+
+@pytest.mark.parametrize(
+    ("wanted", "meant"),
+    [
+        ("openai/gpt-4.1", "openai/gpt-4.1"),
+        ("GPT-4.1", "openai/gpt-4.1"),
+        ("mini", "openai/gpt-4.1-mini"),
+        ("openai", None),
+        ("claude", None),
+    ],
+)
+def test_a_name_may_be_short_as_long_as_it_is_one(wanted: str, meant: str | None) -> None:
+    assert meant_model(wanted, ["openai/gpt-4.1", "openai/gpt-4.1-mini", "builtin/notebook"]) == meant
+
+
+# -- /models and /usage -----------------------------------------------------------------------------------------
+
+
+async def test_the_owner_sees_how_each_model_fares_and_can_reset_them(chat: Chat) -> None:
+    chat.models["openai/gpt-4.1"].enqueue(error=RateLimited("answered 429 (slow down)", retry_after=90.0))
+    chat.models["anthropic/claude-sonnet-4-5"].enqueue("From Claude.")
+    await chat.say("Hi")
+    gpt, claude, notebook = (await chat.say("/models")).splitlines()
+    assert gpt.startswith("- **openai/gpt-4.1**: left to rest until 12:01; 1 calls, ")
+    assert "last failure 12:00: it has had too many requests (answered 429 (slow down))" in gpt
+    assert claude.startswith("- **anthropic/claude-sonnet-4-5**: ready; 1 calls, 100% of the latest answered")
+    assert notebook == "- **builtin/notebook**: ready; not asked yet"
+    await chat.say("/models reset")
+    assert (await chat.say("/models")).startswith("- **openai/gpt-4.1**: ready; ")
+
+
+async def test_others_do_not_see_how_models_fare(chat: Chat) -> None:
+    assert "/models" not in await chat.say("/help", person="telegram:1", chat="telegram:1")
+    assert "There is no /models" in await chat.say("/models", person="telegram:1", chat="telegram:1")
+
+
+async def test_usage_counts_what_was_answered(chat: Chat) -> None:
+    assert "- none" in await chat.say("/usage")
+    chat.models["openai/gpt-4.1"].enqueue("x" * 400)
+    await chat.say("Hi")
+    row = "- openai/gpt-4.1: 1 answers, 1 read (0 from a cache), 100 written"
+    assert (await chat.say("/usage")).count(row) == 2
+
+
+# -- /retry -----------------------------------------------------------------------------------------------------
+
+
+async def test_retry_answers_the_latest_message_again_without_the_first_answer(chat: Chat) -> None:
+    model = chat.models["openai/gpt-4.1"]
+    model.enqueue("A poor answer.")
+    model.enqueue("A better one.")
+    await chat.say("What is tea?")
+    assert await chat.say("/retry") == "A better one."
+    assert model.history[1].messages == model.history[0].messages
+    model.enqueue("Sure.")
+    await chat.say("Thanks")
+    said = [getattr(message, "text", "") for message in model.history[2].messages]
+    assert said == ["What is tea?", "A better one.", "Thanks"]
+
+
+async def test_retry_after_a_failure_asks_again(chat: Chat) -> None:
+    for model in chat.models.values():
+        model.enqueue(error=BadKey("401"))
+    with pytest.raises(Exception, match="401"):
+        await chat.say("What is tea?")
+    chat.models["openai/gpt-4.1"].enqueue("A drink.")
+    assert await chat.say("/retry") == "A drink."
+
+
+async def test_tools_that_ran_are_not_run_again(chat: Chat) -> None:
+    model = chat.models["openai/gpt-4.1"]
+    model.enqueue(calls=[("memory_write", {"content": "Tea is nice.", "target": "daily"})])
+    model.enqueue("Noted.")
+    await chat.say("Remember that tea is nice.")
+    model.enqueue("It is noted.")
+    assert await chat.say("/retry") == "It is noted."
+    assert len(model.history[-1].messages) == 3
+    note = await chat.memory.get("2026-11-21.md")
+    assert note.text.count("Tea is nice") == 1
+
+
+async def test_there_may_be_nothing_to_retry(chat: Chat) -> None:
+    assert await chat.say("/retry") == "There is nothing yet that I could answer again."
+
+
+async def test_what_was_retracted_is_still_on_disk(chat: Chat) -> None:
+    model = chat.models["openai/gpt-4.1"]
+    model.enqueue("A poor answer.")
+    model.enqueue("A better one.")
+    await chat.say("What is tea?")
+    await chat.say("/retry")
+    number = cast(int, await chat.state.open_conversation("terminal:main"))
+    entries = await chat.state.entries(number)
+    assert [row.kind for row in entries] == ["user", "assistant", "retry", "assistant"]
+    assert "A poor answer." in entries[1].payload

@@ -1,0 +1,30 @@
+from bot.model_trouble import answered_instead, no_answer
+from bot.models.errors import BadKey, NoModelAnswered, Overloaded, RateLimited
+
+KEY = BadKey("401: key sk-very-secret refused", model="openai/gpt-4.1")
+BUSY = Overloaded("529", model="anthropic/claude")
+LIMIT = RateLimited("429", model="openai/gpt-4.1")
+
+
+def test_one_models_failure_is_one_sentence() -> None:
+    told = "I got no answer from the language model: it did not accept our key. What you said is kept; "
+    assert no_answer(KEY) == f"{told}/retry asks again."
+    assert no_answer(NoModelAnswered([LIMIT, KEY])) == f"{told}/retry asks again."
+
+
+def test_several_models_are_told_each_with_its_last_reason_and_no_secret() -> None:
+    assert no_answer(NoModelAnswered([LIMIT, KEY, BUSY])) == (
+        "None of the language models answered: openai/gpt-4.1: it did not accept our key; "
+        "anthropic/claude: it is overloaded. What you said is kept; /retry asks again."
+    )
+
+
+def test_without_any_try_there_is_still_a_sentence() -> None:
+    assert "it failed" in no_answer(NoModelAnswered([]))
+
+
+def test_a_fallback_that_nobody_needs_to_know_of_is_not_told() -> None:
+    assert answered_instead("anthropic/claude", [KEY], prefer="", started_over=False) == ""
+    assert answered_instead("a/chosen", [], prefer="a/chosen", started_over=False) == ""
+    assert answered_instead("builtin/notebook", [], prefer="", started_over=False) == ""
+    assert answered_instead("a/one", [], prefer="", started_over=True) == "", "the same model, asked again"
