@@ -3,12 +3,17 @@
 import asyncio
 import json
 import re
-from collections.abc import Callable
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager
 
 import pytest
 
+from bot.models.anthropic import open_anthropic
+from bot.models.gemini import open_gemini
+from bot.models.http import Connection
 from bot.models.notebook.model import Notebook
+from bot.models.openai import open_openai
+from bot.models.options import ModelOptions
 from bot.models.protocol import (
     Answer,
     AssistantMessage,
@@ -22,7 +27,12 @@ from bot.models.protocol import (
     ToolSpec,
     UserMessage,
 )
-from tests.fakes.scripted_model import ScriptedModel
+from tests.fakes.anthropic_server import AnthropicServer
+from tests.fakes.gemini_server import GeminiServer
+from tests.fakes.model_server import KEY, ModelServer, Says
+from tests.fakes.openai_server import MODEL as OPENAI_MODEL
+from tests.fakes.openai_server import OpenAIServer
+from tests.fakes.scripted_model import ScriptedModel, alone
 
 TEXT = {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]}
 NOTE = {
@@ -33,26 +43,66 @@ NOTE = {
 TOOLS = (ToolSpec("memory_search", "Find passages.", TEXT), ToolSpec("memory_write", "Keep a fact.", NOTE))
 
 
-def scripted() -> LanguageModel:
+LOOKS = Says(["Let me ", "look."], calls=[("memory_search", {"query": "Anna's passport"})])
+
+
+@asynccontextmanager
+async def scripted() -> AsyncIterator[LanguageModel]:
+    yield answering()
+
+
+def answering() -> ScriptedModel:
     model = ScriptedModel()
     for _ in range(8):
-        model.enqueue(["Let me ", "look."], calls=[("memory_search", {"query": "Anna's passport"})])
+        model.enqueue(LOOKS.text, calls=[("memory_search", {"query": "Anna's passport"})])
     return model
 
 
-def notebook() -> LanguageModel:
-    return Notebook()
+@asynccontextmanager
+async def notebook() -> AsyncIterator[LanguageModel]:
+    yield Notebook()
 
 
-@pytest.fixture(params=[scripted, notebook])
-def make_model(request: pytest.FixtureRequest) -> Callable[[], LanguageModel]:
-    factory: Callable[[], LanguageModel] = request.param
-    return factory
+@asynccontextmanager
+async def fallback() -> AsyncIterator[LanguageModel]:
+    yield alone(answering())
 
 
-@pytest.fixture
-def model(make_model: Callable[[], LanguageModel]) -> LanguageModel:
-    return make_model()
+@asynccontextmanager
+async def openai() -> AsyncIterator[LanguageModel]:
+    async with over_http(OpenAIServer(), f"openai/{OPENAI_MODEL}", open_openai) as model:
+        yield model
+
+
+@asynccontextmanager
+async def anthropic() -> AsyncIterator[LanguageModel]:
+    async with over_http(AnthropicServer(), "anthropic/claude-sonnet-4-5", open_anthropic) as model:
+        yield model
+
+
+@asynccontextmanager
+async def gemini() -> AsyncIterator[LanguageModel]:
+    async with over_http(GeminiServer(), "gemini/gemini-2.5-flash", open_gemini) as model:
+        yield model
+
+
+@asynccontextmanager
+async def over_http(
+    server: ModelServer, name: str, opener: Callable[[ModelOptions, Connection], LanguageModel]
+) -> AsyncIterator[LanguageModel]:
+    async with server:
+        server.always(LOOKS)
+        connection = Connection(server.base_url, connect_seconds=5)
+        try:
+            yield opener(ModelOptions(name, server.base_url, KEY), connection)
+        finally:
+            await connection.close()
+
+
+@pytest.fixture(params=[scripted, notebook, fallback, openai, anthropic, gemini])
+async def model(request: pytest.FixtureRequest) -> AsyncIterator[LanguageModel]:
+    async with request.param() as opened:
+        yield opened
 
 
 def asked(*messages: Message | str, tools: tuple[ToolSpec, ...] = TOOLS) -> ModelRequest:
