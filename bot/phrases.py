@@ -64,13 +64,13 @@ MODELS_STATE = {
     "resting": "left to rest until {time}",
     "on probation": "asked again with the next message",
 }
-MODELS_CALLS = "{calls} calls, {success} of the latest answered"
+MODELS_CALLS = "calls: {calls}, {success} of the latest answered"
 MODELS_NEVER = "not asked yet"
 MODELS_SPEED = "begins after {first:.1f} s, {speed:.0f} tokens a second"
 MODELS_TOKENS = "{read} tokens read ({cached} of them from a cache), {written} written"
 MODELS_ERROR = "last failure {time}: {reason} ({detail})"
 TOKENS_USED = "Tokens\n\nToday:\n{today}\n\nThe last 30 days:\n{month}"
-TOKENS_ROW = "- {model}: {answers} answers, {read} read ({cached} from a cache), {written} written"
+TOKENS_ROW = "- {model}: {read} read ({cached} from a cache), {written} written; answers: {answers}"
 TOKENS_NONE = "- none"
 REBUILT = "The index is built anew, in {seconds:.1f} s.\nNotes: {notes}"
 REINDEXED = "Looked at all notes, in {seconds:.1f} s: {added} new, {changed} changed, {removed} gone."

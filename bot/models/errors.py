@@ -19,6 +19,7 @@ ModelError
 """
 
 from collections.abc import Sequence
+from itertools import groupby
 from typing import ClassVar
 
 
@@ -130,10 +131,14 @@ class NoModelAnswered(ModelError):
     """Every model was tried; `tries` holds each failure in order."""
 
     def __init__(self, tries: Sequence[ModelError]) -> None:
-        super().__init__(
-            "; ".join(f"{error.model}: {error.detail}" for error in tries) or "no model is configured"
-        )
+        alike = [(line, len(list(group))) for line, group in groupby(map(_line, tries))]
+        told = (line if times == 1 else f"{line} ({times} times)" for line, times in alike)
+        super().__init__("; ".join(told) or "no model is configured")
         self.tries = tuple(tries)
+
+
+def _line(error: ModelError) -> str:
+    return f"{error.model}: {error.detail}"
 
 
 _KINDS = {

@@ -179,9 +179,9 @@ async def test_the_owner_sees_how_each_model_fares_and_can_reset_them(chat: Chat
     chat.models["anthropic/claude-sonnet-4-5"].enqueue("From Claude.")
     await chat.say("Hi")
     gpt, claude, notebook = (await chat.say("/models")).splitlines()
-    assert gpt.startswith("- **openai/gpt-4.1**: left to rest until 12:01; 1 calls, ")
+    assert gpt.startswith("- **openai/gpt-4.1**: left to rest until 12:01; calls: 1, ")
     assert "last failure 12:00: it has had too many requests (answered 429 (slow down))" in gpt
-    assert claude.startswith("- **anthropic/claude-sonnet-4-5**: ready; 1 calls, 100% of the latest answered")
+    assert claude.startswith("- **anthropic/claude-sonnet-4-5**: ready; calls: 1, 100% of the latest answered")
     assert notebook == "- **builtin/notebook**: ready; not asked yet"
     await chat.say("/models reset")
     assert (await chat.say("/models")).startswith("- **openai/gpt-4.1**: ready; ")
@@ -196,7 +196,7 @@ async def test_usage_counts_what_was_answered(chat: Chat) -> None:
     assert "- none" in await chat.say("/usage")
     chat.models["openai/gpt-4.1"].enqueue("x" * 400)
     await chat.say("Hi")
-    row = "- openai/gpt-4.1: 1 answers, 1 read (0 from a cache), 100 written"
+    row = "- openai/gpt-4.1: 1 read (0 from a cache), 100 written; answers: 1"
     assert (await chat.say("/usage")).count(row) == 2
 
 

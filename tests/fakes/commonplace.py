@@ -123,9 +123,11 @@ def _as_it_was() -> Iterator[None]:
     try:
         yield
     finally:
+        for handler in set(logging.getLogger().handlers) - set(handlers):
+            handler.close()
         logging.getLogger().handlers[:] = handlers
-        for number, handler in signals.items():
-            signal.signal(number, handler)
+        for number, action in signals.items():
+            signal.signal(number, action)
 
 
 def is_root() -> bool:

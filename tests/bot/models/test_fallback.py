@@ -204,7 +204,7 @@ async def test_one_error_lists_every_try_when_all_fail(build: Build) -> None:
         ("a/one", "server"),
         ("b/two", "auth"),
     ]
-    assert str(caught.value) == "a/one: answered 500; a/one: answered 500; b/two: answered 401"
+    assert str(caught.value) == "a/one: answered 500 (2 times); b/two: answered 401"
 
 
 async def test_a_chain_of_one_asks_that_one_alone(build: Build) -> None:
