@@ -37,10 +37,12 @@ class Plan:
     patience: Patience = field(default_factory=Patience)
     adaptive: bool = False
 
-    @property
-    def candidates(self) -> dict[str, Candidate]:
-        """All of them by name, the chain's first."""
-        return {each.name: each for each in (*self.chain, *self.others)}
+    candidates: Mapping[str, Candidate] = field(init=False)
+    """All of them by name, the chain's first."""
+
+    def __post_init__(self) -> None:
+        found = {each.name: each for each in (*self.chain, *self.others)}
+        object.__setattr__(self, "candidates", found)
 
 
 class Call:
@@ -75,9 +77,9 @@ class Call:
 
     async def routes(self) -> AsyncGenerator[Route, None]:
         """Yield whom to ask. Each time it goes on, `failed` has been called; it ends where nothing is left."""
+        waiting = self._in_order()
         for _ in range(1 + SHORTER_AT_MOST):
             too_long: list[Candidate] = []
-            waiting = self._in_order()
             asked: set[str] = set()
             while waiting:
                 candidate = self._take(waiting)
@@ -93,6 +95,7 @@ class Call:
                     self._hooks.on_fallback(candidate.name, self._next_of(waiting).name, error)
             if not too_long or not self._shorten(too_long):
                 return
+            waiting = too_long
 
     def failed(self, route: Route, error: ModelError, *, seconds: float, shown: bool) -> None:
         """Record that a try gave no answer; `shown`: part of one was on screen."""

@@ -129,7 +129,9 @@ def _candidate(
         openers[provider] = Opener(kind, base_url, model_path, stack)
     known = KNOWN_PROVIDERS.get(provider, KNOWN_PROVIDERS[kind])
     params = settings.models.params.get(name)
-    window = (params.context_window if params else None) or known_window(name)
+    window = params.context_window if params else None
+    if window is None and kind != "llama_cpp":  # which says itself what room it has made for its file
+        window = known_window(name)
     options = ModelOptions(
         name,
         base_url=base_url,

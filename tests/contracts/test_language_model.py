@@ -5,6 +5,9 @@ import json
 import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -87,6 +90,23 @@ async def gemini() -> AsyncIterator[LanguageModel]:
 
 
 @asynccontextmanager
+async def llama_cpp() -> AsyncIterator[LanguageModel]:
+    if not (find_spec("llama_cpp") and find_spec("gguf")):
+        pytest.skip("llama-cpp-python or gguf is not installed")
+    from bot.models.llama_cpp.model import open_llama_cpp
+    from tests.fakes.tiny_chat_gguf import write_tiny_chat_gguf
+
+    call = '<tool_call>\n{"name": "memory_search", "arguments": {"query": "passport"}}\n</tool_call>'
+    with TemporaryDirectory() as folder:
+        file = write_tiny_chat_gguf(Path(folder) / "tiny.gguf", ["Let me ", "look.\n", call])
+        opened = open_llama_cpp(ModelOptions("llama_cpp/tiny"), file)
+        try:
+            yield opened
+        finally:
+            await opened.close()
+
+
+@asynccontextmanager
 async def over_http(
     server: ModelServer, name: str, opener: Callable[[ModelOptions, Connection], LanguageModel]
 ) -> AsyncIterator[LanguageModel]:
@@ -99,7 +119,7 @@ async def over_http(
             await connection.close()
 
 
-@pytest.fixture(params=[scripted, notebook, fallback, openai, anthropic, gemini])
+@pytest.fixture(params=[scripted, notebook, fallback, openai, anthropic, gemini, llama_cpp])
 async def model(request: pytest.FixtureRequest) -> AsyncIterator[LanguageModel]:
     async with request.param() as opened:
         yield opened

@@ -574,6 +574,16 @@ async def test_a_request_that_fits_no_window_is_shortened_and_tried_again(build:
     assert "left out" in shown.system
 
 
+async def test_a_shortened_request_goes_only_to_those_for_whom_it_was_too_long(build: Build) -> None:
+    chain = build("a/one", "b/two", "c/three")
+    fail(chain.models["a/one"], BadKey("401"))
+    fail(chain.models["b/two"], ContextTooLong("too long"))
+    fail(chain.models["c/three"], ContentRefused("no"))
+    say(chain.models["b/two"], "Here.")
+    await chain.ask(long_request())
+    assert chain.asked() == {"a/one": 1, "b/two": 2, "c/three": 1}
+
+
 async def test_the_window_that_a_provider_names_is_what_it_is_shortened_to(build: Build) -> None:
     chain = build("a/one", windows={"a/one": 15_000})
     fail(chain.models["a/one"], ContextTooLong("too long"))

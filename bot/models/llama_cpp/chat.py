@@ -1,0 +1,136 @@
+"""Pure: a request as chat templates take it, and in other words where a template cannot take all of it."""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from bot.models.protocol import (
+    AssistantMessage,
+    Message,
+    ModelRequest,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+    UserMessage,
+)
+from bot.models.tool_calls import read_arguments
+
+ChatMessage = dict[str, Any]
+"""`role`, `content`, and `tool_calls` or `tool_call_id`: the form that templates are written for."""
+
+EARLIER_PICTURE = "[a picture, which you cannot see]"
+
+_HOW_TO_CALL = """You can call tools. Here they are, one a line, each with the JSON Schema of its arguments:
+{tools}
+
+To call one, write:
+<tool_call>
+{{"name": "the tool's name", "arguments": {{"argument": "value"}}}}
+</tool_call>
+and end there; for several, write several. What they give back comes between <tool_response> and </tool_response>.
+Where no tool is of use, just answer."""
+
+
+def chat_of(request: ModelRequest) -> list[ChatMessage]:
+    """The messages as a template takes them, the system's first. Raises ValueError for a picture to be looked at."""
+    said = [message for message in request.messages if isinstance(message, UserMessage)]
+    if said and said[-1].images:
+        raise ValueError("sees no pictures")
+    system = [{"role": "system", "content": request.system}] if request.system else []
+    return [*system, *_joined(map(_chat_message, request.messages))]
+
+
+def tools_of(tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:
+    """The tools as a template takes them."""
+    return [{"type": "function", "function": _function(tool)} for tool in tools]
+
+
+def one_call_each(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
+    """The same for templates that know but one call a step: each call is followed by its own result."""
+    results = {message["tool_call_id"]: message for message in messages if message["role"] == "tool"}
+    single: list[ChatMessage] = []
+    for message in messages:
+        for number, call in enumerate(message.get("tool_calls", ())):
+            content = message["content"] if number == 0 else ""
+            single.append({**message, "content": content, "tool_calls": [call]})
+            if call["id"] in results:
+                single.append(results[call["id"]])
+        if message["role"] != "tool" and "tool_calls" not in message:
+            single.append(message)
+    return single
+
+
+def in_words(messages: Sequence[ChatMessage], tools: Sequence[dict[str, Any]]) -> list[ChatMessage]:
+    """The same for templates that know no tools, or write calls in a way that we cannot read."""
+    told = [_told(message) for message in messages]
+    if tools:
+        lines = "\n".join(json.dumps(tool["function"], ensure_ascii=False) for tool in tools)
+        told.insert(0, {"role": "system", "content": _HOW_TO_CALL.format(tools=lines)})
+        if told[1:] and told[1]["role"] == "system":
+            first, second = told[:2]
+            told[:2] = [{"role": "system", "content": f"{second['content']}\n\n{first['content']}"}]
+    return _joined(told)
+
+
+def without_system(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
+    """The same for templates that know no system: it speaks before the person does."""
+    if not messages or messages[0]["role"] != "system":
+        return [*messages]
+    return _joined([{**messages[0], "role": "user"}, *messages[1:]])
+
+
+def _function(tool: ToolSpec) -> dict[str, Any]:
+    return {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
+
+
+def _chat_message(message: Message) -> ChatMessage:
+    match message:
+        case UserMessage(text, images):
+            return {
+                "role": "user",
+                "content": "\n".join([text, *[EARLIER_PICTURE] * len(images)]).strip("\n"),
+            }
+        case AssistantMessage(text, ()):
+            return {"role": "assistant", "content": text}
+        case AssistantMessage(text, calls):
+            return {"role": "assistant", "content": text, "tool_calls": [*map(_tool_call, calls)]}
+        case ToolResult(call_id, name, content):
+            return {"role": "tool", "tool_call_id": call_id, "name": name, "content": content}
+
+
+def _tool_call(call: ToolCall) -> dict[str, Any]:
+    arguments: object
+    try:
+        arguments = read_arguments(call.arguments)
+    except ValueError:
+        arguments = call.arguments
+    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
+
+
+def _told(message: ChatMessage) -> ChatMessage:
+    """A step and a result as an assistant and a user would write them."""
+    if message["role"] == "tool":
+        result = json.dumps({"name": message["name"], "content": message["content"]}, ensure_ascii=False)
+        return {"role": "user", "content": f"<tool_response>\n{result}\n</tool_response>"}
+    calls = [
+        f"<tool_call>\n{json.dumps(call['function'], ensure_ascii=False)}\n</tool_call>"
+        for call in message.get("tool_calls", ())
+    ]
+    content = "\n".join(([message["content"]] if message["content"] else []) + calls)
+    return {"role": message["role"], "content": content}
+
+
+def _joined(messages: Sequence[ChatMessage] | Iterator[ChatMessage]) -> list[ChatMessage]:
+    """Many templates insist that user and assistant take turns: who speaks twice has said it at once."""
+    joined: list[ChatMessage] = []
+    for message in messages:
+        if joined and _are_plain(joined[-1], message):
+            text = "\n\n".join(filter(None, (joined[-1]["content"], message["content"])))
+            joined[-1] = {**message, "content": text}
+        else:
+            joined.append(message)
+    return joined
+
+
+def _are_plain(one: ChatMessage, other: ChatMessage) -> bool:
+    return one["role"] == other["role"] != "tool" and "tool_calls" not in one and "tool_calls" not in other

@@ -1,0 +1,298 @@
+"""A chat model in llama.cpp: a prompt goes in, pieces of text come out. For one thread of one process."""
+
+import codecs
+import ctypes
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from bot.models.errors import BadRequest, ContextTooLong, ModelNotFound, ServerFailed
+from bot.models.llama_cpp.answer_reader import MARKS
+from bot.models.llama_cpp.template import ChatTemplate, UnusableTemplate
+from memory.embeddings.llama_model import StopFlag
+
+LARGEST_WINDOW = 16_384
+"""Tokens, where the settings name no `context_window`: a model trained for more takes memory for each of them."""
+ROOM_FOR_ANSWER = 1024
+"""Tokens that must be left for an answer; a quarter of the window where that is less."""
+READ_AT_ONCE = 256
+"""Tokens of a prompt between two signs of life, and for a graphics card also between two looks at the stop flag."""
+
+TEMPERATURE = 0.6
+TOP_K = 40
+TOP_P = 0.95
+MIN_P = 0.05
+
+_ERROR_LEVEL = 4
+_ABORTED = 2
+_RANDOM_SEED = 0xFFFFFFFF
+_SEAM = "\ufdd1"  # no character, and so in no text
+_SIBLINGS = "/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
+
+
+class LoadedModel:
+    """Remembers what it has read last, so that a longer version of the same conversation is not read anew."""
+
+    def __init__(self, path: Path, window: int | None) -> None:
+        """Load the file. Raises ModelNotFound, ServerFailed."""
+        self._c, self._complaints = _library()
+        c = self._c
+        self._complaints.clear()
+        settings = c.llama_model_default_params()
+        settings.n_gpu_layers = -1  # all of them, where llama.cpp was built for a GPU
+        # Weights laid out for AMX (Xeon since 2023) bring ggml down with a protection fault: its compilers leave
+        # the tiles' configuration unset (ggml-org/llama.cpp, 20824 and 26954).
+        settings.use_extra_bufts = b"AMX_INT8 = 1" not in c.llama_print_system_info()
+        self._model = c.llama_model_load_from_file(bytes(path), settings)
+        if not self._model:
+            raise ModelNotFound(
+                f"{path} cannot be loaded{self._why()}; fetch or copy the file again, or name another one"
+            )
+        self._vocabulary = c.llama_model_get_vocab(self._model)
+        self._template = self._chat_template(path)
+        trained = c.llama_model_n_ctx_train(self._model)
+        self.window: int = window or min(trained or LARGEST_WINDOW, LARGEST_WINDOW)
+        """Tokens that prompt and answer may have together."""
+        self._context = self._open(path)
+        self._memory = c.llama_get_memory(self._context)
+        self._read: list[int] = []
+        self._marks = re.compile("|".join(map(re.escape, self._control_tokens())) or r"(?!)")
+
+    def answer(self, ask: Mapping[str, Any], stop: StopFlag) -> Iterator[Mapping[str, object]]:
+        """Give `begin`, then `read` for each part of the prompt, `text` for each token, at last `end`.
+
+        `ask` has `messages` and `tools` as templates take them, `settings` for the template, `temperature` and
+        `max_tokens`. Raises ContextTooLong, BadRequest, ServerFailed.
+        """
+        self._c.llama_set_abort_callback(self._context, *stop.as_callback(self._c.ggml_abort_callback))
+        try:
+            prompt = self._template.prompt(
+                self._guarded(ask["messages"]), self._guarded(ask["tools"]), ask["settings"]
+            )
+        except UnusableTemplate as error:
+            raise BadRequest(str(error)) from error
+        tokens = self._tokens(prompt.text)
+        if not tokens:
+            raise BadRequest("is given nothing to read by its chat template")
+        longest = ask["max_tokens"] or self.window
+        if len(tokens) + min(longest, ROOM_FOR_ANSWER, self.window // 4) > self.window:
+            words = f"was asked with {len(tokens)} tokens, which leaves too few of its {self.window} for an answer"
+            raise ContextTooLong(words, window=self.window)
+        known = self._forget_all_but(tokens)
+        yield {"begin": len(tokens), "known": known, "in_thought": prompt.in_thought}
+        for start in range(known, len(tokens), READ_AT_ONCE):
+            if not self._decode(tokens[start : start + READ_AT_ONCE], stop):
+                yield {"end": "stopped", "written": 0}
+                return
+            yield {"read": len(self._read)}
+        yield from self._write(min(longest, self.window - len(tokens)), ask["temperature"], stop)
+
+    # -- loading -----------------------------------------------------------------------------------------
+
+    def _open(self, path: Path) -> Any:
+        settings = self._c.llama_context_default_params()
+        settings.n_ctx = self.window
+        settings.n_batch = settings.n_ubatch = READ_AT_ONCE
+        settings.n_threads = settings.n_threads_batch = processor_cores()
+        settings.no_perf = True
+        context = self._c.llama_init_from_model(self._model, settings)
+        if not context:
+            raise ServerFailed(
+                f"{path} has no room for {self.window} tokens{self._why()}; set a smaller context_window"
+            )
+        return context
+
+    def _chat_template(self, path: Path) -> ChatTemplate:
+        c = self._c
+        default, for_tools = (c.llama_model_chat_template(self._model, name) for name in (None, b"tool_use"))
+        if not default:
+            raise ModelNotFound(f"{path} is no chat model: it has no chat template; name one that has")
+        try:
+            return ChatTemplate(
+                default.decode("utf-8", "replace"),
+                tool_template=(for_tools or b"").decode("utf-8", "replace"),
+                bos=self._token_text(c.llama_vocab_bos(self._vocabulary)),
+                eos=self._token_text(c.llama_vocab_eos(self._vocabulary)),
+            )
+        except UnusableTemplate as error:
+            raise ModelNotFound(f"{path} cannot be used: {error}; name another one") from error
+
+    def _control_tokens(self) -> list[str]:
+        """The texts of all tokens that speak to the model; the longest first, since some begin with others."""
+        c, vocabulary = self._c, self._vocabulary
+        texts = {
+            self._token_text(token)
+            for token in range(c.llama_vocab_n_tokens(vocabulary))
+            if c.llama_vocab_is_control(vocabulary, token)
+        }
+        return sorted(texts - {""}, key=len, reverse=True)
+
+    def _token_text(self, token: int) -> str:
+        if token < 0:
+            return ""
+        return (self._c.llama_vocab_get_text(self._vocabulary, token) or b"").decode("utf-8", "replace")
+
+    def _why(self) -> str:
+        """What llama.cpp has complained of, for the middle of a sentence."""
+        lines = [line.rpartition("error loading model: ")[2] for line in self._complaints]
+        return f": {lines[0]}" if lines else ""
+
+    # -- reading -----------------------------------------------------------------------------------------
+
+    def _guarded(self, value: Any) -> Any:
+        """Take their power from the control tokens in what people, notes and tools say: text is text."""
+        match value:
+            case str():
+                return self._marks.sub(lambda found: f"{found[0][0]}{_SEAM}{found[0][1:]}", value)
+            case dict():
+                return {name: self._guarded(each) for name, each in value.items()}
+            case list():
+                return [self._guarded(each) for each in value]
+        return value
+
+    def _tokens(self, prompt: str) -> list[int]:
+        bos = self._token_text(self._c.llama_vocab_bos(self._vocabulary))
+        tokens: list[int] = []
+        for number, part in enumerate(prompt.split(_SEAM)):
+            with_bos = number == 0 and not (bos and part.startswith(bos))
+            tokens += self._tokens_of(part.encode("utf-8", "replace"), with_bos=with_bos)
+        return tokens
+
+    def _tokens_of(self, data: bytes, *, with_bos: bool) -> list[int]:
+        room = len(data) + 8
+        while True:
+            found = (ctypes.c_int32 * room)()
+            count = self._c.llama_tokenize(self._vocabulary, data, len(data), found, room, with_bos, True)
+            if count >= 0:
+                return found[:count]
+            if -count <= room:
+                raise BadRequest("cannot cut the request into tokens")
+            room = -count
+
+    def _forget_all_but(self, tokens: Sequence[int]) -> int:
+        """Keep of what was read the beginning that is the same; give its length. The last token is read anew."""
+        same = 0
+        for ours, theirs in zip(self._read, tokens[:-1], strict=False):
+            if ours != theirs:
+                break
+            same += 1
+        if same < len(self._read) and not self._c.llama_memory_seq_rm(self._memory, 0, same, -1):
+            self._c.llama_memory_clear(self._memory, True)  # recurrent models cannot forget a part
+            same = 0
+        del self._read[same:]
+        return same
+
+    def _decode(self, tokens: Sequence[int], stop: StopFlag) -> bool:
+        """Have the model read these; False where it was stopped. Raises ServerFailed."""
+        array = (ctypes.c_int32 * len(tokens))(*tokens)
+        code = self._c.llama_decode(self._context, self._c.llama_batch_get_one(array, len(tokens)))
+        if code == 0:
+            self._read += tokens
+            return not stop.is_set()
+        kept = self._c.llama_memory_seq_pos_max(self._memory, 0) + 1
+        self._read = [*self._read, *tokens][:kept]
+        if code == _ABORTED and stop.is_set():
+            return False
+        raise ServerFailed(f"failed while it read (llama.cpp says {code}{self._why()})")
+
+    # -- writing -----------------------------------------------------------------------------------------
+
+    def _write(self, most: int, temperature: float | None, stop: StopFlag) -> Iterator[Mapping[str, object]]:
+        sampler = self._sampler(TEMPERATURE if temperature is None else temperature)
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        written = 0
+        end = "length"
+        try:
+            while written < most:
+                token = self._c.llama_sampler_sample(sampler, self._context, -1)
+                if self._c.llama_vocab_is_eog(self._vocabulary, token):
+                    end = "stop"
+                    break
+                written += 1
+                yield {"text": decoder.decode(self._piece(token))}
+                if written < most and not self._decode([token], stop):
+                    end = "stopped"
+                    break
+        finally:
+            self._c.llama_sampler_free(sampler)
+        if rest := decoder.decode(b"", final=True):
+            yield {"text": rest}
+        yield {"end": end, "written": written}
+
+    def _sampler(self, temperature: float) -> Any:
+        c = self._c
+        chain = c.llama_sampler_chain_init(c.llama_sampler_chain_default_params())
+        steps = (
+            [
+                c.llama_sampler_init_top_k(TOP_K),
+                c.llama_sampler_init_top_p(TOP_P, 1),
+                c.llama_sampler_init_min_p(MIN_P, 1),
+                c.llama_sampler_init_temp(temperature),
+                c.llama_sampler_init_dist(_RANDOM_SEED),
+            ]
+            if temperature > 0
+            else [c.llama_sampler_init_greedy()]
+        )
+        for step in steps:
+            c.llama_sampler_chain_add(chain, step)
+        return chain
+
+    def _piece(self, token: int) -> bytes:
+        """The bytes that a token stands for; of control tokens only those that we have to see."""
+        shown = self._token_text(token) in MARKS
+        room = 64
+        while True:
+            found = ctypes.create_string_buffer(room)
+            size = self._c.llama_token_to_piece(self._vocabulary, token, found, room, 0, shown)
+            if size >= 0:
+                return found.raw[:size]
+            room = -size
+
+
+def processor_cores() -> int:
+    """Count the cores that this process may use: two threads on one core only wait for each other."""
+    if not hasattr(os, "sched_getaffinity"):
+        return os.cpu_count() or 1
+    cores = set()
+    for number in os.sched_getaffinity(0):
+        siblings = str(number)
+        with suppress(OSError):
+            siblings = Path(_SIBLINGS.format(number)).read_text("ascii")
+        cores.add(siblings)
+    return len(cores)
+
+
+def _library() -> tuple[Any, list[str]]:
+    """Load llama.cpp, and have it complain to us alone. Raises ModelNotFound."""
+    if "OMP_WAIT_POLICY" not in os.environ:
+        # Threads that spin for each other take the processors from the bot itself; read as the library comes in.
+        os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+    try:
+        library = import_module("llama_cpp.llama_cpp")
+    except ModuleNotFoundError as error:
+        raise ModelNotFound(
+            f"needs {error.name}, which is not installed: pip install 'commonplace[local]', or make local"
+        ) from None
+    except (ImportError, OSError, RuntimeError) as error:
+        raise ModelNotFound(
+            f"needs llama-cpp-python, which is installed but does not run here ({error}); build it again: "
+            "pip install --force-reinstall --no-binary llama-cpp-python 'commonplace[local]'"
+        ) from error
+    complaints: list[str] = []
+
+    def keep(level: int, text: bytes, _nothing: object) -> None:
+        if level == _ERROR_LEVEL:
+            complaints.append(text.decode("utf-8", "replace").strip())
+
+    global _log
+    _log = library.llama_log_callback(keep)
+    library.llama_log_set(_log, None)
+    library.llama_backend_init()
+    return library, complaints
+
+
+_log: Any = None  # C holds no reference to it

@@ -1,0 +1,298 @@
+"""A chat model on this machine as a `LanguageModel`: one process with the file in it, one answer at a time."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import suppress
+from pathlib import Path
+
+from bot.models.errors import (
+    BadRequest,
+    ContextTooLong,
+    EmptyAnswer,
+    ModelError,
+    ModelNotFound,
+    Overloaded,
+    ServerFailed,
+    TimedOut,
+    error_of_kind,
+)
+from bot.models.limits import Limits
+from bot.models.llama_cpp.answer_reader import AnswerReader
+from bot.models.llama_cpp.chat import chat_of, tools_of
+from bot.models.llama_cpp.child import Child, ChildDied, Event
+from bot.models.options import ModelOptions
+from bot.models.protocol import Answer, AssistantMessage, ModelRequest, TextDelta, Usage
+from memory.disk import reason
+from memory.embeddings.model_files import GGUF
+
+LOAD_SECONDS = 300.0
+"""The longest that a file may take to load: 40 GB from a slow disk."""
+STOP_SECONDS = 2.0
+"""How long a process that is told to stop may take; it is killed then."""
+UNLOAD_SECONDS = 900.0
+"""After how long without a request the memory is given back."""
+
+
+def open_llama_cpp(options: ModelOptions, model_path: Path) -> "LlamaCppModel":
+    """Give the model of this file; nothing is read or started before it is asked."""
+    return LlamaCppModel(options, model_path)
+
+
+class LlamaCppModel:
+    """Loads its file at the first request, and stays loaded while it is used.
+
+    Requests wait for each other, in order, for `limits.first_token` at most: then the model counts as overloaded.
+    Loading has a limit of its own. The other limits run from when a loaded model is given the request. Each part
+    of the prompt that it has read is a sign of life, so that only `limits.begin` bounds how long it may read; what
+    it has read it still knows at the next try. Who leaves while it loads has it load on for the next one.
+    """
+
+    def __init__(
+        self,
+        options: ModelOptions,
+        model_path: Path,
+        *,
+        load_seconds: float = LOAD_SECONDS,
+        stop_seconds: float = STOP_SECONDS,
+        unload_seconds: float = UNLOAD_SECONDS,
+    ) -> None:
+        self._options = options
+        self._path = model_path
+        self._load_seconds = load_seconds
+        self._stop_seconds = stop_seconds
+        self._unload_seconds = unload_seconds
+        self._turn = asyncio.Lock()
+        self._child: Child | None = None
+        self._unloading: asyncio.TimerHandle | None = None
+        self._closed = False
+
+    @property
+    def name(self) -> str:
+        """`provider/model`, as in the chain."""
+        return self._options.name
+
+    @property
+    def pid(self) -> int | None:
+        """The process with the model in it, None while there is none."""
+        return None if self._child is None or self._child.has_ended else self._child.pid
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[TextDelta | Answer, None]:
+        """Ask, and give the answer as it comes; raise ModelError where there is none."""
+        try:
+            ask = self._ask(request)
+        except ValueError as error:
+            raise BadRequest(str(error), model=self.name) from error
+        asked = asyncio.get_running_loop().time()
+        await self._take_turn()
+        try:
+            child = await self._loaded()
+            answering = _Answering(self._options.limits)
+            reader = AnswerReader(request.tools)
+            child.send({"ask": ask})
+            event: Event = {}
+            try:
+                while not _is_last(event):
+                    answering.must_not_be_over()
+                    event = await child.next(answering.deadline())
+                    if event.get("in_thought"):
+                        reader = AnswerReader(request.tools, in_thought=True)
+                    text = reader.end() if "end" in event else reader.feed(event.get("text", ""))
+                    answering.saw(event, begun=reader.begun)
+                    if text:
+                        answering.text += text
+                        yield TextDelta(text)
+            except TimeoutError as error:
+                raise TimedOut(answering.in_words(), model=self.name) from error
+            finally:
+                if not _is_last(event):
+                    await self._stop(child)
+            if "error" in event:
+                raise self._error(event)
+            yield self._answer(answering, reader, asked)
+        except ChildDied as death:
+            raise self._died(death) from death
+        finally:
+            self._give_turn()
+
+    async def close(self) -> None:
+        """End the process; who still waits for an answer is told so."""
+        self._closed = True
+        self._stay_loaded()
+        if self._child:
+            self._child.kill()
+            await self._child.ended()
+
+    # -- taking turns ------------------------------------------------------------------------------------
+
+    async def _take_turn(self) -> None:
+        limit = self._options.limits.first_token
+        try:
+            async with asyncio.timeout(limit):
+                await self._turn.acquire()
+        except TimeoutError as error:
+            raise Overloaded(f"was busy with other answers for {limit:g} s", model=self.name) from error
+        self._stay_loaded()
+
+    def _give_turn(self) -> None:
+        self._turn.release()
+        if not self._closed:
+            self._unloading = asyncio.get_running_loop().call_later(self._unload_seconds, self._unload)
+
+    def _stay_loaded(self) -> None:
+        if self._unloading:
+            self._unloading.cancel()
+            self._unloading = None
+
+    def _unload(self) -> None:
+        if self._child and not self._turn.locked():
+            self._child.kill()
+
+    # -- the process -------------------------------------------------------------------------------------
+
+    async def _loaded(self) -> Child:
+        """The process with the model loaded. Raises ModelError, ChildDied."""
+        if self._closed:
+            raise ServerFailed("was closed", model=self.name)
+        if self._child and self._child.has_ended:
+            await self._child.ended()
+            self._child = None
+        if self._child is None:
+            self._must_be_gguf()
+            try:
+                self._child = await Child.start(self._path, self._options.context_window)
+            except OSError as error:
+                raise ServerFailed(f"cannot be started: {reason(error)}", model=self.name) from error
+        child = self._child
+        if self._closed:  # while it was started
+            child.kill()
+        if not child.window:
+            try:
+                event = await child.next(child.started + self._load_seconds)
+            except TimeoutError as error:
+                child.kill()
+                words = f"was not loaded within {self._load_seconds:g} s"
+                raise TimedOut(words, model=self.name) from error
+            if "error" in event:
+                child.kill()
+                raise self._error(event)
+            child.window = event["loaded"]
+        return child
+
+    def _must_be_gguf(self) -> None:
+        mend = "correct the provider's model_path"
+        try:
+            with self._path.open("rb") as file:
+                start = file.read(len(GGUF))
+        except FileNotFoundError:
+            raise ModelNotFound(f"there is no file {self._path}: {mend}", model=self.name) from None
+        except OSError as error:
+            words = f"{self._path} cannot be read ({reason(error)}): {mend}"
+            raise ModelNotFound(words, model=self.name) from error
+        if start != GGUF:
+            raise ModelNotFound(f"{self._path} is not a GGUF file: {mend}", model=self.name)
+
+    async def _stop(self, child: Child) -> None:
+        """Have the process end its answer, or else end the process."""
+        child.send({"stop": True})
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self._stop_seconds
+        event: Event = {}
+        with suppress(TimeoutError, ChildDied):
+            try:
+                while not _is_last(event) and loop.time() < deadline:
+                    event = await child.next(deadline)
+            finally:
+                if not _is_last(event):
+                    child.kill()
+
+    # -- words -------------------------------------------------------------------------------------------
+
+    def _ask(self, request: ModelRequest) -> dict[str, object]:
+        effort = self._options.reasoning_effort
+        thinking = {} if effort is None else {"reasoning_effort": effort, "enable_thinking": effort != "none"}
+        return {
+            "messages": chat_of(request),
+            "tools": tools_of(request.tools),
+            "settings": thinking,
+            "temperature": self._options.temperature,
+            "max_tokens": self._options.max_tokens,
+        }
+
+    def _answer(self, answering: "_Answering", reader: AnswerReader, asked: float) -> Answer:
+        if not answering.text and not reader.calls:
+            why = " before it had ended its thoughts" if answering.cut_short and not reader.begun else ""
+            raise EmptyAnswer(f"wrote nothing{why}", model=self.name)
+        return Answer(
+            AssistantMessage(answering.text, tuple(reader.calls), self.name),
+            answering.usage,
+            cut_short=answering.cut_short,
+            first_token_seconds=answering.first_token - asked,
+        )
+
+    def _error(self, event: Event) -> ModelError:
+        kind = error_of_kind(event["error"])
+        if kind is ContextTooLong:
+            return ContextTooLong(event["detail"], model=self.name, window=event["window"])
+        return kind(event["detail"], model=self.name)
+
+    def _died(self, death: ChildDied) -> ModelError:
+        return ServerFailed("was closed" if self._closed else f"ended {death}", model=self.name)
+
+
+class _Answering:
+    """One answer in the making, and how long it may still take."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.text = ""
+        self.usage = Usage()
+        self.cut_short = False
+        self.first_token = 0.0
+        """When it came, on the loop's clock; 0 before."""
+        self._limits = limits
+        self._loop = asyncio.get_running_loop()
+        self._start = self._loop.time()
+        self._last = self._start
+        self._begun = False
+
+    def saw(self, event: Event, *, begun: bool) -> None:
+        """Something came; `begun`: it is, or follows, the first of the answer itself."""
+        self._last = self._loop.time()
+        self._begun = begun
+        match event:
+            case {"begin": tokens, "known": known}:
+                self.usage = Usage(input_tokens=tokens, cached_tokens=known)
+            case {"text": _}:
+                self.first_token = self.first_token or self._last
+            case {"end": how, "written": written}:
+                self.usage += Usage(output_tokens=written)
+                self.cut_short = how == "length"
+
+    def must_not_be_over(self) -> None:
+        """Raise TimeoutError where all has taken too long, however steadily it comes."""
+        if self._loop.time() >= self._start + self._whole:
+            raise TimeoutError
+
+    def deadline(self) -> float:
+        """Until when something more has to come, on the loop's clock."""
+        return min(self._last + self._silence, self._start + self._whole)
+
+    def in_words(self) -> str:
+        """What to say when the deadline has passed."""
+        if self._loop.time() - self._last >= self._silence:
+            where = "in the middle of its answer" if self.first_token else "before its answer"
+            return f"fell silent for {self._silence:g} s {where}"
+        if self._begun:
+            return f"had not ended its answer after {self._whole:g} s"
+        return f"had not begun its answer after {self._whole:g} s"
+
+    @property
+    def _silence(self) -> float:
+        return self._limits.idle if self.first_token else self._limits.first_token
+
+    @property
+    def _whole(self) -> float:
+        return self._limits.total if self._begun else self._limits.begin
+
+
+def _is_last(event: Event) -> bool:
+    return "end" in event or "error" in event

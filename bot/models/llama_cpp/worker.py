@@ -1,0 +1,80 @@
+"""What runs in the process of a local model: reads requests as JSON lines, writes what happens as JSON lines.
+
+`python -m bot.models.llama_cpp.worker FILE WINDOW`. In come `{"ask": {…}}` and `{"stop": true}`, which concerns the
+last ask. Out come `{"loaded": window}` or `{"error": kind, …}` and the end; then for each ask what
+`LoadedModel.answer` gives, or one error. It ends with its parent, whatever it is at.
+"""
+
+import ctypes
+import json
+import os
+import signal
+import sys
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any, BinaryIO, NamedTuple
+
+from bot.models.errors import ContextTooLong, ModelError
+from bot.models.llama_cpp.loaded_model import LoadedModel
+from memory.embeddings.llama_model import StopFlag
+
+_SET_PARENT_DEATH_SIGNAL = 1
+
+
+class _Ask(NamedTuple):
+    what: Mapping[str, Any]
+    stop: StopFlag
+
+
+def main() -> None:
+    """Serve one parent, until it goes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+    # Whatever C code prints must not come between the lines.
+    out = os.fdopen(os.dup(1), "wb", buffering=0)
+    os.dup2(2, 1)
+    asks: SimpleQueue[_Ask] = SimpleQueue()
+    threading.Thread(target=_listen, args=(asks,), daemon=True).start()
+    try:
+        model = LoadedModel(Path(sys.argv[1]), int(sys.argv[2]) or None)
+    except ModelError as error:
+        _tell_error(out, error)
+        return
+    _tell(out, {"loaded": model.window})
+    while True:
+        ask = asks.get()
+        try:
+            for event in model.answer(ask.what, ask.stop):
+                _tell(out, event)
+        except ModelError as error:
+            _tell_error(out, error)
+
+
+def _listen(asks: "SimpleQueue[_Ask]") -> None:
+    stop = StopFlag()
+    # Not by `sys.stdin`: its lock would be held as Python ends.
+    with os.fdopen(os.dup(0), "rb") as lines:
+        for line in lines:
+            message = json.loads(line)
+            if "ask" in message:
+                stop = StopFlag()
+                asks.put(_Ask(message["ask"], stop))
+            else:
+                stop.set()
+    os._exit(0)  # the parent has gone, and C may be at work for long
+
+
+def _tell(out: BinaryIO, event: Mapping[str, object]) -> None:
+    out.write(json.dumps(event).encode() + b"\n")
+
+
+def _tell_error(out: BinaryIO, error: ModelError) -> None:
+    window = error.window if isinstance(error, ContextTooLong) else None
+    _tell(out, {"error": error.kind, "detail": error.detail, "window": window})
+
+
+if __name__ == "__main__":
+    main()
