@@ -4,9 +4,9 @@ import os
 from collections.abc import Mapping
 
 from bot.config import ProviderSettings, Settings
+from bot.models.known_providers import provider_of
 from memory.embeddings.auto import ChatProvider, ProviderSection
 from memory.embeddings.opening import Embedding, open_embedding
-from memory.embeddings.table import PROVIDERS
 
 
 def open_embedding_of(settings: Settings) -> Embedding:
@@ -27,18 +27,12 @@ def open_embedding_of(settings: Settings) -> Embedding:
 
 
 def chat_provider(settings: Settings, environment: Mapping[str, str]) -> ChatProvider | None:
-    """The first provider of `models.chain` that speaks OpenAI's language and has a table; None without one."""
-    openai = PROVIDERS["openai"]
+    """The first provider of `models.chain` that speaks OpenAI's language; None without one."""
     for model in settings.models.chain:
         name = model.partition("/")[0]
-        table = settings.providers.get(name)
-        if table is None or table.kind != "openai":
-            continue
-        base_url = table.base_url.rstrip("/") or openai.base_url
-        key = first_key(table)
-        if not key and base_url == openai.base_url:  # that key is shown to nobody else
-            key = next(filter(None, (environment.get(name, "").strip() for name in openai.key_variables)), "")
-        return ChatProvider(name, base_url, key)
+        provider = provider_of(name, settings.providers, environment)
+        if provider.kind == "openai":
+            return ChatProvider(name, provider.base_url, next(iter(provider.keys), ""))
     return None
 
 

@@ -1,8 +1,11 @@
-"""Providers that need no `base_url` in the settings: which protocol they speak, where, and whether they want a key."""
+"""Which protocol a provider speaks, where, and with which keys: by the settings, by its name, by the environment."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from bot.config import ProviderSettings
 
 ProviderKind = Literal["openai", "anthropic", "gemini", "llama_cpp", "builtin"]
 
@@ -36,6 +39,42 @@ KNOWN_PROVIDERS: Mapping[str, KnownProvider] = {
     "zhipu": KnownProvider("openai", "https://open.bigmodel.cn/api/paas/v4", key_variables=("ZAI_API_KEY",)),
 }
 """Addresses as of November 2026, from the providers' documentation. A table in the settings wins."""
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """A provider as it is asked."""
+
+    kind: ProviderKind
+    base_url: str
+    """Without a slash at its end."""
+    keys: tuple[str, ...] = field(repr=False)
+    """In the order in which they are used; none where there is none."""
+    needs_key: bool
+    """Whether it is in vain to ask without one."""
+    model_path: str
+
+
+def provider_of(
+    name: str, tables: "Mapping[str, ProviderSettings]", environment: Mapping[str, str]
+) -> Provider:
+    """A provider by the table of its name, else by its name, else by what its protocol usually is."""
+    table = tables.get(name)
+    known = KNOWN_PROVIDERS.get(name)
+    kind: ProviderKind = table.kind if table else known.kind if known else "openai"
+    usual = known if known and known.kind == kind else KNOWN_PROVIDERS[kind]
+    base_url = (table.base_url if table else "").strip().rstrip("/") or usual.base_url
+    keys = [key.get_secret_value().strip() for key in (table.api_key, *table.api_keys)] if table else []
+    if not any(keys):
+        variables = key_variables(name, kind=kind, base_url=base_url)
+        keys = [next(filter(None, (environment.get(each, "").strip() for each in variables)), "")]
+    return Provider(
+        kind,
+        base_url,
+        tuple(dict.fromkeys(filter(None, keys))),
+        needs_key=usual.needs_key and base_url == usual.base_url,
+        model_path=table.model_path.strip() if table else "",
+    )
 
 
 def key_variables(name: str, *, kind: ProviderKind, base_url: str) -> tuple[str, ...]:

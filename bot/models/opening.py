@@ -12,7 +12,7 @@ from bot.models.candidate import Candidate, Route
 from bot.models.fallback import FallbackModel
 from bot.models.health import RouteName
 from bot.models.health_book import HealthBook, HealthStore
-from bot.models.known_providers import KNOWN_PROVIDERS, ProviderKind, key_variables
+from bot.models.known_providers import Provider, ProviderKind, provider_of
 from bot.models.limits import Limits
 from bot.models.options import ModelOptions
 from bot.models.patience import Patience
@@ -28,23 +28,21 @@ if TYPE_CHECKING:
 class Opener:
     """What the clients of one provider share."""
 
-    kind: ProviderKind
-    base_url: str
-    model_path: Path
+    provider: Provider
     stack: AsyncExitStack
     """Closes what is opened."""
     _connection: "Connection | None" = field(default=None, init=False)
 
     def open(self, options: ModelOptions) -> LanguageModel:
         """Open one model with one key; imports its client."""
-        return _CLIENTS[self.kind](options, self)
+        return _CLIENTS[self.provider.kind](options, self)
 
     def connection(self, limits: Limits) -> "Connection":
         """The connections to the provider's server."""
         if self._connection is None:
             from bot.models.http import Connection
 
-            self._connection = Connection(self.base_url, connect_seconds=limits.connect)
+            self._connection = Connection(self.provider.base_url, connect_seconds=limits.connect)
             self.stack.push_async_callback(self._connection.close)
         return self._connection
 
@@ -70,7 +68,7 @@ def _gemini(options: ModelOptions, opener: Opener) -> LanguageModel:
 def _llama_cpp(options: ModelOptions, opener: Opener) -> LanguageModel:
     from bot.models.llama_cpp.model import open_llama_cpp
 
-    model = open_llama_cpp(options, opener.model_path)
+    model = open_llama_cpp(options, Path(opener.provider.model_path).expanduser())
     opener.stack.push_async_callback(model.close)
     return model
 
@@ -124,18 +122,17 @@ def _candidate(
     stack: AsyncExitStack,
 ) -> Candidate:
     provider = name.partition("/")[0]
-    kind, base_url, keys, model_path = provider_of(provider, settings, environment)
+    found = provider_of(provider, settings.providers, environment)
     if provider not in openers:
-        openers[provider] = Opener(kind, base_url, model_path, stack)
-    known = KNOWN_PROVIDERS.get(provider, KNOWN_PROVIDERS[kind])
+        openers[provider] = Opener(found, stack)
     params = settings.models.params.get(name)
     window = params.context_window if params else None
-    if window is None and kind != "llama_cpp":  # which says itself what room it has made for its file
+    if window is None and found.kind != "llama_cpp":  # which says itself what room it has made for its file
         window = known_window(name)
     options = ModelOptions(
         name,
-        base_url=base_url,
-        needs_key=known.needs_key and base_url == known.base_url,
+        base_url=found.base_url,
+        needs_key=found.needs_key,
         temperature=params.temperature if params else None,
         max_tokens=params.max_tokens if params else None,
         reasoning_effort=params.reasoning_effort if params else None,
@@ -144,28 +141,9 @@ def _candidate(
     )
     routes = tuple(
         Route(openers[provider].open(replace(options, key=key)), RouteName(name, fingerprint(key)))
-        for key in keys or ("",)
+        for key in found.keys or ("",)
     )
-    return Candidate(name, routes, window, last_resort=kind == "builtin")
-
-
-def provider_of(
-    name: str, settings: "Settings", environment: Mapping[str, str]
-) -> tuple[ProviderKind, str, tuple[str, ...], Path]:
-    """A provider's kind, address (without a slash at its end), keys, and model file, by table, name and environment."""
-    table = settings.providers.get(name)
-    known = KNOWN_PROVIDERS.get(name)
-    kind: ProviderKind = table.kind if table else known.kind if known else "openai"
-    usual = known if known and known.kind == kind else KNOWN_PROVIDERS[kind]
-    base_url = (table.base_url if table else "").strip().rstrip("/") or usual.base_url
-    keys = []
-    if table:
-        keys = [key.get_secret_value().strip() for key in (table.api_key, *table.api_keys)]
-    if not any(keys):
-        variables = key_variables(name, kind=kind, base_url=base_url)
-        keys = [next(filter(None, (environment.get(each, "").strip() for each in variables)), "")]
-    path = Path(table.model_path).expanduser() if table else Path()
-    return kind, base_url, tuple(dict.fromkeys(filter(None, keys))), path
+    return Candidate(name, routes, window, last_resort=found.kind == "builtin")
 
 
 def limits_of(models: "ModelsSettings") -> Limits:

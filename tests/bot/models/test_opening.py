@@ -7,9 +7,9 @@ import pytest
 
 from bot.config import ConfigError, Settings, load_settings
 from bot.models.fallback import FallbackModel
-from bot.models.known_providers import KNOWN_PROVIDERS
+from bot.models.known_providers import KNOWN_PROVIDERS, provider_of
 from bot.models.limits import Limits
-from bot.models.opening import fingerprint, limits_of, open_model, provider_of
+from bot.models.opening import fingerprint, limits_of, open_model
 
 
 @pytest.fixture(autouse=True)
@@ -99,7 +99,7 @@ async def test_the_window_of_the_settings_beats_the_table() -> None:
 def test_a_key_of_the_environment_counts_where_the_settings_have_none(
     toml: str, environment: Mapping[str, str], keys: tuple[str, ...]
 ) -> None:
-    assert provider_of("openai", settings_of(toml), environment)[2] == keys
+    assert provider_of("openai", settings_of(toml).providers, environment).keys == keys
 
 
 def test_a_key_of_the_environment_is_shown_to_nobody_else() -> None:
@@ -109,15 +109,15 @@ def test_a_key_of_the_environment_is_shown_to_nobody_else() -> None:
         '[providers.my-claude]\nkind = "anthropic"\nbase_url = "https://example.org"\n'
     )
     environment = {"OPENAI_API_KEY": "o", "ANTHROPIC_API_KEY": "a", "MY_CLAUDE_API_KEY": "m"}
-    assert provider_of("work", settings, environment)[2] == ("o",), "it is OpenAI's own address"
-    assert provider_of("other", settings, environment)[2] == ()
-    assert provider_of("my-claude", settings, environment)[2] == ("m",)
-    assert provider_of("gemini", settings, {"GOOGLE_API_KEY": "g"})[2] == ("g",)
+    assert provider_of("work", settings.providers, environment).keys == ("o",), "it is OpenAI's own address"
+    assert provider_of("other", settings.providers, environment).keys == ()
+    assert provider_of("my-claude", settings.providers, environment).keys == ("m",)
+    assert provider_of("gemini", settings.providers, {"GOOGLE_API_KEY": "g"}).keys == ("g",)
 
 
 def test_addresses_lose_their_last_slash() -> None:
     settings = settings_of('[providers.local]\nkind = "openai"\nbase_url = "http://localhost:8080/v1/"\n')
-    assert provider_of("local", settings, {})[1] == "http://localhost:8080/v1"
+    assert provider_of("local", settings.providers, {}).base_url == "http://localhost:8080/v1"
 
 
 def test_timeout_bounds_what_comes_before_the_answer() -> None:
