@@ -18,7 +18,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from tests.fakes.commonplace import Commonplace, is_root
+from tests.fakes.commonplace import Commonplace, CommonplaceHere, is_root
 from tests.fakes.embedding_server import KEY, EmbeddingServer
 from tests.fakes.terminal_window import TerminalWindow
 
@@ -30,6 +30,12 @@ def commonplace(tmp_path: Path) -> Commonplace:
     return commonplace
 
 
+@pytest.fixture
+def here(tmp_path: Path) -> Commonplace:
+    """The command without a process of its own, where one after the other is all that matters."""
+    return CommonplaceHere(tmp_path)
+
+
 def today() -> str:
     return time.strftime("%Y-%m-%d", time.gmtime())
 
@@ -38,25 +44,34 @@ def today() -> str:
 
 
 @pytest.mark.parametrize(
-    ("told", "asked", "answer"),
+    ("run", "told", "asked", "answer"),
     [
         (
+            Commonplace,
             "Remember that Anna's passport is in the blue folder on the second shelf",
             "Where is Anna's passport?",
             "in the blue folder on the second shelf",
         ),
-        ("记住安娜的护照在第二层架子上的蓝色文件夹里", "安娜的护照在哪里？", "第二层架子上的蓝色文件夹"),
         (
+            CommonplaceHere,
+            "记住安娜的护照在第二层架子上的蓝色文件夹里",
+            "安娜的护照在哪里？",
+            "第二层架子上的蓝色文件夹",
+        ),
+        (
+            CommonplaceHere,
             "アンナのパスポートは二段目の棚の青いフォルダにあることを覚えておいて",
             "アンナのパスポートはどこですか？",
             "二段目の棚の青いフォルダ",
         ),
         (
+            CommonplaceHere,
             "Merke dir, dass Jörgs Schlüssel in der grünen Dose über dem Kühlschrank liegt",
             "Wo ist Jörgs Schlüssel?",
             "in der grünen Dose über dem Kühlschrank",
         ),
         (
+            CommonplaceHere,
             "จำไว้ว่าหนังสือเดินทางของแอนนาอยู่ในแฟ้มสีฟ้าบนชั้นที่สอง",
             "หนังสือเดินทางของแอนนาอยู่ที่ไหน?",
             "แฟ้มสีฟ้าบนชั้นที่สอง",
@@ -65,8 +80,9 @@ def today() -> str:
     ids=["English", "Chinese", "Japanese", "German", "Thai"],
 )
 def test_what_was_told_in_one_conversation_is_found_in_the_next(
-    commonplace: Commonplace, told: str, asked: str, answer: str
+    tmp_path: Path, run: type[Commonplace], told: str, asked: str, answer: str
 ) -> None:
+    commonplace = run(tmp_path)
     assert commonplace.says("chat", "-m", told).strip()
     day = today()
     reply = commonplace.says("chat", "--session", "another", "-m", asked)
@@ -79,11 +95,13 @@ def test_what_was_told_in_one_conversation_is_found_in_the_next(
     assert answer in line
 
 
-def test_a_conversation_goes_on_after_a_restart_and_ends_with_new(commonplace: Commonplace) -> None:
+def test_a_conversation_goes_on_after_a_restart_and_ends_with_new(
+    commonplace: Commonplace, here: Commonplace
+) -> None:
     commonplace.says("chat", "-m", "Hello")
     commonplace.says("chat", "-m", "Hello again")
-    assert "new conversation" in commonplace.says("chat", "-m", "/new")
-    assert "builtin/notebook" in commonplace.says("chat", "-m", "/status")
+    assert "new conversation" in here.says("chat", "-m", "/new")
+    assert "builtin/notebook" in here.says("chat", "-m", "/status")
 
 
 def test_a_talk_through_a_pipe(commonplace: Commonplace) -> None:
@@ -135,19 +153,19 @@ def test_many_who_talk_in_one_conversation_at_once_get_each_their_own_answer(
     def tell(n: int) -> str:
         return commonplace.says("chat", "-m", f"Remember that locker {n} holds thing{n}x")
 
-    with ThreadPoolExecutor(8) as people:
-        answers = list(people.map(tell, range(8)))
+    with ThreadPoolExecutor(5) as people:
+        answers = list(people.map(tell, range(5)))
     log = commonplace.memory / f"{today()}.md"
     lines = log.read_text().splitlines()
     for n, answer in enumerate(answers):
         place = re.search(r"line (\d+)", answer)
         assert place, answer
         assert lines[int(place[1]) - 1].rstrip(".") == f"- Locker {n} holds thing{n}x"
-    assert len(lines) == 2 + 8
+    assert len(lines) == 2 + 5
 
 
 def test_two_processes_write_every_line_just_once(commonplace: Commonplace) -> None:
-    count = 6
+    count = 4
     talk = commonplace.start("chat", stdin=subprocess.PIPE)
     assert talk.stdin
     assert talk.stdout
@@ -428,11 +446,11 @@ def test_a_host_that_is_none_is_one_line(commonplace: Commonplace) -> None:
 
 
 @pytest.mark.parametrize("command", [("run",), ("chat", "-m", "/status"), ("memory", "write", "x")])
-def test_a_workspace_that_cannot_be_is_one_line(commonplace: Commonplace, command: tuple[str, ...]) -> None:
-    (commonplace.folder / "file").write_text("not a folder")
-    commonplace.fails(*command, "--workspace", "file")
-    commonplace.fails(*command, "--workspace", "file/below")
-    assert (commonplace.folder / "file").read_text() == "not a folder"
+def test_a_workspace_that_cannot_be_is_one_line(here: Commonplace, command: tuple[str, ...]) -> None:
+    (here.folder / "file").write_text("not a folder")
+    here.fails(*command, "--workspace", "file")
+    here.fails(*command, "--workspace", "file/below")
+    assert (here.folder / "file").read_text() == "not a folder"
 
 
 @pytest.mark.skipif(is_root(), reason="root may write anywhere")
@@ -443,20 +461,22 @@ def test_a_folder_without_permission_is_one_line(commonplace: Commonplace, comma
 
 
 @pytest.mark.parametrize("damage", [b"", b"no database at all" * 100, b"SQLite format 3\0" + b"\xff" * 8000])
-def test_a_damaged_index_is_mended_without_a_word(commonplace: Commonplace, damage: bytes) -> None:
-    commonplace.memory.mkdir(parents=True)
-    (commonplace.memory / "house.md").write_text("The boiler was serviced in May\n")
-    commonplace.says("memory", "search", "boiler")
-    index = commonplace.folder / "workspace" / ".commonplace" / "index.db"
+def test_a_damaged_index_is_mended_without_a_word(here: Commonplace, damage: bytes) -> None:
+    here.memory.mkdir(parents=True)
+    (here.memory / "house.md").write_text("The boiler was serviced in May\n")
+    here.says("memory", "search", "boiler")
+    index = here.folder / "workspace" / ".commonplace" / "index.db"
     index.write_bytes(damage)
-    assert "serviced in May" in commonplace.says("memory", "search", "boiler")
+    assert "serviced in May" in here.says("memory", "search", "boiler")
 
 
-def test_damaged_conversations_are_one_line_and_stay_as_they_are(commonplace: Commonplace) -> None:
-    private = commonplace.folder / "workspace" / ".commonplace"
+def test_damaged_conversations_are_one_line_and_stay_as_they_are(
+    commonplace: Commonplace, here: Commonplace
+) -> None:
+    private = here.folder / "workspace" / ".commonplace"
     private.mkdir(parents=True)
     (private / "state.db").write_bytes(b"no database at all" * 1000)
-    assert "state.db" in commonplace.fails("chat", "-m", "hello")
+    assert "state.db" in here.fails("chat", "-m", "hello")
     assert "state.db" in commonplace.fails("run")
     assert (private / "state.db").read_bytes() == b"no database at all" * 1000
-    commonplace.says("memory", "write", "the memory works all the same")
+    here.says("memory", "write", "the memory works all the same")

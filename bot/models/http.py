@@ -133,10 +133,17 @@ class Connection:
         self._base_url = base_url
         self._connect_seconds = connect_seconds
         self._client: httpx.AsyncClient | None = None
+        self._closed = False
 
     @property
     def client(self) -> httpx.AsyncClient:
-        """Raises ValueError, OSError or ImportError where the environment has a proxy or certificates of no use."""
+        """What asks.
+
+        Raises ValueError, httpx.InvalidURL, OSError or ImportError where the environment has a proxy or certificates
+        of no use, and ValueError once it is closed.
+        """
+        if self._closed:
+            raise ValueError("the connection was closed")
         if self._client is None:
             self._client = httpx.AsyncClient(
                 verify=certificates(self._base_url),
@@ -155,6 +162,7 @@ class Connection:
 
     async def close(self) -> None:
         """Close what is open; who still waits for an answer is told so."""
+        self._closed = True
         if self._client is not None:
             await self._client.aclose()
 
@@ -225,7 +233,7 @@ class HttpModel:
             raise self._error(type(error), error.detail) from error
         except EventTooLarge as error:
             raise self._error(EmptyAnswer, f"sent an event of more than {MOST_BYTES >> 20} MB") from error
-        except (LookupError, TypeError, ValueError, AttributeError) as error:
+        except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
             raise self._error(EmptyAnswer, "sent an answer that cannot be read") from error
         finally:
             await response.aclose()
@@ -265,8 +273,10 @@ class HttpModel:
                     ),
                     stream=True,
                 )
-        except (TimeoutError, httpx.HTTPError, httpx.InvalidURL, UnicodeError, RuntimeError) as error:
+        except (TimeoutError, httpx.HTTPError, RuntimeError) as error:
             raise self._broken(error, clock, Unreachable) from error
+        except (httpx.InvalidURL, ExceptionGroup) as error:  # a group: of a port beyond all ports
+            raise self._error(Unreachable, f"has an address that is none: {self._host}") from error
 
     async def _next(self, pieces: AsyncGenerator[bytes, None], clock: "Clock") -> bytes | None:
         """The next piece of the body; None at its end."""
@@ -300,7 +310,7 @@ class HttpModel:
                 return self._error(TimedOut, clock.in_words())
             case httpx.DecodingError():
                 return self._error(EmptyAnswer, "sent an answer packed in a way that cannot be read")
-            case httpx.InvalidURL() | httpx.UnsupportedProtocol() | UnicodeError():
+            case httpx.UnsupportedProtocol():
                 return self._error(Unreachable, f"has an address that is none: {error}")
         lost = (
             "broke off in the middle of its answer"

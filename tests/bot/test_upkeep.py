@@ -108,7 +108,7 @@ async def test_the_regular_look_tells_when_it_comes(tmp_path: Path) -> None:
 
 async def test_the_regular_look_indexes_what_nobody_watched(tmp_path: Path) -> None:
     memory = memory_in(tmp_path, watch=False)
-    async with memory, Upkeep(memory, reindex_minutes=0.02) as upkeep:
+    async with memory, Upkeep(memory, reindex_minutes=0.004) as upkeep:
         (tmp_path / "memory" / "new.md").write_text("New.\n")
         await until(lambda: upkeep.reindex is not None and upkeep.reindex.last_outcome == "ok")
 
@@ -118,7 +118,7 @@ async def test_the_regular_look_has_vectors_made_of_what_nobody_watched(
 ) -> None:
     memory = memory_in(tmp_path, embedding_by(server), watch=False)
     (tmp_path / "memory" / "before.md").write_text("Written before the start.\n")
-    async with memory, Upkeep(memory, reindex_minutes=0.02):
+    async with memory, Upkeep(memory, reindex_minutes=0.004):
         await server.has_been_asked(1)
         (tmp_path / "memory" / "after.md").write_text("Written while it runs.\n")
         await server.has_been_asked(2)

@@ -380,7 +380,7 @@ async def test_a_rebuild_tells_how_far_it_is(memory: Memory, tmp_path: Path) -> 
 
 
 async def test_a_second_process_rebuilding_at_the_same_time_is_told(memory: Memory, tmp_path: Path) -> None:
-    for n in range(600):
+    for n in range(300):
         put(tmp_path, f"{n}.md", f"- passport number {n}\n" * 30)
     await memory.sync()
     async with Memory(MemorySettings(), workspace=tmp_path, now=lambda: NOW) as other:
@@ -389,11 +389,11 @@ async def test_a_second_process_rebuilding_at_the_same_time_is_told(memory: Memo
             await other.sync(rebuild=True)
         assert len((await other.search("passport", limit=40)).hits) == 40
         await rebuild
-        assert (await other.sync(rebuild=True)).added == 600
+        assert (await other.sync(rebuild=True)).added == 300
 
 
 async def test_closing_does_not_wait_for_the_end_of_a_rebuild(tmp_path: Path) -> None:
-    for n in range(1500):
+    for n in range(500):
         put(tmp_path, f"{n}.md", f"- passport number {n}\n" * 60)
     memory = Memory(MemorySettings(), workspace=tmp_path, now=lambda: NOW)
     rebuild = asyncio.create_task(memory.sync(rebuild=True))
@@ -402,7 +402,7 @@ async def test_closing_does_not_wait_for_the_end_of_a_rebuild(tmp_path: Path) ->
     with pytest.raises(IndexUnavailable, match="stopped"):
         await rebuild
     async with Memory(MemorySettings(), workspace=tmp_path, now=lambda: NOW) as memory:
-        assert (await memory.sync()).added == 1500
+        assert (await memory.sync()).added == 500
 
 
 async def test_a_search_says_what_it_could_not_look_into(memory: Memory, tmp_path: Path) -> None:
