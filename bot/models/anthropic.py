@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bot.models.anthropic_reader import KIND, AnthropicReader, object_of
+from bot.models.connection import Connection
+from bot.models.dialect import Reader
 from bot.models.errors import (
     BadKey,
     ContextTooLong,
@@ -21,7 +23,7 @@ from bot.models.errors import (
     ServerFailed,
     TimedOut,
 )
-from bot.models.http import Connection, HttpModel, Reader
+from bot.models.http import HttpModel
 from bot.models.options import ModelOptions
 from bot.models.protocol import AssistantMessage, Message, ModelRequest, ToolResult, UserMessage
 from memory.http_answers import Failure

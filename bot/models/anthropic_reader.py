@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from bot.models.dialect import Refusal, Stage
 from bot.models.errors import ContentRefused, ContextTooLong, CutOff, EmptyAnswer
-from bot.models.http import Refusal, Stage
 from bot.models.protocol import Answer, AssistantMessage, RawStep, ToolCall, Usage
 from bot.models.tool_calls import new_call_id, read_arguments
 from memory.http_answers import Failure

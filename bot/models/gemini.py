@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from bot.models.connection import Connection
 from bot.models.errors import (
     BadKey,
     ModelError,
@@ -16,7 +17,7 @@ from bot.models.errors import (
 )
 from bot.models.gemini_history import contents_of
 from bot.models.gemini_reader import GeminiReader
-from bot.models.http import Connection, HttpModel
+from bot.models.http import HttpModel
 from bot.models.options import ModelOptions
 from bot.models.protocol import ModelRequest, ToolSpec
 from memory.http_answers import Failure

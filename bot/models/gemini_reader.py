@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
+from bot.models.dialect import Refusal, Stage
 from bot.models.errors import BadRequest, ContentRefused, CutOff, EmptyAnswer, ModelError
-from bot.models.http import Refusal, Stage
 from bot.models.protocol import Answer, AssistantMessage, RawStep, ToolCall, Usage
 from bot.models.tool_calls import new_call_id
 from memory.http_answers import Failure, google_retry_delay

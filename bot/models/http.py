@@ -2,37 +2,32 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
-from contextlib import aclosing, contextmanager, suppress
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, Literal, Protocol, cast
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import httpx
 
+from bot.models.clock import Clock
+from bot.models.connection import Connection
+from bot.models.dialect import Dialect, Reader, Refusal, kind_of_status
 from bot.models.errors import (
     BadKey,
-    BadRequest,
     ContextTooLong,
     CutOff,
     EmptyAnswer,
     ModelError,
-    ModelNotFound,
-    OutOfCredit,
-    Overloaded,
-    RateLimited,
-    ServerFailed,
     TimedOut,
     Unreachable,
 )
-from bot.models.limits import Limits
 from bot.models.options import ModelOptions
 from bot.models.protocol import Answer, ModelRequest, TextDelta
 from bot.models.sse import MOST_BYTES, EventStream, EventTooLarge
 from memory.http_answers import (
     Failure,
-    certificates,
     failure_of,
     fields_of,
     message_of,
@@ -43,128 +38,12 @@ from memory.redaction import secret_of_address
 
 ANSWER_BYTES = 64 << 20
 ERROR_BYTES = 1 << 16
-CONNECTIONS = 64
 DRAIN_SECONDS = 0.2
 """How long a server that has said all may take to end its answer; longer costs its connection."""
-
-_STATUS: Mapping[int, type[ModelError]] = {
-    401: BadKey,
-    402: OutOfCredit,
-    403: BadKey,
-    404: ModelNotFound,
-    408: TimedOut,
-    413: ContextTooLong,
-    429: RateLimited,
-    499: ServerFailed,
-    529: Overloaded,
-}
-
-Stage = Literal["waiting", "thinking", "answering"]
-
-
-class Refusal(Exception):
-    """An error that came as an event, in the middle of an answer."""
-
-    def __init__(self, failure: Failure) -> None:
-        super().__init__(failure.status)
-        self.failure = failure
-
-
-class Reader(Protocol):
-    """Puts one answer together. May raise `Refusal`, `ModelError`, and LookupError, TypeError, ValueError at will."""
-
-    @property
-    def stage(self) -> Stage:
-        """`thinking` after the first token of any kind, `answering` after the first of text or of a call."""
-        ...
-
-    @property
-    def ended(self) -> bool:
-        """Whether the provider has said that nothing more comes; what follows is not read."""
-        ...
-
-    def read(self, event: bytes) -> str:
-        """Take in the data of one event; give the text in it that is to be shown."""
-        ...
-
-    def read_whole(self, fields: Mapping[str, Any]) -> str:
-        """Take in an answer that came in one piece, from a server that does not stream."""
-        ...
-
-    def answer(self) -> Answer:
-        """Give all of it; raise CutOff where the provider has not said that it is whole, EmptyAnswer for nothing."""
-        ...
-
-
-class Dialect(Protocol):
-    """What is a provider's own: where it is asked, how, and what its answers and errors look like."""
-
-    @property
-    def url(self) -> str:
-        """Where requests are posted to."""
-        ...
-
-    @property
-    def headers(self) -> Mapping[str, str]:
-        """What goes with each request; the key is here, never in the URL."""
-        ...
-
-    def body(self, request: ModelRequest) -> Mapping[str, Any]:
-        """The request as the provider takes it."""
-        ...
-
-    def reader(self) -> Reader:
-        """Begin to read an answer."""
-        ...
-
-    def kind_of(self, failure: Failure) -> type[ModelError] | None:
-        """What the provider's own error type or code means; None leaves it to the status."""
-        ...
-
-    def adapt(self, failure: Failure) -> bool:
-        """Learn from a refusal: whether the same request is worth asking again in another form, now and in future."""
-        ...
-
-
-class Connection:
-    """The connections to one provider, which all its models and keys share; made when first needed."""
-
-    def __init__(self, base_url: str, *, connect_seconds: float) -> None:
-        self._base_url = base_url
-        self._connect_seconds = connect_seconds
-        self._client: httpx.AsyncClient | None = None
-        self._closed = False
-
-    @property
-    def client(self) -> httpx.AsyncClient:
-        """What asks.
-
-        Raises ValueError, httpx.InvalidURL, OSError or ImportError where the environment has a proxy or certificates
-        of no use, and ValueError once it is closed.
-        """
-        if self._closed:
-            raise ValueError("the connection was closed")
-        if self._client is None:
-            self._client = httpx.AsyncClient(
-                verify=certificates(self._base_url),
-                http2=self._base_url.lower().startswith("https:"),
-                headers={
-                    # An answer comes in small pieces, each at once: packing would only hold them back.
-                    "Accept-Encoding": "identity",
-                    "Content-Type": "application/json",
-                    "User-Agent": "commonplace",
-                },
-                # All but the connecting is watched by `Limits`, whatever it is that hangs.
-                timeout=httpx.Timeout(None, connect=self._connect_seconds),
-                limits=httpx.Limits(max_connections=CONNECTIONS, keepalive_expiry=60.0),
-            )
-        return self._client
-
-    async def close(self) -> None:
-        """Close what is open; who still waits for an answer is told so."""
-        self._closed = True
-        if self._client is not None:
-            await self._client.aclose()
+ERROR_SECONDS = 5.0
+"""How long the words of a refusal may take to come: its status is known already."""
+ADAPTIONS = 5
+"""How often one request is asked again in another form."""
 
 
 class HttpModel:
@@ -212,10 +91,9 @@ class HttpModel:
                             yield TextDelta(text)
                 else:
                     stream = EventStream()
-                    more = True
-                    while more and not reader.ended:
-                        piece = await self._next(pieces, clock)
-                        more = piece is not None
+                    piece: bytes | None = b""
+                    while piece is not None and not reader.ended:
+                        piece = await self._next_or_end(pieces, clock, reader)
                         for event in stream.end() if piece is None else stream.feed(piece):
                             text = reader.read(event)
                             clock.saw(reader.stage)
@@ -223,66 +101,91 @@ class HttpModel:
                                 with clock.stopped():
                                     yield TextDelta(text)
                             if reader.ended:
+                                await _drain(pieces)
                                 break
-                    if more:
-                        await _drain(pieces)
                 answer = reader.answer()
         except Refusal as refusal:
             raise self._refused(refusal.failure) from refusal
         except ModelError as error:
-            raise self._error(type(error), error.detail) from error
+            window = error.window if isinstance(error, ContextTooLong) else None
+            raise self._error(type(error), error.detail, error.retry_after, window) from error
         except EventTooLarge as error:
             raise self._error(EmptyAnswer, f"sent an event of more than {MOST_BYTES >> 20} MB") from error
         except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
             raise self._error(EmptyAnswer, "sent an answer that cannot be read") from error
         finally:
+            clock.stop()
             await response.aclose()
         message = replace(answer.message, model=self._name)
         yield replace(answer, message=message, first_token_seconds=clock.first_token)
 
     # -- asking -------------------------------------------------------------------------------------------
 
-    async def _ask(self, request: ModelRequest, clock: "Clock") -> httpx.Response:
+    async def _ask(self, request: ModelRequest, clock: Clock) -> httpx.Response:
         """Post the request; give the response once its head is there and says that all is well."""
-        while True:
-            response = await self._post(request, clock)
+        for adaption in range(1 + ADAPTIONS):
+            content = self._written(request)
+            response = await self._post(content, clock)
             if response.is_success:
                 return response
-            try:
-                async with aclosing(cast(AsyncGenerator[bytes, None], response.aiter_bytes())) as pieces:
-                    body = await self._whole(pieces, clock, most_bytes=ERROR_BYTES)
-            except ModelError:  # the status says enough
-                body = b""
-            finally:
-                await response.aclose()
-            failure = failure_of(response.status_code, response.headers, body, now=self._now())
-            if not self._dialect.adapt(failure):
-                raise self._refused(failure, redirect=response.is_redirect)
+            failure = await self._failure(response, clock)
+            learnt = failure.status in (400, 422) and self._dialect.adapt(failure)
+            # Another call may have learnt the same from its own refusal meanwhile.
+            if adaption == ADAPTIONS or not (learnt or self._written(request) != content):
+                break
+        raise self._refused(failure, redirect=response.is_redirect)
 
-    async def _post(self, request: ModelRequest, clock: "Clock") -> httpx.Response:
-        content = json.dumps(self._dialect.body(request), ensure_ascii=False).encode("utf-8", "replace")
+    def _written(self, request: ModelRequest) -> bytes:
+        return json.dumps(self._dialect.body(request), ensure_ascii=False).encode("utf-8", "replace")
+
+    async def _failure(self, response: httpx.Response, clock: Clock) -> Failure:
+        body = b""
+        try:
+            with suppress(ModelError, TimeoutError):  # the status says enough
+                async with (
+                    asyncio.timeout(ERROR_SECONDS),
+                    aclosing(cast(AsyncGenerator[bytes, None], response.aiter_bytes())) as pieces,
+                ):
+                    body = await self._whole(pieces, clock, most_bytes=ERROR_BYTES)
+        finally:
+            clock.stop()
+            await response.aclose()
+        return failure_of(response.status_code, response.headers, body, now=self._now())
+
+    async def _post(self, content: bytes, clock: Clock) -> httpx.Response:
         try:
             client = self._connection.client
         except (ValueError, httpx.InvalidURL, OSError, ImportError) as error:
             raise self._error(Unreachable, f"cannot be asked: {error}") from error
         try:
-            async with asyncio.timeout_at(clock.deadline()):
-                return await client.send(
-                    client.build_request(
-                        "POST", self._dialect.url, content=content, headers=self._dialect.headers
-                    ),
-                    stream=True,
-                )
+            request = client.build_request(
+                "POST", self._dialect.url, content=content, headers=self._dialect.headers
+            )
+            return await clock.wait_for(client.send(request, stream=True))
         except (TimeoutError, httpx.HTTPError, RuntimeError) as error:
             raise self._broken(error, clock, Unreachable) from error
         except (httpx.InvalidURL, ExceptionGroup) as error:  # a group: of a port beyond all ports
             raise self._error(Unreachable, f"has an address that is none: {self._host}") from error
 
-    async def _next(self, pieces: AsyncGenerator[bytes, None], clock: "Clock") -> bytes | None:
+    async def _next_or_end(
+        self, pieces: AsyncGenerator[bytes, None], clock: Clock, reader: Reader
+    ) -> bytes | None:
+        """The next piece; None at the end, and where a server is lost that has said all of its answer."""
+        try:
+            return await self._next(pieces, clock)
+        except (CutOff, TimedOut):
+            try:
+                reader.answer()
+            except ModelError:
+                pass
+            else:
+                return None
+            raise
+
+    async def _next(self, pieces: AsyncGenerator[bytes, None], clock: Clock) -> bytes | None:
         """The next piece of the body; None at its end."""
         try:
-            async with asyncio.timeout_at(clock.deadline()):
-                piece = await anext(pieces, None)
+            piece = await clock.wait_for(anext(pieces, None))
         except (TimeoutError, httpx.HTTPError, httpx.StreamError, RuntimeError) as error:
             raise self._broken(error, clock, CutOff) from error
         clock.bytes_read += len(piece or b"")
@@ -291,7 +194,7 @@ class HttpModel:
         return piece
 
     async def _whole(
-        self, pieces: AsyncGenerator[bytes, None], clock: "Clock", *, most_bytes: int = ANSWER_BYTES
+        self, pieces: AsyncGenerator[bytes, None], clock: Clock, *, most_bytes: int = ANSWER_BYTES
     ) -> bytes:
         body = bytearray()
         while (piece := await self._next(pieces, clock)) is not None and len(body) <= most_bytes:
@@ -300,7 +203,7 @@ class HttpModel:
 
     # -- errors -------------------------------------------------------------------------------------------
 
-    def _broken(self, error: Exception, clock: "Clock", kind: type[ModelError]) -> ModelError:
+    def _broken(self, error: Exception, clock: Clock, kind: type[ModelError]) -> ModelError:
         """What the connection did, as a type; `kind` for one that is lost."""
         match error:
             case httpx.ConnectTimeout() | httpx.PoolTimeout():
@@ -322,74 +225,29 @@ class HttpModel:
     def _refused(self, failure: Failure, *, redirect: bool = False) -> ModelError:
         kind = self._dialect.kind_of(failure) or kind_of_status(failure.status)
         if kind is BadKey:  # what they say repeats parts of the key
-            said = ""
+            said = "check the provider's api_key"
         elif redirect:
             said = "sent us elsewhere: check the provider's base_url"
         else:
             said = message_of(failure.fields)
         words = f"answered {failure.status}" + (f" ({said})" if said else "")
-        return self._error(kind, words, retry_after=failure.retry_after)
+        return self._error(kind, words, failure.retry_after, _window_of(failure))
 
-    def _error(self, kind: type[ModelError], words: str, *, retry_after: float | None = None) -> ModelError:
-        return kind(one_line(words, secrets=self._secrets), model=self._name, retry_after=retry_after)
-
-
-class Clock:
-    """How long the call in hand may still take."""
-
-    def __init__(self, limits: Limits) -> None:
-        self._limits = limits
-        self._loop = asyncio.get_running_loop()
-        self._start = self._loop.time()
-        self._last = self._start
-        self._stage: Stage = "waiting"
-        self.first_token = 0.0
-        """Seconds from the start; 0 while there is none."""
-        self.bytes_read = 0
-
-    def saw(self, stage: Stage) -> None:
-        """Something came; the answer is at this stage now."""
-        if stage == "waiting":  # a ping is no sign of an answer
-            return
-        self._last = self._loop.time()
-        self.first_token = self.first_token or self._last - self._start
-        self._stage = stage
-
-    @contextmanager
-    def stopped(self) -> Iterator[None]:
-        """While whoever reads the answer takes their time: that is not the model's."""
-        stopped = self._loop.time()
-        try:
-            yield
-        finally:
-            away = self._loop.time() - stopped
-            self._start += away
-            self._last += away
-
-    def deadline(self) -> float:
-        """Until when something more has to come, on the loop's clock."""
-        limits = self._limits
-        if self._stage == "waiting":
-            return self._start + min(limits.first_token, limits.begin)
-        whole = limits.begin if self._stage == "thinking" else limits.total
-        return min(self._last + limits.idle, self._start + whole)
-
-    def in_words(self) -> str:
-        """What to say when the deadline has passed."""
-        limits = self._limits
-        if self._stage == "waiting":
-            return f"gave no sign of an answer within {min(limits.first_token, limits.begin):g} s"
-        whole = limits.begin if self._stage == "thinking" else limits.total
-        if self._last + limits.idle <= self._start + whole:
-            return f"fell silent for {limits.idle:g} s in the middle of its answer"
-        if self._stage == "thinking":
-            return f"had not begun its answer after {limits.begin:g} s"
-        return f"had not ended its answer after {limits.total:g} s"
+    def _error(
+        self, kind: type[ModelError], words: str, retry_after: float | None = None, window: int | None = None
+    ) -> ModelError:
+        told = one_line(words, secrets=self._secrets)
+        if issubclass(kind, ContextTooLong):
+            return kind(told, model=self._name, retry_after=retry_after, window=window)
+        return kind(told, model=self._name, retry_after=retry_after)
 
 
-def kind_of_status(status: int) -> type[ModelError]:
-    """What an HTTP status alone says."""
-    return _STATUS.get(status) or (ServerFailed if status >= 500 else BadRequest)
+def _window_of(failure: Failure) -> int | None:
+    """How many tokens the model takes in, where a refusal has it as a number: llama.cpp's server."""
+    match failure.fields.get("error"):
+        case {"n_ctx": int(tokens)} if tokens > 0:
+            return tokens
+    return None
 
 
 def _is_whole(response: httpx.Response) -> bool:

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
+from bot.models.connection import Connection
 from bot.models.errors import ModelError
-from bot.models.http import Connection, HttpModel
+from bot.models.http import HttpModel
 from bot.models.openai_errors import kind_of, refused_field
 from bot.models.openai_reader import KIND, OpenAIReader
 from bot.models.options import ModelOptions

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
+from bot.models.dialect import kind_of_status
 from bot.models.errors import (
     BadKey,
     BadRequest,
@@ -15,7 +16,6 @@ from bot.models.errors import (
     ServerFailed,
     TimedOut,
 )
-from bot.models.http import kind_of_status
 from memory.http_answers import Failure, fields_of
 
 _KINDS: Mapping[type[ModelError], tuple[str, ...]] = {

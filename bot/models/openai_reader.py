@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from bot.models.dialect import Refusal, Stage
 from bot.models.errors import ContentRefused, CutOff, EmptyAnswer, ModelError, Overloaded, ServerFailed
-from bot.models.http import Refusal, Stage
 from bot.models.protocol import Answer, AssistantMessage, RawStep, ToolCall, Usage
 from bot.models.tool_calls import new_call_id
 from memory.http_answers import Failure

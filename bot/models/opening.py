@@ -21,7 +21,7 @@ from bot.models.windows import known_window
 
 if TYPE_CHECKING:
     from bot.config import ModelsSettings, Settings
-    from bot.models.http import Connection
+    from bot.models.connection import Connection
 
 
 @dataclass(slots=True)
@@ -40,7 +40,7 @@ class Opener:
     def connection(self, limits: Limits) -> "Connection":
         """The connections to the provider's server."""
         if self._connection is None:
-            from bot.models.http import Connection
+            from bot.models.connection import Connection
 
             self._connection = Connection(self.provider.base_url, connect_seconds=limits.connect)
             self.stack.push_async_callback(self._connection.close)

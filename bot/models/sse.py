@@ -29,6 +29,8 @@ class EventStream:
 
     def feed(self, piece: bytes) -> list[bytes]:
         """Give the data of every event that ends in this piece."""
+        if self._is_one_event(piece):
+            return [piece[6:-2]]
         if self._fresh and piece:
             piece = bytes(self._rest) + piece
             self._rest.clear()
@@ -64,6 +66,16 @@ class EventStream:
                 self._size += len(line)
         self._bound(len(rest))
         return events
+
+    def _is_one_event(self, piece: bytes) -> bool:
+        """Whether nothing is pending, and this is one line of data with its blank line: what most pieces are."""
+        return (
+            piece.startswith(b"data: ")
+            and piece.endswith(b"\n\n")
+            and piece.find(b"\n") == len(piece) - 2
+            and b"\r" not in piece
+            and not (self._fresh or self._rest or self._data or self._after_return)
+        )
 
     def end(self) -> list[bytes]:
         """Give what a server left without its closing blank line; many do that with the last event.

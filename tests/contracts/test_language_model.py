@@ -12,8 +12,8 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from bot.models.anthropic import open_anthropic
+from bot.models.connection import Connection
 from bot.models.gemini import open_gemini
-from bot.models.http import Connection
 from bot.models.notebook.model import Notebook
 from bot.models.openai import open_openai
 from bot.models.options import ModelOptions

@@ -200,8 +200,14 @@ def drops() -> Reply:
     return reply
 
 
-def streams(*pieces: bytes, delay: float = 0, ends: bool = True, kind: str = "text/event-stream") -> Reply:
-    """These bytes, piece by piece; without `ends`, silence after them."""
+def streams(
+    *pieces: bytes,
+    delay: float = 0,
+    ends: bool = True,
+    cut: bool = False,
+    kind: str = "text/event-stream",
+) -> Reply:
+    """These bytes, piece by piece; without `ends`, silence after them; `cut`, the connection is lost there."""
 
     async def reply(request: web.Request, _: Asked) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": kind})
@@ -209,7 +215,10 @@ def streams(*pieces: bytes, delay: float = 0, ends: bool = True, kind: str = "te
         for piece in pieces:
             await asyncio.sleep(delay)
             await response.write(piece)
-        if not ends:
+        if cut:
+            assert request.transport
+            request.transport.close()
+        elif not ends:
             await asyncio.sleep(3600)
         return response
 

@@ -10,6 +10,7 @@ import pytest
 
 from bot.models.anthropic import longest_answer, open_anthropic, thinking_of, version_of
 from bot.models.anthropic_reader import object_of
+from bot.models.connection import Connection
 from bot.models.errors import (
     BadKey,
     BadRequest,
@@ -25,7 +26,7 @@ from bot.models.errors import (
     ServerFailed,
     TimedOut,
 )
-from bot.models.http import Connection, HttpModel
+from bot.models.http import HttpModel
 from bot.models.limits import Limits
 from bot.models.options import ModelOptions
 from bot.models.protocol import (

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from bot.builtin_tools import memory_tools
+from bot.models.connection import Connection
 from bot.models.errors import (
     BadKey,
     BadRequest,
@@ -28,7 +29,6 @@ from bot.models.errors import (
     Unreachable,
 )
 from bot.models.gemini import open_gemini
-from bot.models.http import Connection
 from bot.models.limits import Limits
 from bot.models.options import ModelOptions
 from bot.models.protocol import (

@@ -17,6 +17,8 @@ import pytest
 from aiohttp import web
 
 from bot.models import http
+from bot.models.connection import Connection
+from bot.models.dialect import Refusal, Stage
 from bot.models.errors import (
     BadKey,
     BadRequest,
@@ -32,7 +34,7 @@ from bot.models.errors import (
     TimedOut,
     Unreachable,
 )
-from bot.models.http import Connection, HttpModel, Stage
+from bot.models.http import HttpModel
 from bot.models.limits import Limits
 from bot.models.options import ModelOptions
 from bot.models.protocol import Answer, AssistantMessage, ModelRequest, TextDelta, UserMessage
@@ -65,11 +67,12 @@ TEXT, THOUGHT, PING, END = event(text="a"), event(thought="hm"), event(ping=1), 
 
 
 class PlainReader:
-    """Events are {"text": …}, {"thought": …}, {"ping": 1}, {"end": true}."""
+    """Events are {"text": …}, {"thought": …}, {"ping": 1}, {"end": true}; with "whole" nothing more need come."""
 
     def __init__(self) -> None:
         self.stage: Stage = "waiting"
         self.ended = False
+        self._whole = False
         self._text = ""
 
     def read(self, event: bytes) -> str:
@@ -83,12 +86,13 @@ class PlainReader:
             self.stage = "answering"
             self._text += text
         self.ended = self.ended or "end" in fields
+        self._whole = self._whole or "whole" in fields
         if "error" in fields:
-            raise http.Refusal(Failure(500, fields))
+            raise Refusal(Failure(500, fields))
         return text
 
     def answer(self) -> Answer:
-        if not self.ended:
+        if not (self.ended or self._whole):
             raise CutOff("ended without an end")
         if not self._text:
             raise EmptyAnswer("said nothing")
@@ -115,8 +119,9 @@ class PlainDialect:
 
     def adapt(self, failure: Failure) -> bool:
         del failure
-        self.learnt += 1
-        return self.learnt <= self.lessons
+        learns = self.learnt < self.lessons
+        self.learnt += learns
+        return learns
 
 
 class PlainServer(ModelServer):
@@ -475,7 +480,8 @@ async def test_a_status_alone_says_what_is_the_matter(
 ) -> None:
     server.enqueue(proxy_error(status))
     error = await failure_of(open_model())
-    assert (type(error), error.detail) == (kind, f"answered {status}")
+    mend = " (check the provider's api_key)" if kind is BadKey else ""
+    assert (type(error), error.detail) == (kind, f"answered {status}{mend}")
 
 
 async def test_the_providers_own_code_goes_before_the_status(server: PlainServer, open_model: Open) -> None:
@@ -531,6 +537,34 @@ async def test_each_lesson_is_asked_again_once_and_at_once(
 async def test_what_was_learnt_is_answered(server: PlainServer, open_model: Open) -> None:
     server.enqueue(server.fails(400))
     assert (await said_by(open_model(lessons=1)))[1].message.text == "Hello."
+
+
+async def test_two_calls_that_are_refused_at_once_both_profit_from_the_lesson(
+    server: PlainServer, open_model: Open
+) -> None:
+    server.enqueue(server.fails(400), server.fails(400))
+    model = open_model(lessons=1)
+    answers = await asyncio.gather(said_by(model), said_by(model))
+    assert [answer.message.text for _, answer in answers] == ["Hello.", "Hello."]
+    assert len(server.requests) <= 4
+
+
+async def test_an_answer_that_was_whole_is_one_even_if_the_server_is_lost_then(
+    server: PlainServer, open_model: Open
+) -> None:
+    whole = event(text="Hello.", whole=True)
+    server.enqueue(streams(whole, ends=False), streams(whole, cut=True))
+    for _ in range(2):
+        assert (await said_by(open_model(replace(PLENTY, idle=0.1))))[1].message.text == "Hello."
+
+
+async def test_a_window_that_a_refusal_names_as_a_number_is_passed_on(
+    server: PlainServer, open_model: Open
+) -> None:
+    server.enqueue(answers('{"error": {"code": 413, "n_ctx": 4096}}', status=413))
+    error = await failure_of(open_model())
+    assert isinstance(error, ContextTooLong)
+    assert error.window == 4096
 
 
 # -- too much, and unreadable -------------------------------------------------------------------------------
@@ -631,7 +665,7 @@ async def test_being_cancelled_is_no_error_of_the_model(
 async def test_more_calls_at_once_than_connections_leave_none_behind(
     server: PlainServer, open_model: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http, "CONNECTIONS", 2)
+    monkeypatch.setattr("bot.models.connection.CONNECTIONS", 2)
     model = open_model()
     server.enqueue(hangs(), hangs())
     calls = [asyncio.create_task(said_by(model)) for _ in range(3)]

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from bot.models.connection import Connection
 from bot.models.errors import (
     BadKey,
     BadRequest,
@@ -21,7 +22,6 @@ from bot.models.errors import (
     ServerFailed,
     TimedOut,
 )
-from bot.models.http import Connection
 from bot.models.limits import Limits
 from bot.models.openai import OpenAIDialect, open_openai
 from bot.models.options import ModelOptions

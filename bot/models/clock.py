@@ -1,0 +1,109 @@
+"""How long one call over HTTP may still take."""
+
+import asyncio
+from collections.abc import Awaitable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from bot.models.dialect import Stage
+from bot.models.limits import Limits
+
+T = TypeVar("T")
+
+
+class Clock:
+    """How long the call in hand may still take."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._loop = asyncio.get_running_loop()
+        self._start = self._loop.time()
+        self._last = self._start
+        self._stage: Stage = "waiting"
+        self._timer: asyncio.TimerHandle | None = None
+        self._waiting: asyncio.Task[Any] | None = None
+        self._rang = False
+        self.first_token = 0.0
+        """Seconds from the start; 0 while there is none."""
+        self.bytes_read = 0
+
+    async def wait_for(self, coming: Awaitable[T]) -> T:
+        """Wait until the deadline at most; raise TimeoutError.
+
+        One timer, moved on when it rings too early: a new one for each piece would cost more than to read the piece.
+        """
+        task = asyncio.current_task()
+        assert task
+        cancelled_before = task.cancelling()
+        self._waiting, self._rang = task, False
+        deadline = self.deadline()
+        if self._timer is None or deadline < self._timer.when():
+            self._ring_at(deadline)
+        try:
+            return await coming
+        except asyncio.CancelledError as error:
+            if self._rang and task.uncancel() <= cancelled_before:
+                raise TimeoutError from error
+            raise
+        finally:
+            self._waiting = None
+
+    def stop(self) -> None:
+        """Nothing more is waited for."""
+        if self._timer:
+            self._timer.cancel()
+            self._timer = None
+
+    def _ring_at(self, moment: float) -> None:
+        self.stop()
+        self._timer = self._loop.call_at(moment, self._ring)
+
+    def _ring(self) -> None:
+        self._timer = None
+        if self._waiting is None:  # whoever reads the answer takes their time: the next wait sees to it
+            return
+        deadline = self.deadline()
+        if self._loop.time() < deadline:
+            self._ring_at(deadline)
+        else:
+            self._rang = True
+            self._waiting.cancel()
+
+    def saw(self, stage: Stage) -> None:
+        """Something came; the answer is at this stage now."""
+        if stage == "waiting":  # a ping is no sign of an answer
+            return
+        self._last = self._loop.time()
+        self.first_token = self.first_token or self._last - self._start
+        self._stage = stage
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """While whoever reads the answer takes their time: that is not the model's."""
+        stopped = self._loop.time()
+        try:
+            yield
+        finally:
+            away = self._loop.time() - stopped
+            self._start += away
+            self._last += away
+
+    def deadline(self) -> float:
+        """Until when something more has to come, on the loop's clock."""
+        limits = self._limits
+        if self._stage == "waiting":
+            return self._start + min(limits.first_token, limits.begin)
+        whole = limits.begin if self._stage == "thinking" else limits.total
+        return min(self._last + limits.idle, self._start + whole)
+
+    def in_words(self) -> str:
+        """What to say when the deadline has passed."""
+        limits = self._limits
+        if self._stage == "waiting":
+            return f"gave no sign of an answer within {min(limits.first_token, limits.begin):g} s"
+        whole = limits.begin if self._stage == "thinking" else limits.total
+        if self._last + limits.idle <= self._start + whole:
+            return f"fell silent for {limits.idle:g} s in the middle of its answer"
+        if self._stage == "thinking":
+            return f"had not begun its answer after {limits.begin:g} s"
+        return f"had not ended its answer after {limits.total:g} s"
