@@ -19,8 +19,11 @@ help:  ## this list
 run: .venv/project $(LOCAL)  ## start it; options in ARGS="--workspace DIR"
 	@exec .venv/bin/commonplace run $(ARGS)
 
+# What pytest makes of a test module it keeps beside it, also where PYTHONDONTWRITEBYTECODE is set: half its start.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(PY) -m pytest
+
 test: .venv/dev $(LOCAL)  ## all tests; ARGS="tests/memory -x" for some
-	@$(PY) -m pytest $(WORKERS) $(ARGS)
+	@$(PYTEST) $(WORKERS) $(ARGS)
 
 check: .venv/dev $(LOCAL)  ## everything: format, lint, types, documents, tests
 	@echo "check: format, lint, types, documents"
@@ -29,7 +32,7 @@ check: .venv/dev $(LOCAL)  ## everything: format, lint, types, documents, tests
 	@.venv/bin/mypy --no-error-summary
 	@$(PY) scripts/print_docs.py --check
 	@echo "check: tests"
-	@$(PY) -m pytest $(WORKERS)
+	@$(PYTEST) $(WORKERS)
 
 bench: .venv/project $(LOCAL)  ## all benchmarks; EVAL_FOLDER=DIR, MODEL_FILE=GGUF; ARGS="watch" for some
 	@$(PY) benchmarks/all.py $(ARGS)

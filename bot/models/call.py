@@ -256,7 +256,8 @@ class Call:
     def _window(self, name: str) -> int:
         """Tokens; 0 where nothing is known."""
         candidate = self._plan.candidates[name]
-        learnt = [self._health.of(route.name).window for route in candidate.routes]
+        now = self._health.now()
+        learnt = [self._health.of(route.name).known_window(now) for route in candidate.routes]
         return min(filter(None, [candidate.window or 0, *learnt]), default=0)
 
 

@@ -18,6 +18,8 @@ OPEN_AFTER = 3
 FIRST_REST = 30.0
 """Seconds of the first rest; each further one is twice as long."""
 LONGEST_REST = 300.0
+WINDOW_SECONDS = 3600.0
+"""How long a provider's word on the window counts: a server may have been started anew with a larger one."""
 SHORTEST_ASKED_REST = 10.0
 """A provider that asks for a longer pause than this has it, from the first time on."""
 WEIGHT = 0.2
@@ -77,13 +79,17 @@ class Health:
     """How long the latest rest was; 0 after an answer."""
     rests_until: float = 0.0
     window: int = 0
-    """Tokens: what the provider said that it takes in, or else a length that it refused; 0 while nothing is known."""
+    """Tokens that it takes in, by the provider's latest word; 0 where it has given none."""
     tokens_ratio: float = 1.0
     """Tokens that the provider counts for each that we estimate; smoothed."""
 
     def is_resting(self, now: float) -> bool:
         """Whether its breaker is open."""
         return now < self.rests_until
+
+    def known_window(self, now: float) -> int:
+        """Tokens that it takes in, where that was heard lately; else 0."""
+        return self.window if now - self.last_failure_at < WINDOW_SECONDS else 0
 
     def is_on_probation(self, now: float) -> bool:
         """Whether its breaker is half open: the rest is over, and no answer has come since."""
@@ -99,7 +105,7 @@ def after(health: Health, outcome: Outcome) -> Health:
 
 def rested(health: Health) -> Health:
     """The same with its breaker closed, as if it had never failed."""
-    return replace(health, failed_in_a_row=0, rest_seconds=0.0, rests_until=0.0, success=1.0)
+    return replace(health, failed_in_a_row=0, rest_seconds=0.0, rests_until=0.0, success=1.0, window=0)
 
 
 def _after_answer(health: Health, outcome: Outcome) -> Health:
@@ -131,10 +137,8 @@ def _after_failure(health: Health, outcome: Outcome, error: ModelError) -> Healt
         last_error_kind=error.kind,
         last_error=error.detail,
     )
-    if isinstance(error, ContextTooLong):
-        refused = round(outcome.tokens * health.tokens_ratio)
-        smallest = min(refused, health.window) if health.window else refused
-        failed = replace(failed, window=error.window or smallest)
+    if isinstance(error, ContextTooLong) and error.window:
+        failed = replace(failed, window=error.window)
     if isinstance(error, NOT_ITS_FAULT):
         return failed
     in_a_row = health.failed_in_a_row + 1

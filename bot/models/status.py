@@ -70,5 +70,5 @@ def _status(candidate: Candidate, route: Route, number: int, plan: Plan, health:
         last_failure_at=known.last_failure_at,
         last_error_kind=known.last_error_kind,
         last_error=known.last_error,
-        window=known.window or candidate.window or 0,
+        window=known.known_window(now) or candidate.window or 0,
     )

@@ -669,18 +669,22 @@ async def test_a_model_that_rests_is_asked_all_the_same_where_nothing_else_is_le
     assert (await chain.ask()).message.text == "Here after all."
 
 
-async def test_a_length_that_was_refused_is_remembered_and_a_shorter_request_is_asked(build: Build) -> None:
-    chain = build("a/one", "b/two")
-    await fail_calls(chain, 1, ContextTooLong("long"))
-    say(chain.models["b/two"], "Here.")
-    await chain.ask()
+async def test_a_window_that_a_provider_names_is_remembered_for_a_while(build: Build) -> None:
+    chain = build("a/one", "b/two", max_retries=0)
+    long, short = long_request(), ASKED
+    fail(chain.models["a/one"], ContextTooLong("long", window=4096))
+    say(chain.models["b/two"], "Here.", 2)
+    await chain.ask(long)
+    await chain.ask(long)
     assert chain.asked() == {"a/one": 1, "b/two": 2}
-    say(chain.models["a/one"], "Here.")
-    await chain.ask(ModelRequest("", (UserMessage("Hm?"),)))
-    assert chain.asked() == {"a/one": 2, "b/two": 2}
+    say(chain.models["a/one"], "Here.", 2)
+    await chain.ask(short)
+    chain.clock.time += 3601
+    await chain.ask(long)
+    assert chain.asked() == {"a/one": 3, "b/two": 2}
 
 
-@pytest.mark.parametrize("error", [BadRequest("400"), ContentRefused("no")])
+@pytest.mark.parametrize("error", [BadRequest("400"), ContextTooLong("long"), ContentRefused("no")])
 async def test_what_is_the_requests_fault_lets_no_model_rest(build: Build, error: ModelError) -> None:
     chain = build("a/one", "b/two", max_retries=0)
     await fail_calls(chain, 5, error)
