@@ -56,3 +56,22 @@ def test_tests_ask_nobody_though_there_is_a_key() -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout
+
+
+def test_a_proxy_does_not_stand_between_a_benchmark_and_its_servers() -> None:
+    code = "import os, model_clients as m\nwith m.model_servers(m.servers): print(*os.environ)"
+    left = run(code, ALL_PROXY="http://127.0.0.1:1", http_proxy="http://127.0.0.1:1").split()
+    assert [name for name in left if name.lower().endswith("_proxy")] == []
+
+
+def test_a_chain_that_asks_too_often_or_too_long_is_told() -> None:
+    code = (
+        "import fallback as f\n"
+        "case = f.Case('500', (3, 3, 0), (1.0, 2.0))\n"
+        "print(f.faults(case, [f.Told(3.1, 3, [1.0, 2.0])]))\n"
+        "print(f.faults(case, [f.Told(9.0, 9, [1.0, 2.0, 4.0])]))"
+    )
+    assert run(code).splitlines() == [
+        "[]",
+        "['9.00 s for call 1', '9 requests by call 1', 'waits of 7.00 s']",
+    ]

@@ -94,7 +94,7 @@ class AnthropicReader:
 
     def read(self, event: bytes) -> str:
         """Take in the data of one event; those that are unknown are left out, as Anthropic asks."""
-        fields = json.loads(event)
+        fields = json.loads(event.decode())
         self._any = True
         match fields["type"]:
             case "content_block_delta":

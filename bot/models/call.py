@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequen
 from dataclasses import dataclass, field
 
 from bot.models.candidate import Candidate, Hooks, Route, Try
-from bot.models.errors import BadRequest, ContextTooLong, ModelError, error_of_kind
+from bot.models.errors import BadRequest, ContextTooLong, ModelError, TimedOut, error_of_kind
 from bot.models.health import Health, Outcome, RouteName
 from bot.models.health_book import HealthBook
 from bot.models.order import by_merit
@@ -236,7 +236,12 @@ class Call:
     # -- what is known of them ---------------------------------------------------------------------------
 
     def _is_ready(self, candidate: Candidate) -> bool:
-        return any(map(self._is_route_ready, candidate.routes))
+        """Whether it can be expected to answer. Who hangs with one key would hang with the next one too."""
+        return any(map(self._is_route_ready, candidate.routes)) and not any(map(self._hung, candidate.routes))
+
+    def _hung(self, route: Route) -> bool:
+        health = self._health.of(route.name)
+        return health.last_error_kind == TimedOut.kind and health.is_resting(self._health.now())
 
     def _is_route_ready(self, route: Route) -> bool:
         return self._health.is_ready(route.name)

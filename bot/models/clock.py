@@ -1,8 +1,7 @@
 """How long one call over HTTP may still take."""
 
 import asyncio
-from collections.abc import Awaitable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable
 from typing import Any, TypeVar
 
 from bot.models.dialect import Stage
@@ -20,6 +19,7 @@ class Clock:
         self._start = self._loop.time()
         self._last = self._start
         self._stage: Stage = "waiting"
+        self._paused_at = self._start
         self._timer: asyncio.TimerHandle | None = None
         self._waiting: asyncio.Task[Any] | None = None
         self._rang = False
@@ -42,11 +42,13 @@ class Clock:
         try:
             return await coming
         except asyncio.CancelledError as error:
-            if self._rang and task.uncancel() <= cancelled_before:
+            if self._rang and task.cancelling() <= cancelled_before + 1:  # nobody else wants it to end
                 raise TimeoutError from error
             raise
         finally:
             self._waiting = None
+            if self._rang:
+                task.uncancel()
 
     def stop(self) -> None:
         """Nothing more is waited for."""
@@ -77,16 +79,15 @@ class Clock:
         self.first_token = self.first_token or self._last - self._start
         self._stage = stage
 
-    @contextmanager
-    def stopped(self) -> Iterator[None]:
-        """While whoever reads the answer takes their time: that is not the model's."""
-        stopped = self._loop.time()
-        try:
-            yield
-        finally:
-            away = self._loop.time() - stopped
-            self._start += away
-            self._last += away
+    def pause(self) -> None:
+        """Whoever reads the answer has the word: the time they take is not the model's."""
+        self._paused_at = self._loop.time()
+
+    def go_on(self) -> None:
+        """Whoever reads the answer wants more."""
+        away = self._loop.time() - self._paused_at
+        self._start += away
+        self._last += away
 
     def deadline(self) -> float:
         """Until when something more has to come, on the loop's clock."""

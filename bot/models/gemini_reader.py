@@ -51,7 +51,7 @@ class GeminiReader:
 
     def read(self, event: bytes) -> str:
         """Take in one piece, or a list of them; give its text."""
-        found = json.loads(event)
+        found = json.loads(event.decode())
         return "".join(map(self.read_whole, found)) if isinstance(found, list) else self.read_whole(found)
 
     def read_whole(self, fields: Mapping[str, Any]) -> str:

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from typing import Protocol
 
 from bot.models.health import Health, Outcome, RouteName, after, rested
@@ -48,7 +49,7 @@ class HealthBook:
 
     def of(self, name: RouteName) -> Health:
         """What is known of one route."""
-        return self._known.get(name) or Health(name)
+        return self._known.get(name) or _unasked(name)
 
     def all(self) -> list[Health]:
         """What is known of every route that was ever asked."""
@@ -131,3 +132,8 @@ class HealthBook:
             except Exception as fault:  # noqa: BLE001
                 log.warning("how the models fare could not be kept: %s", fault)
             del self._unwritten[: len(batch)]
+
+
+@cache
+def _unasked(name: RouteName) -> Health:
+    return Health(name)

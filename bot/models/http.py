@@ -98,8 +98,9 @@ class HttpModel:
                             text = reader.read(event)
                             clock.saw(reader.stage)
                             if text:
-                                with clock.stopped():
-                                    yield TextDelta(text)
+                                clock.pause()
+                                yield TextDelta(text)
+                                clock.go_on()
                             if reader.ended:
                                 await _drain(pieces)
                                 break

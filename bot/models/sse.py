@@ -29,8 +29,6 @@ class EventStream:
 
     def feed(self, piece: bytes) -> list[bytes]:
         """Give the data of every event that ends in this piece."""
-        if self._is_one_event(piece):
-            return [piece[6:-2]]
         if self._fresh and piece:
             piece = bytes(self._rest) + piece
             self._rest.clear()
@@ -42,15 +40,18 @@ class EventStream:
         if self._after_return and piece:  # "\r\n" may be cut in two
             piece = piece.removeprefix(b"\n")
             self._after_return = False
-        if b"\r" in piece:
-            self._after_return = piece.endswith(b"\r")
-            piece = piece.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-        if b"\n" not in piece:
+        if piece.endswith(b"\r"):
+            self._after_return = True
+        if b"\n" not in piece and b"\r" not in piece:
             self._rest += piece
             self._bound(len(self._rest))
             return []
-        *lines, rest = (bytes(self._rest) + piece).split(b"\n")
-        self._rest = bytearray(rest)
+        if self._rest:
+            piece = bytes(self._rest) + piece
+            self._rest.clear()
+        lines = piece.splitlines()
+        if not piece.endswith((b"\n", b"\r")):
+            self._rest += lines.pop()
         events = []
         for line in lines:
             if line.startswith(b"data:"):
@@ -64,18 +65,8 @@ class EventStream:
             elif self._stray or line.startswith((b"{", b"[")):
                 self._stray.append(line)
                 self._size += len(line)
-        self._bound(len(rest))
+        self._bound(len(self._rest))
         return events
-
-    def _is_one_event(self, piece: bytes) -> bool:
-        """Whether nothing is pending, and this is one line of data with its blank line: what most pieces are."""
-        return (
-            piece.startswith(b"data: ")
-            and piece.endswith(b"\n\n")
-            and piece.find(b"\n") == len(piece) - 2
-            and b"\r" not in piece
-            and not (self._fresh or self._rest or self._data or self._after_return)
-        )
 
     def end(self) -> list[bytes]:
         """Give what a server left without its closing blank line; many do that with the last event.

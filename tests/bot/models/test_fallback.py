@@ -296,6 +296,15 @@ async def test_a_hang_is_not_waited_for_again_where_another_is_ready(build: Buil
     assert chain.asked() == {"a/one": 1, "b/two": 2}, "nor with the next message"
 
 
+async def test_a_hang_is_no_keys_fault(build: Build) -> None:
+    chain = build("a/one", "b/two", keys=2)
+    fail(chain.models["a/one#0"], TimedOut("60 s"))
+    say(chain.models["b/two#0"], "Here.", 2)
+    await chain.ask()
+    await chain.ask()
+    assert chain.asked() == {"a/one#0": 1, "a/one#1": 0, "b/two#0": 2, "b/two#1": 0}
+
+
 async def test_a_hang_of_the_only_model_is_tried_once_again(build: Build) -> None:
     chain = build("a/one", max_retries=5)
     fail(chain.models["a/one"], TimedOut("60 s"), 2)

@@ -1,0 +1,394 @@
+"""What our clients of language models cost beside raw httpx: `python benchmarks/model_clients.py [--quick]`.
+
+Servers in a process of their own answer at once, each piece of text an event of its own. The same call is made by our
+client; with httpx alone, whose lines are decoded as JSON, as anybody has to do who wants the answer; and with httpx
+alone, whose bytes are read and forgotten. They run by turns, over a connection that is kept. Then what `FallbackModel`
+adds, and what passes from a first token's arrival to whoever asked. All is processor time, user and system.
+"""
+
+import argparse
+import asyncio
+import json
+import selectors
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, aclosing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import httpx
+from model_servers import KEY, model_servers
+
+from bot.models.anthropic import AnthropicDialect, open_anthropic
+from bot.models.call import Plan
+from bot.models.candidate import Candidate, Route
+from bot.models.connection import Connection
+from bot.models.dialect import Dialect
+from bot.models.fallback import FallbackModel
+from bot.models.gemini import GeminiDialect, open_gemini
+from bot.models.health import RouteName
+from bot.models.health_book import HealthBook
+from bot.models.openai import OpenAIDialect, open_openai
+from bot.models.options import ModelOptions
+from bot.models.protocol import (
+    Answer,
+    AssistantMessage,
+    LanguageModel,
+    ModelRequest,
+    TextDelta,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+    Usage,
+    UserMessage,
+)
+from bot.state import State
+
+if TYPE_CHECKING:
+    from aiohttp import web
+
+    from tests.fakes.model_server import Asked, ModelServer, Reply
+
+MOST_TIMES = 1.6
+MOST_ADDED_MS = 0.3
+MOST_FIRST_TOKEN_MS = 2.0
+TURNS = {10: 80, 100: 40, 400: 20}
+"""How often an answer of so many events is asked for."""
+APART = 50
+"""Events of the answer that comes as a model writes it, each after a pause, and not at once."""
+PAUSE = 0.002
+SILENCE = 0.03
+"""Seconds before and after a first token."""
+STAMP = "12345.678901"
+"""Where the server writes, on the clock that all processes share, when it sent the first token."""
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """A protocol, by our client's parts."""
+
+    model: str
+    dialect: Callable[[ModelOptions], Dialect]
+    open: Callable[[ModelOptions, Connection], LanguageModel]
+
+    @property
+    def kind(self) -> str:
+        return self.model.partition("/")[0]
+
+
+PROVIDERS = (
+    Provider("openai/gpt-test", OpenAIDialect, open_openai),
+    Provider("anthropic/claude-sonnet-4-5", AnthropicDialect, open_anthropic),
+    Provider("gemini/gemini-2.5-flash", GeminiDialect, open_gemini),
+)
+
+
+# -- the servers -------------------------------------------------------------------------------------------
+
+
+def servers() -> dict[str, "ModelServer"]:
+    """For each provider one server by the length of its answer, and one for the first token."""
+    from tests.fakes.anthropic_server import AnthropicServer
+    from tests.fakes.gemini_server import GeminiServer
+    from tests.fakes.model_server import Says
+    from tests.fakes.openai_server import OpenAIServer
+
+    found: dict[str, ModelServer] = {}
+    for kind, open_server in (
+        ("openai", OpenAIServer),
+        ("anthropic", AnthropicServer),
+        ("gemini", GeminiServer),
+    ):
+        for count in TURNS:
+            found[f"{kind} {count}"] = server = open_server(key=KEY)
+            server.always(Says([f"word{number} " for number in range(count)]))
+        found[f"{kind} apart"] = server = open_server(key=KEY)
+        server.always(Says([f"word{number} " for number in range(APART)], delay=PAUSE))
+        found[f"{kind} late"] = server = open_server(key=KEY)
+        server.always(_late(server))
+    return found
+
+
+def _late(server: "ModelServer") -> "Reply":
+    """The head at once, then silence; the first token with the moment of its sending; silence; the rest."""
+    from aiohttp import web
+
+    from tests.fakes.model_server import Says
+
+    async def reply(request: "web.Request", asked: "Asked") -> "web.StreamResponse":
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await response.prepare(request)
+        for event in server.events(asked, Says([STAMP, " later"])):
+            if STAMP.encode() in event:
+                await asyncio.sleep(SILENCE)
+                sent = f"{time.monotonic():.6f}".encode()
+                await response.write(event.replace(STAMP.encode(), sent))
+                await asyncio.sleep(SILENCE)
+            else:
+                await response.write(event)
+        return response
+
+    return reply
+
+
+def a_request() -> ModelRequest:
+    """A conversation as the bot has it: instructions, six tools, twenty exchanges, a tool used on the way."""
+    words = "The quick brown fox jumps over the lazy dog, and nobody minds. "
+    said: list[UserMessage | AssistantMessage | ToolResult] = []
+    for _ in range(20):
+        said += [UserMessage(words * 2), AssistantMessage(words * 6)]
+    call = ToolCall("a1b2c3d4e", "tool_0", '{"query": "fox"}')
+    said += [
+        UserMessage(words),
+        AssistantMessage("", (call,)),
+        ToolResult(call.id, call.name, f'["{words * 10}"]'),
+        AssistantMessage(words),
+        UserMessage(words),
+    ]
+    properties = {"query": {"type": "string", "description": words}, "limit": {"type": "integer"}}
+    parameters: Mapping[str, Any] = {"type": "object", "properties": properties, "required": ["query"]}
+    return ModelRequest(
+        words * 60, tuple(said), tuple(ToolSpec(f"tool_{n}", words * 3, parameters) for n in range(6))
+    )
+
+
+# -- measuring ---------------------------------------------------------------------------------------------
+
+
+class Report:
+    """Prints figures and remembers those that are not as promised."""
+
+    def __init__(self) -> None:
+        self.failed: list[str] = []
+
+    def figure(self, text: str, value: float, *, most: float | None = None) -> None:
+        """A line that ends in a value, and the most that it may be."""
+        kept = most is None or value <= most
+        wanted = f"  (wanted: <= {most:g})" if most is not None else ""
+        print(f"  {text}{value:9.2f}{wanted}{'' if kept else '  NOT KEPT'}", flush=True)
+        if not kept:
+            self.failed.append(f"{text.split('   ')[0]}: {value:.2f}")
+
+
+Work = Callable[[], Awaitable[None]]
+
+
+async def by_turns(works: Sequence[Work], turns: int) -> list[list[float]]:
+    """CPU ms of each piece of work in each turn, after one for warming up."""
+    spent: list[list[float]] = [[] for _ in works]
+    for turn in range(turns + 1):
+        order = list(zip(works, spent, strict=True))
+        for work, found in order if turn % 2 else reversed(order):  # who comes after whom may matter
+            began = time.process_time()
+            await work()
+            if turn:
+                found.append(1000 * (time.process_time() - began))
+    return spent
+
+
+async def ask(model: LanguageModel, request: ModelRequest) -> None:
+    async with aclosing(model.stream(request)) as events:
+        async for _ in events:
+            pass
+
+
+def options_of(provider: Provider, base_url: str) -> ModelOptions:
+    return ModelOptions(provider.model, base_url=base_url, key=KEY)
+
+
+# -- our client and httpx ----------------------------------------------------------------------------------
+
+
+async def clients(report: Report, addresses: Mapping[str, str], *, quick: bool) -> None:
+    """Every provider, every length."""
+    print("CPU ms a call, medians; times: ours / lines decoded as JSON")
+    print(f"  {'':24}{'bytes':>9}{'lines':>9}{'ours':>9}{'/ bytes':>9}{'times':>9}")
+    for provider in PROVIDERS:
+        for count, turns in TURNS.items():
+            name = f"{provider.kind}, {count} events"
+            await one_client(
+                report, name, provider, addresses[f"{provider.kind} {count}"], turns // (5 if quick else 1)
+            )
+        name = f"{provider.kind}, {APART}, apart"
+        await one_client(report, name, provider, addresses[f"{provider.kind} apart"], 2 if quick else 8)
+
+
+async def one_client(report: Report, name: str, provider: Provider, base_url: str, turns: int) -> None:
+    """Ours and httpx by turns; each has a connection of its own, made in the same way."""
+    options = options_of(provider, base_url)
+    dialect, request = provider.dialect(options), a_request()
+    fields = dialect.body(request)
+    ours, theirs = (Connection(base_url, connect_seconds=10) for _ in range(2))
+    model = provider.open(options, ours)
+    client = theirs.client
+
+    def post() -> AbstractAsyncContextManager[httpx.Response]:
+        content = json.dumps(fields, ensure_ascii=False).encode()
+        return client.stream("POST", dialect.url, content=content, headers=dialect.headers)
+
+    async def read_bytes() -> None:
+        async with post() as response:
+            async for _ in response.aiter_bytes():
+                pass
+
+    async def read_lines() -> None:
+        async with post() as response:
+            async for line in response.aiter_lines():
+                if line.startswith("data:") and line != "data: [DONE]":
+                    json.loads(line[5:])
+
+    async def read_with_ours() -> None:
+        await ask(model, request)
+
+    spent = await by_turns((read_bytes, read_lines, read_with_ours), turns)
+    await asyncio.gather(ours.close(), theirs.close())
+    text = f"{name:24}" + "".join(f"{statistics.median(found):9.2f}" for found in spent)
+    # Turn by turn: a machine that others use as well is not as quick in each.
+    to_bytes, to_lines = (
+        statistics.median(own / other for own, other in zip(spent[2], others, strict=True))
+        for others in spent[:2]
+    )
+    report.figure(f"{text}{to_bytes:9.2f}", to_lines, most=MOST_TIMES)
+
+
+# -- FallbackModel -----------------------------------------------------------------------------------------
+
+
+class Instant:
+    """A model that answers at once, without a network."""
+
+    def __init__(self, name: str = "instant/model") -> None:
+        self.name = name
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[TextDelta | Answer, None]:
+        yield TextDelta("Yes.")
+        yield Answer(AssistantMessage("Yes.", model=self.name), Usage(3000, 3), first_token_seconds=0.001)
+
+
+def chain_of(*models: LanguageModel) -> Plan:
+    return Plan(
+        tuple(Candidate(model.name, (Route(model, RouteName(model.name)),), 200_000) for model in models)
+    )
+
+
+async def fallback(report: Report, addresses: Mapping[str, str], *, quick: bool) -> None:
+    """The same model alone and in a chain, by turns; how they fare is kept in a state.db."""
+    print("FallbackModel with HealthBook and state.db: CPU ms that it adds to a call, medians")
+    request = a_request()
+    provider = PROVIDERS[0]
+    base_url = addresses["openai 10"]
+    connection = Connection(base_url, connect_seconds=10)
+    client = provider.open(options_of(provider, base_url), connection)
+    instant = Instant()
+    fifth = chain_of(*(Instant(f"instant/{number}") for number in range(5)))
+    turns = 40 if quick else 400
+    with tempfile.TemporaryDirectory() as folder:
+        async with State(Path(folder, "state.db")) as state:
+            book = HealthBook(state)
+
+            for name, model, work in (
+                ("openai, 10 events", client, FallbackModel(chain_of(client), health=book)),
+                ("a model without a network", instant, FallbackModel(chain_of(instant), health=book)),
+                ("the first of five such", instant, FallbackModel(fifth, health=book)),
+            ):
+                added = await added_ms(model, work, request, turns)
+                report.figure(f"{name:60}", added, most=MOST_ADDED_MS)
+            await books(report, state, request, turns // 4)
+            await book.write()
+    await connection.close()
+
+
+async def books(report: Report, state: State, request: ModelRequest, turns: int) -> None:
+    """What is left out above, since many calls share it."""
+    book = HealthBook(state)
+    model = FallbackModel(chain_of(Instant()), health=book)
+
+    async def call_and_write() -> None:
+        await ask(model, request)
+        await book.write()
+
+    reading, writing, bare = await by_turns(
+        (lambda: HealthBook(state).refresh(), call_and_write, lambda: ask(model, request)), turns
+    )
+    report.figure(f"{'reading what others have learnt, every 2 s at most':60}", statistics.median(reading))
+    written = statistics.median(ours - theirs for ours, theirs in zip(writing, bare, strict=True))
+    report.figure(f"{'writing, after the answer, once a second at most':60}", written)
+    await book.write()
+
+
+async def added_ms(model: LanguageModel, chain: LanguageModel, request: ModelRequest, turns: int) -> float:
+    spent, bare = await by_turns((lambda: ask(chain, request), lambda: ask(model, request)), turns)
+    return statistics.median(ours - theirs for ours, theirs in zip(spent, bare, strict=True))
+
+
+# -- the first token ---------------------------------------------------------------------------------------
+
+
+class Wakings(selectors.DefaultSelector):
+    """Remembers what the process had used when it woke from its latest wait for something to arrive."""
+
+    woke_at = 0.0
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        ready = super().select(timeout)
+        if ready and timeout != 0:
+            self.woke_at = time.process_time()
+        return ready
+
+
+async def first_token(report: Report, addresses: Mapping[str, str], wakings: Wakings, *, quick: bool) -> None:
+    """From a first token's arrival in the process to whoever reads `FallbackModel.stream`."""
+    print(
+        "From the arrival of the first token to whoever asked, CPU ms: median, then the longest of all calls"
+    )
+    request = a_request()
+    for provider in PROVIDERS:
+        base_url = addresses[f"{provider.kind} late"]
+        connection = Connection(base_url, connect_seconds=10)
+        model = FallbackModel(chain_of(provider.open(options_of(provider, base_url), connection)))
+        spent, late = [], []
+        for turn in range((5 if quick else 20) + 1):
+            async with aclosing(model.stream(request)) as events:
+                first = await anext(events)
+                used, now = time.process_time() - wakings.woke_at, time.monotonic()
+                assert isinstance(first, TextDelta)
+                async for _ in events:
+                    pass
+            if turn:
+                spent.append(1000 * used)
+                late.append(1000 * (now - float(first.text)))
+        await connection.close()
+        # Else the token lay in some buffer until more came, and the process had woken for that.
+        assert statistics.median(late) < 1000 * SILENCE / 2, late
+        text = f"{provider.kind:12}({statistics.median(late):.2f} ms on the clock after it was sent)"
+        report.figure(f"{text:51}{statistics.median(spent):9.2f}", max(spent), most=MOST_FIRST_TOKEN_MS)
+
+
+async def measure(wakings: Wakings, *, quick: bool) -> list[str]:
+    """All, with servers of their own; what is not as promised."""
+    report = Report()
+    with model_servers(servers) as addresses:
+        await clients(report, addresses, quick=quick)
+        await fallback(report, addresses, quick=quick)
+        await first_token(report, addresses, wakings, quick=quick)
+    return report.failed
+
+
+def main() -> None:
+    """Print every figure; exit 1 where one is not as promised."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="fewer turns, rougher figures")
+    arguments = parser.parse_args()
+    wakings = Wakings()
+    with asyncio.Runner(loop_factory=lambda: asyncio.SelectorEventLoop(wakings)) as runner:
+        failed = runner.run(measure(wakings, quick=arguments.quick))
+    print(f"not as promised: {'; '.join(failed) or 'nothing'}")
+    sys.exit(bool(failed))
+
+
+if __name__ == "__main__":
+    main()
