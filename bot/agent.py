@@ -35,6 +35,8 @@ OUT_OF_STEPS = (
     "I stopped after {steps} steps without coming to an end. Say “go on” and I will continue from here."
 )
 
+BEGINNING = "…"
+"""What stands there while nothing does."""
 STOP_GRACE = 1.0
 """Seconds that running tools get to end after a stop."""
 
@@ -69,12 +71,13 @@ class Agent:
         shown = ""  # text of the step that is being answered
         unanswered: tuple[ToolCall, ...] = ()  # calls on disk whose results are not
         tries: list[ModelError] = []  # in vain, before those who answered
-        started_over = False
+        to_be_told = False  # that it was another model who answered
+        first = prefer  # whom to ask first: from the second step on who has begun
         try:
             system = self._prompt()
             for step in range(1, self._steps_per_turn + 1):
                 last = step == self._steps_per_turn
-                request = self._request(system, conversation.messages(), last=last, prefer=prefer)
+                request = self._request(system, conversation.messages(), last=last, prefer=first)
                 answer: Answer | None = None
                 async with aclosing(
                     self._model.stream(request)
@@ -84,7 +87,8 @@ class Agent:
                             case Answer():
                                 answer = event
                             case StartedOver():
-                                shown, started_over = "", True
+                                shown, to_be_told = "", True
+                                yield ReplyPart(_joined(*said) or BEGINNING)
                             case TextDelta(text):
                                 shown += text
                                 if shown.strip():
@@ -95,8 +99,10 @@ class Agent:
                 shown, unanswered = "", message.calls
                 said.append(message.text)
                 await conversation.append(message)
+                first = message.model
                 if answer is not None:
                     tries += answer.tries
+                    to_be_told = to_be_told or answer.stands_in
                 if not message.calls:
                     break
                 unanswered = ()  # from here on _run_calls sees to them
@@ -108,7 +114,7 @@ class Agent:
         if not reply:
             raise EmptyAnswer("neither text nor a tool call", model=self._model.name)
         cut = phrases.CUT_SHORT if answer is not None and answer.cut_short else ""
-        instead = answered_instead(message.model, tries, prefer=prefer, started_over=started_over)
+        instead = answered_instead(message.model, tries, prefer=prefer, to_be_told=to_be_told)
         yield ReplyPart(_joined(reply, cut, instead), final=True)
 
     def _request(self, system: str, history: tuple[Message, ...], *, last: bool, prefer: str) -> ModelRequest:

@@ -48,7 +48,9 @@ async def show_status(call: CommandCall, context: CommandContext) -> str:
     chosen = await context.state.chosen_model(str(call.message.chat))
     owner = call.standing is Standing.OWNER
     text = phrases.STATUS.format(
-        model=phrases.STATUS_CHOSEN.format(model=chosen) if chosen else context.model.name,
+        model=phrases.STATUS_CHOSEN.format(model=chosen)
+        if chosen in context.model.plan.candidates
+        else context.model.name,
         chat=call.message.chat,
         files=status.files,
         chunks=status.total_chunks,
@@ -197,7 +199,14 @@ COMMANDS: tuple[Command, ...] = (
         "model",
         "tells which model answers here, or chooses one",
         choose_model,
-        (Option("name", "A model, by its name or part of it; auto for the usual order.", required=False),),
+        (
+            Option(
+                "name",
+                "A model, by its name or part of it; auto for the usual order.",
+                required=False,
+                shown="NAME|auto",
+            ),
+        ),
     ),
     Command("usage", "counts the tokens of today and of the last 30 days", show_usage),
     Command(

@@ -27,11 +27,13 @@ class Option:
     type: Literal["word", "text"] = "text"
     """`word` ends at white space; `text` is all the rest and can only come last."""
     choices: tuple[str, ...] = ()
+    shown: str = ""
+    """What stands for it in a usage line, where not its name or choices."""
 
     @property
     def usage(self) -> str:
         """As in a usage line: `QUERY`, `[status|search]`."""
-        shown = "|".join(self.choices) or self.name.upper()
+        shown = self.shown or "|".join(self.choices) or self.name.upper()
         return shown if self.required else f"[{shown}]"
 
 

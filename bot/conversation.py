@@ -41,9 +41,11 @@ class Conversation:
         self._id: int | None = None
         self._last_seq = 0
         self._messages: list[Message] = []
+        self._retracting = False
 
     async def load(self) -> None:
         """Bring in what is on disk: first all, later what is new. Follows a `/new`, whoever made it."""
+        self._retracting = False
         number = await self._state.open_conversation(str(self.chat))
         if number != self._id:
             self._id, self._last_seq, self._messages = number, 0, []
@@ -58,22 +60,22 @@ class Conversation:
     async def retract(self) -> bool:
         """Take back the latest answer, so that what the person said can be answered again; it stays on disk.
 
-        What tools did since then, and what they gave back, stays too. Returns false where nothing was said yet.
+        What tools did since then, and what they gave back, stays too. It counts from when there is something new in
+        its place. Returns false where nothing was said yet.
         """
         await self.load()
-        if not any(isinstance(message, UserMessage) for message in self._messages):
-            return False
-        rows = await self._state.append(self._id, str(self.chat), [(RETRACTION, "{}")], after=self._last_seq)
-        self._take(rows)
-        return True
+        self._retracting = any(isinstance(message, UserMessage) for message in self._messages)
+        return self._retracting
 
     def messages(self) -> tuple[Message, ...]:
         """Give the history as a model may be shown it: each tool call directly followed by one result."""
-        return mended(self._messages)
+        return mended(_without_answer(self._messages) if self._retracting else self._messages)
 
     async def append(self, *messages: Message) -> None:
         """Add messages; return once they are on disk. Cancelled meanwhile, they are on disk all the same."""
-        entries = [_encoded(message) for message in messages]
+        retraction = [(RETRACTION, "{}")] if self._retracting else []
+        entries = retraction + [_encoded(message) for message in messages]
+        self._retracting = False
         rows = await self._state.append(self._id, str(self.chat), entries, after=self._last_seq)
         self._take(rows)
 
@@ -93,14 +95,17 @@ class Conversation:
         for row in rows:
             self._id, self._last_seq = row.conversation, row.seq
             if row.kind == RETRACTION:
-                while self._messages and _is_mere_answer(self._messages[-1]):
-                    self._messages.pop()
+                self._messages = _without_answer(self._messages)
             elif (message := _decoded(row)) is not None:
                 self._messages.append(message)
 
 
-def _is_mere_answer(message: Message) -> bool:
-    return isinstance(message, AssistantMessage) and not message.calls
+def _without_answer(messages: Sequence[Message]) -> list[Message]:
+    """The messages up to the last one that is more than an answer in words."""
+    kept = list(messages)
+    while kept and isinstance(kept[-1], AssistantMessage) and not kept[-1].calls:
+        kept.pop()
+    return kept
 
 
 def interrupted(call: ToolCall) -> ToolResult:

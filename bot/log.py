@@ -92,7 +92,9 @@ def secrets_of(settings: Settings) -> list[str]:
 
     collect(settings)
     variables = {variable for row in PROVIDERS.values() for variable in row.key_variables}
-    variables |= {variable for variable in os.environ if variable.endswith("_API_KEY")}  # of any chat provider
+    variables |= {
+        variable for variable in os.environ if variable.endswith("_API_KEY")
+    }  # of any chat provider
     found += [os.environ.get(variable, "") for variable in (*sorted(variables), "HF_TOKEN")]
     found.append(secret_of_address(os.environ.get("HF_ENDPOINT", "")))
     return [secret for secret in dict.fromkeys([*found, *map(str.strip, found)]) if secret.strip()]

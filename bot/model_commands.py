@@ -28,8 +28,11 @@ async def choose_model(call: CommandCall, context: CommandContext) -> str:
     if wanted.lower() == AUTO:
         await context.state.choose_model(chat, "")
         return phrases.MODEL_AUTO_AGAIN.format(model=context.model.name)
-    name = meant_model(wanted, names)
-    if name is None:
+    meant = meant_models(wanted, names)
+    if len(meant) > 1:
+        fits = "\n".join(phrases.MODEL_ROW.format(model=name) for name in meant)
+        return phrases.MODEL_AMBIGUOUS.format(name=wanted, models=fits)
+    if not meant:
         from difflib import get_close_matches
 
         short = {each.partition("/")[2].lower(): each for each in names} | {
@@ -39,23 +42,23 @@ async def choose_model(call: CommandCall, context: CommandContext) -> str:
         if near:
             return phrases.MODEL_UNKNOWN_NEAR.format(name=wanted, near=short[near[0]], models=rows)
         return phrases.MODEL_UNKNOWN.format(name=wanted, models=rows)
+    (name,) = meant
     await context.state.choose_model(chat, name)
     await context.model.health.reset(name)
     return phrases.MODEL_CHOSEN.format(model=name)
 
 
-def meant_model(wanted: str, names: Sequence[str]) -> str | None:
-    """The one model that is meant by its whole name, its name without the provider, or a part of it."""
+def meant_models(wanted: str, names: Sequence[str]) -> list[str]:
+    """Those that may be meant: by the whole name, else by the name without the provider, else by a part of it."""
     wanted = wanted.strip().lower()
     for fits in (
         lambda name: name == wanted,
         lambda name: name.partition("/")[2] == wanted,
         lambda name: wanted in name,
     ):
-        found = [name for name in names if fits(name.lower())]
-        if len(found) == 1:
-            return found[0]
-    return None
+        if found := [name for name in names if fits(name.lower())]:
+            return found
+    return []
 
 
 async def show_models(call: CommandCall, context: CommandContext) -> str:
@@ -94,7 +97,7 @@ def _row(status: ModelStatus, now: datetime) -> str:
     if not status.calls:
         told.append(phrases.MODELS_NEVER)
     else:
-        told.append(phrases.MODELS_CALLS.format(calls=status.calls, success=f"{status.success:.0%}"))
+        told.append(phrases.MODELS_CALLS.format(calls=status.calls, failures=status.failures))
     if status.first_token_seconds:
         first, speed = status.first_token_seconds, status.tokens_per_second
         told.append(phrases.MODELS_SPEED.format(first=first, speed=speed))

@@ -5,9 +5,6 @@ from collections.abc import Iterable, Sequence
 from bot import phrases
 from bot.models.errors import ModelError, NoModelAnswered
 
-LAST_RESORT = "builtin/"
-"""What the names of models begin with that are no language models."""
-
 
 def no_answer(error: ModelError) -> str:
     """Say that nobody answered, and why the first did not."""
@@ -19,14 +16,14 @@ def no_answer(error: ModelError) -> str:
     return phrases.NO_ANSWER.format(reason=reason(tries[-1].kind if tries else ""))
 
 
-def answered_instead(model: str, tries: Sequence[ModelError], *, prefer: str, started_over: bool) -> str:
+def answered_instead(model: str, tries: Sequence[ModelError], *, prefer: str, to_be_told: bool) -> str:
     """Say that another model answered than the person counts on, and why; "" where nobody needs to know.
 
-    That is where one was chosen by hand, where text on the screen was replaced, and where it is no language model.
+    That is where one was chosen by hand (`prefer`), and, `to_be_told`, where text on the screen was replaced or it
+    is no language model.
     """
     failed = [name for name in dict.fromkeys(each.model for each in tries) if name != model]
-    unexpected = (prefer and prefer in failed) or started_over or model.startswith(LAST_RESORT)
-    if not failed or not unexpected:
+    if not failed or not (to_be_told or prefer in failed):
         return ""
     reasons = phrases.LIST_MARK.join(_why(tries, name) for name in failed)
     return phrases.ANSWERED_INSTEAD.format(model=model, reasons=reasons)

@@ -56,6 +56,7 @@ MODEL_CHOSEN = "From now on {model} answers here first. `/model auto` ends that.
 MODEL_AUTO_AGAIN = "The models are asked in their usual order again, {model} first."
 MODEL_UNKNOWN = "There is no model {name} here. There are:\n{models}"
 MODEL_UNKNOWN_NEAR = "There is no model {name} here; did you mean {near}? There are:\n{models}"
+MODEL_AMBIGUOUS = "{name} may be any of these; tell me more of its name:\n{models}"
 MODELS_RESET = "Every model is asked again as if it had never failed."
 MODELS_ROW = "- **{model}**{key}: {state}"
 MODELS_KEY = ", key {number}"
@@ -64,7 +65,7 @@ MODELS_STATE = {
     "resting": "left to rest until {time}",
     "on probation": "asked again with the next message",
 }
-MODELS_CALLS = "calls: {calls}, {success} of the latest answered"
+MODELS_CALLS = "calls: {calls}, in vain: {failures}"
 MODELS_NEVER = "not asked yet"
 MODELS_SPEED = "begins after {first:.1f} s, {speed:.0f} tokens a second"
 MODELS_TOKENS = "{read} tokens read ({cached} of them from a cache), {written} written"

@@ -43,6 +43,7 @@ def m002_models(db: apsw.Connection) -> None:
             rest_seconds REAL NOT NULL,
             rests_until REAL NOT NULL,
             window INTEGER NOT NULL,
+            window_at REAL NOT NULL,
             tokens_ratio REAL NOT NULL,
             PRIMARY KEY (model, key)
         ) STRICT;
@@ -66,7 +67,7 @@ def m002_models(db: apsw.Connection) -> None:
 _HEALTH = (
     "model, key, calls, failures, input_tokens, output_tokens, cached_tokens, success, first_token_seconds, "
     "tokens_per_second, last_answer_at, last_failure_at, last_error_kind, last_error, failed_in_a_row, "
-    "rest_seconds, rests_until, window, tokens_ratio"
+    "rest_seconds, rests_until, window, window_at, tokens_ratio"
 )
 
 
@@ -140,6 +141,7 @@ def _write_health(db: apsw.Connection, health: Health) -> None:
         health.rest_seconds,
         health.rests_until,
         health.window,
+        health.window_at,
         health.tokens_ratio,
     )
     marks = ", ".join("?" * len(values))

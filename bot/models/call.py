@@ -1,11 +1,9 @@
 """One request on its way through the models: whom to ask next, after which wait, and what was tried."""
 
-import asyncio
 import logging
-import random
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from bot.models.candidate import Candidate, Hooks, Route, Try
 from bot.models.errors import BadRequest, ContextTooLong, ModelError, TimedOut, error_of_kind
@@ -13,7 +11,7 @@ from bot.models.health import Health, Outcome, RouteName
 from bot.models.health_book import HealthBook
 from bot.models.order import by_merit
 from bot.models.patience import Next, Patience
-from bot.models.protocol import Answer, AssistantMessage, ModelRequest, UserMessage
+from bot.models.protocol import Answer, ModelRequest
 from bot.models.shortening import shortened
 from bot.models.tokens import tokens_of_request
 
@@ -36,7 +34,8 @@ class Plan:
     """By a failure's `kind`, the names of the models to go on with."""
     patience: Patience = field(default_factory=Patience)
     adaptive: bool = False
-
+    fallback: bool = True
+    """Whether others are asked when the first one fails."""
     candidates: Mapping[str, Candidate] = field(init=False)
     """All of them by name, the chain's first."""
 
@@ -54,9 +53,9 @@ class Call:
         plan: Plan,
         health: HealthBook,
         *,
-        hooks: Hooks | None = None,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-        chance: Callable[[], float] = random.random,
+        hooks: Hooks,
+        sleep: Callable[[float], Awaitable[None]],
+        chance: Callable[[], float],
     ) -> None:
         self.request = request
         """As it is to be asked now: it may have been shortened."""
@@ -71,6 +70,9 @@ class Call:
         self._outcomes: dict[RouteName, Outcome] = {}
         self._probes: list[RouteName] = []
         self._passed_over: dict[str, Candidate] = {}
+        self._asked: set[str] = set()
+        self._dead: set[RouteName] = set()  # keys that are no use in this call
+        self._left_out: list[Candidate] = []  # with the keys that rested while others were ready
         self._shown = False
 
     # -- what happens ------------------------------------------------------------------------------------
@@ -78,26 +80,33 @@ class Call:
     async def routes(self) -> AsyncGenerator[Route, None]:
         """Yield whom to ask. Each time it goes on, `failed` has been called; it ends where nothing is left."""
         waiting = self._in_order()
-        for _ in range(1 + SHORTER_AT_MOST):
-            too_long: list[Candidate] = []
-            asked: set[str] = set()
-            while waiting:
-                candidate = self._take(waiting)
-                asked.add(candidate.name)
-                async for route in self._keys(candidate, waiting):
-                    yield route
-                error = self.tries[-1].error
-                if isinstance(error, ContextTooLong):
-                    too_long.append(candidate)
-                    self._larger_first(waiting, candidate, error)
-                self._lead(waiting, error, asked)
-                if waiting and self._hooks:
-                    self._hooks.on_fallback(candidate.name, self._next_of(waiting).name, error)
-            if not too_long or not self._shorten(too_long):
+        too_long: list[Candidate] = []
+        shorter = 0
+        while True:
+            # Who is no language model answers only what no model does, however short.
+            if too_long and (not waiting or self._next_of(waiting).last_resort):
+                if shorter < SHORTER_AT_MOST and self._shorten(too_long):
+                    waiting[:0] = too_long
+                    shorter += 1
+                too_long = []
+            if not waiting:
+                waiting, self._left_out = self._left_out, []
+            if not waiting:
                 return
-            waiting = too_long
+            candidate = self._take(waiting)
+            self._asked.add(candidate.name)
+            async for route in self._keys(candidate, waiting):
+                yield route
+            self._pass_on()
+            error = self.tries[-1].error
+            if isinstance(error, ContextTooLong):
+                too_long.append(candidate)
+                self._larger_first(waiting, candidate, error)
+            waiting[:0] = self._led(error, waiting)
+            if waiting:
+                self._hooks.on_fallback(candidate.name, self._next_of(waiting).name, error)
 
-    def failed(self, route: Route, error: ModelError, *, seconds: float, shown: bool) -> None:
+    def failed(self, route: Route, error: ModelError, *, shown: bool) -> None:
         """Record that a try gave no answer; `shown`: part of one was on screen."""
         window = self._window(route.name.model)
         if isinstance(error, BadRequest) and window and self._length_for(route.name) > window * NEARLY_FULL:
@@ -105,7 +114,7 @@ class Call:
             error = ContextTooLong(error.detail, model=error.model)
         error.model = route.name.model
         number = 1 + sum(earlier.route == route.name for earlier in self.tries)
-        self.tries.append(Try(route.name, number, seconds, error))
+        self.tries.append(Try(route.name, number, error))
         self._outcomes[route.name] = Outcome(route.name, self._health.now(), error=error, tokens=self._tokens)
         self._shown = shown
 
@@ -127,28 +136,40 @@ class Call:
         ]
         return (*passed_over, *(each.error for each in self.tries))
 
+    def stands_in(self, route: Route) -> bool:
+        """Whether this is no language model, but one was to answer."""
+        return self._plan.candidates[route.name.model].last_resort and not self._plan.chain[0].last_resort
+
     def close(self) -> None:
         """Pass on what was learnt; a call that was stopped says nothing of whom it was asking."""
         for name in self._probes:
             self._health.end_probe(name)
+        self._pass_on()
+
+    def _pass_on(self) -> None:
+        """Tell other calls how those fare that this one has left."""
         self._health.record(self._outcomes.values())
+        self._outcomes.clear()
 
     # -- from model to model -----------------------------------------------------------------------------
 
     def _in_order(self) -> list[Candidate]:
-        """All of the chain: who has begun this turn, who was asked for, the others; last whoever has no room."""
+        """All of the chain: who was asked for, the others; last whoever has no room."""
         chain = self._by_merit() if self._plan.adaptive else list(self._plan.chain)
         known = self._plan.candidates
-        names = (_model_of_this_turn(self.request), self.request.prefer)
-        first = [known[name] for name in dict.fromkeys(names) if name in known]
+        first = [known[self.request.prefer]] if self.request.prefer in known else []
         order = first + [candidate for candidate in chain if candidate not in first]
-        return sorted(order, key=self._has_no_room)
+        if not self._plan.fallback:
+            return order[:1]
+        end = next((at for at, each in enumerate(order) if each.last_resort), len(order))
+        return sorted(order[:end], key=self._is_to_come_last) + order[end:]
 
     def _by_merit(self) -> list[Candidate]:
         """The chain by how its models fare; a last resort keeps its place."""
         rated = [candidate for candidate in self._plan.chain if not candidate.last_resort]
         healths = [self._best_health(candidate) for candidate in rated]
-        best = iter([rated[place] for place in by_merit(healths, now=self._health.now())])
+        asked_at = [max(self._health.asked_at(route.name) for route in each.routes) for each in rated]
+        best = iter([rated[place] for place in by_merit(healths, asked_at=asked_at, now=self._health.now())])
         return [candidate if candidate.last_resort else next(best) for candidate in self._plan.chain]
 
     def _best_health(self, candidate: Candidate) -> Health:
@@ -165,12 +186,16 @@ class Call:
         self._passed_over |= {each.name: each for each in waiting[:place]}
         return waiting.pop(place)
 
-    def _lead(self, waiting: list[Candidate], error: ModelError, asked: set[str]) -> None:
-        """Put the models that the settings name for this kind of failure first."""
+    def _led(self, error: ModelError, waiting: list[Candidate]) -> list[Candidate]:
+        """Take the models that the settings name for this kind of failure out of `waiting`, or from elsewhere."""
+        led = self._named_for(error)
+        waiting[:] = [candidate for candidate in waiting if candidate not in led]
+        return led
+
+    def _named_for(self, error: ModelError) -> list[Candidate]:
         known = self._plan.candidates
-        names = [name for name in self._plan.on_error.get(error.kind, ()) if name not in asked]
-        led = [known[name] for name in names if name in known]
-        waiting[:] = led + [candidate for candidate in waiting if candidate not in led]
+        names = dict.fromkeys(self._plan.on_error.get(error.kind, ()))
+        return [known[name] for name in names if name in known and name not in self._asked]
 
     def _larger_first(self, waiting: list[Candidate], refused: Candidate, error: ContextTooLong) -> None:
         """After a window that was too small, put those last that are known to be no larger."""
@@ -197,10 +222,13 @@ class Call:
 
     async def _keys(self, candidate: Candidate, waiting: Sequence[Candidate]) -> AsyncGenerator[Route, None]:
         """Yield a model's routes, as often as patience has it."""
-        another_ready = any(map(self._is_ready, waiting))
-        keys = [route for route in candidate.routes if self._is_route_ready(route)]
-        if not (keys and another_ready):
-            keys += [route for route in candidate.routes if route not in keys]
+        alive = [route for route in candidate.routes if route.name not in self._dead]
+        keys = [route for route in alive if self._is_route_ready(route)]
+        resting = [route for route in alive if route not in keys]
+        if not (keys and any(map(self._is_ready, waiting))):
+            keys += resting
+        elif resting:
+            self._left_out.append(replace(candidate, routes=tuple(resting)))
         ready_at = {route.name: 0.0 for route in keys}
         tried = {route.name: 0 for route in keys}
         while keys:
@@ -217,7 +245,7 @@ class Call:
                 error,
                 tries=tried[route.name],
                 shown=self._shown,
-                another_ready=another_ready,
+                another_ready=any(map(self._is_ready, [*waiting, *self._named_for(error)])),
                 chance=self._chance(),
             )
             ready_at[route.name] = time.monotonic() + decision.wait
@@ -226,11 +254,12 @@ class Call:
                     return
                 case Next.OTHER_KEY:
                     keys.remove(route)
+                    self._dead.add(route.name)
                 case Next.SAME_KEY:
                     keys = [route]
                 case Next.ANY_KEY:
                     keys.append(keys.pop(keys.index(route)))
-            if keys and self._hooks:
+            if keys:
                 self._hooks.on_retry(candidate.name, self.tries[-1].number, error)
 
     # -- what is known of them ---------------------------------------------------------------------------
@@ -250,6 +279,10 @@ class Call:
         health = self._health.of(candidate.routes[0].name)
         return error_of_kind(health.last_error_kind)(health.last_error, model=candidate.name)
 
+    def _is_to_come_last(self, candidate: Candidate) -> bool:
+        """Where the request has no room; but who was chosen by hand says so in person."""
+        return candidate.name != self.request.prefer and self._has_no_room(candidate)
+
     def _has_no_room(self, candidate: Candidate) -> bool:
         window = self._window(candidate.name)
         return 0 < window * NEARLY_FULL < self._length_for(candidate.routes[0].name)
@@ -263,14 +296,5 @@ class Call:
         candidate = self._plan.candidates[name]
         now = self._health.now()
         learnt = [self._health.of(route.name).known_window(now) for route in candidate.routes]
-        return min(filter(None, [candidate.window or 0, *learnt]), default=0)
-
-
-def _model_of_this_turn(request: ModelRequest) -> str:
-    """Who wrote the latest step since the person spoke: it goes on with what it has begun; "" for nobody."""
-    for message in reversed(request.messages):
-        if isinstance(message, UserMessage):
-            return ""
-        if isinstance(message, AssistantMessage) and message.calls:
-            return message.model
-    return ""
+        said = [] if candidate.window_is_set else list(filter(None, learnt))
+        return min(said, default=candidate.window or 0)

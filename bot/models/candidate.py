@@ -25,8 +25,10 @@ class Candidate:
     routes: tuple[Route, ...]
     window: int | None = None
     """Tokens that it takes in; None where that is not known."""
+    window_is_set: bool = False
+    """Whether the owner has named that window: then a provider's word counts for nothing."""
     last_resort: bool = False
-    """Answers at once and always, but is not what one would choose: it never moves ahead for being quick."""
+    """No language model: it answers at once and always, but only what none of those does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,6 @@ class Try:
     route: RouteName
     number: int
     """Counts from 1 for this route in this call."""
-    seconds: float
     error: ModelError
 
 

@@ -73,20 +73,20 @@ class FallbackModel:
                             else:
                                 raise EmptyAnswer("ended without an answer", model=route.model.name)
                     except ModelError as error:
-                        call.failed(route, error, seconds=time.monotonic() - start, shown=shown)
+                        call.failed(route, error, shown=shown)
                         void = void or shown
                     except Exception as error:
                         log.exception("the client of %s broke", route.model.name)
                         fault = ServerFailed(
                             f"our client broke: {type(error).__name__}", model=route.model.name
                         )
-                        call.failed(route, fault, seconds=time.monotonic() - start, shown=shown)
+                        call.failed(route, fault, shown=shown)
                         void = void or shown
                     else:
                         tries = call.answered(route, answer, seconds=time.monotonic() - start)
                         if void:
                             yield StartedOver()
-                        yield replace(answer, tries=tries)
+                        yield replace(answer, tries=tries, stands_in=call.stands_in(route))
                         return
             raise NoModelAnswered([each.error for each in call.tries])
         finally:

@@ -13,6 +13,8 @@ from bot.models.errors import (
 )
 from bot.models.protocol import Usage
 
+LARGEST_RATIO = 4.0
+"""Of a provider's count of tokens to our estimate: more is a server's odd way to count."""
 OPEN_AFTER = 3
 """Calls that failed in a row before a model is left to rest."""
 FIRST_REST = 30.0
@@ -22,6 +24,8 @@ WINDOW_SECONDS = 3600.0
 """How long a provider's word on the window counts: a server may have been started anew with a larger one."""
 SHORTEST_ASKED_REST = 10.0
 """A provider that asks for a longer pause than this has it, from the first time on."""
+SHORTEST_WRITING = 0.2
+"""Seconds: an answer that came in one piece says nothing of speed."""
 WEIGHT = 0.2
 """Of the newest call in what is smoothed: about the last ten calls count."""
 
@@ -80,20 +84,21 @@ class Health:
     rests_until: float = 0.0
     window: int = 0
     """Tokens that it takes in, by the provider's latest word; 0 where it has given none."""
+    window_at: float = 0.0
     tokens_ratio: float = 1.0
     """Tokens that the provider counts for each that we estimate; smoothed."""
 
     def is_resting(self, now: float) -> bool:
         """Whether its breaker is open."""
-        return now < self.rests_until
+        return now < self.rests_until <= now + LONGEST_REST  # else the clock was set back
 
     def known_window(self, now: float) -> int:
         """Tokens that it takes in, where that was heard lately; else 0."""
-        return self.window if now - self.last_failure_at < WINDOW_SECONDS else 0
+        return self.window if now - self.window_at < WINDOW_SECONDS else 0
 
     def is_on_probation(self, now: float) -> bool:
         """Whether its breaker is half open: the rest is over, and no answer has come since."""
-        return 0 < self.rests_until <= now
+        return self.rests_until > 0 and not self.is_resting(now)
 
 
 def after(health: Health, outcome: Outcome) -> Health:
@@ -105,13 +110,21 @@ def after(health: Health, outcome: Outcome) -> Health:
 
 def rested(health: Health) -> Health:
     """The same with its breaker closed, as if it had never failed."""
-    return replace(health, failed_in_a_row=0, rest_seconds=0.0, rests_until=0.0, success=1.0, window=0)
+    return replace(
+        health,
+        failed_in_a_row=0,
+        rest_seconds=0.0,
+        rests_until=0.0,
+        success=1.0,
+        window=0,
+        tokens_ratio=1.0,
+    )
 
 
 def _after_answer(health: Health, outcome: Outcome) -> Health:
     usage = outcome.usage
     writing = outcome.seconds - outcome.first_token_seconds
-    speed = usage.output_tokens / writing if writing > 0 else 0.0
+    speed = usage.output_tokens / writing if writing >= SHORTEST_WRITING else 0.0
     return replace(
         health,
         calls=health.calls + 1,
@@ -121,7 +134,9 @@ def _after_answer(health: Health, outcome: Outcome) -> Health:
         tokens_per_second=_smoothed(health.tokens_per_second, speed),
         last_answer_at=outcome.at,
         window=0 if usage.input_tokens > health.window else health.window,
-        tokens_ratio=_smoothed(health.tokens_ratio, usage.input_tokens / max(1, outcome.tokens)),
+        tokens_ratio=_smoothed(
+            health.tokens_ratio, min(LARGEST_RATIO, usage.input_tokens / max(1, outcome.tokens))
+        ),
         failed_in_a_row=0,
         rest_seconds=0.0,
         rests_until=0.0,
@@ -138,9 +153,9 @@ def _after_failure(health: Health, outcome: Outcome, error: ModelError) -> Healt
         last_error=error.detail,
     )
     if isinstance(error, ContextTooLong) and error.window:
-        failed = replace(failed, window=error.window)
-    if isinstance(error, NOT_ITS_FAULT):
-        return failed
+        failed = replace(failed, window=error.window, window_at=outcome.at)
+    if isinstance(error, NOT_ITS_FAULT):  # it was there to say so
+        return replace(failed, failed_in_a_row=0, rest_seconds=0.0, rests_until=0.0)
     in_a_row = health.failed_in_a_row + 1
     failed = replace(failed, failed_in_a_row=in_a_row, success=health.success * (1 - WEIGHT))
     rest = _rest(health, error, in_a_row)

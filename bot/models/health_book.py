@@ -13,6 +13,8 @@ log = logging.getLogger(__name__)
 
 REFRESH_SECONDS = 2.0
 """How old what is known of other processes' calls may be."""
+MOST_UNWRITTEN = 1000
+"""Outcomes that are kept in memory while state.db cannot be written."""
 WRITE_SECONDS = 1.0
 """How long answers wait to be written together; failures do not wait."""
 
@@ -42,26 +44,30 @@ class HealthBook:
         self._store = store
         self._known: dict[RouteName, Health] = {}
         self._probes: set[RouteName] = set()
+        self._begun: dict[RouteName, float] = {}
         self._unwritten: list[Outcome] = []
         self._read_at = float("-inf")
         self._writing: asyncio.Task[None] | None = None
         self._hurry = asyncio.Event()
+        self._reading = asyncio.Lock()
 
     def of(self, name: RouteName) -> Health:
         """What is known of one route."""
         return self._known.get(name) or _unasked(name)
-
-    def all(self) -> list[Health]:
-        """What is known of every route that was ever asked."""
-        return list(self._known.values())
 
     def is_ready(self, name: RouteName) -> bool:
         """Whether it can be expected to answer; on probation for one caller at a time."""
         health, now = self.of(name), self.now()
         return not health.is_resting(now) and not (health.is_on_probation(now) and name in self._probes)
 
+    def asked_at(self, name: RouteName) -> float:
+        """When it was asked last, in seconds since 1970; 0 for never."""
+        health = self.of(name)
+        return max(self._begun.get(name, 0.0), health.last_answer_at, health.last_failure_at)
+
     def begin(self, name: RouteName) -> bool:
         """Tell that it is being asked; returns whether this is the one probe after a rest."""
+        self._begun[name] = self.now()
         probe = self.of(name).is_on_probation(self.now()) and name not in self._probes
         if probe:
             self._probes.add(name)
@@ -90,12 +96,18 @@ class HealthBook:
         """Bring in what other processes have learnt, where what is known is no longer fresh."""
         if self._store is None or self._store_is_fresh():
             return
-        self._read_at = time.monotonic()
+        async with self._reading:
+            if not self._store_is_fresh():
+                await self._read(self._store)
+
+    async def _read(self, store: HealthStore) -> None:
         try:
-            known = await self._store.model_health()
+            known = await store.model_health()
         except Exception as fault:  # noqa: BLE001
             log.warning("how the models fare could not be read: %s", fault)
             return
+        finally:
+            self._read_at = time.monotonic()
         self._known = {health.route: health for health in known}
         for outcome in self._unwritten:
             self._known[outcome.route] = after(self.of(outcome.route), outcome)
@@ -103,11 +115,11 @@ class HealthBook:
     async def reset(self, model: str = "") -> None:
         """Close the breakers of one model, or of all."""
         await self.write()
+        if self._store is not None:
+            await self._store.reset_model_health(model)
         for name, health in self._known.items():
             if model in ("", name.model):
                 self._known[name] = rested(health)
-        if self._store is not None:
-            await self._store.reset_model_health(model)
 
     async def write(self) -> None:
         """Have all on disk."""
@@ -131,6 +143,8 @@ class HealthBook:
                 await store.record_outcomes(batch)
             except Exception as fault:  # noqa: BLE001
                 log.warning("how the models fare could not be kept: %s", fault)
+                del self._unwritten[:-MOST_UNWRITTEN]
+                return  # kept in memory, and tried again with the next
             del self._unwritten[: len(batch)]
 
 

@@ -85,8 +85,9 @@ def key_variables(name: str, *, kind: ProviderKind, base_url: str) -> tuple[str,
     """
     own = f"{name.upper().replace('-', '_')}_API_KEY"
     known = KNOWN_PROVIDERS.get(name)
-    variables = [own, *(known.key_variables if known else ())]
     usual = KNOWN_PROVIDERS[kind]
+    elsewhere = known and known.kind != kind and base_url == usual.base_url
+    variables = [] if elsewhere else [own, *(known.key_variables if known else ())]
     if usual.base_url and base_url == usual.base_url:
         variables += [f"{kind.upper()}_API_KEY", *usual.key_variables]
     return tuple(dict.fromkeys(variables))

@@ -76,8 +76,8 @@ def _llama_cpp(options: ModelOptions, opener: Opener) -> LanguageModel:
 def _builtin(options: ModelOptions, opener: Opener) -> LanguageModel:
     from bot.models.notebook.model import Notebook
 
-    del options, opener
-    return Notebook()
+    del opener
+    return Notebook(options.name)
 
 
 _CLIENTS: Mapping[ProviderKind, Callable[[ModelOptions, Opener], LanguageModel]] = {
@@ -103,11 +103,12 @@ async def open_model(
         }
         chain = tuple(candidates[name] for name in dict.fromkeys(models.chain))
         plan = Plan(
-            chain if models.fallback else chain[:1],
+            chain,
             tuple(each for each in candidates.values() if each not in chain),
             dict(models.on_error) if models.fallback else {},
             Patience(models.max_retries, models.retry_delay),
-            models.adaptive,
+            adaptive=models.adaptive and models.fallback,
+            fallback=models.fallback,
         )
         health = HealthBook(store)
         stack.push_async_callback(health.write)
@@ -143,7 +144,13 @@ def _candidate(
         Route(openers[provider].open(replace(options, key=key)), RouteName(name, fingerprint(key)))
         for key in found.keys or ("",)
     )
-    return Candidate(name, routes, window, last_resort=found.kind == "builtin")
+    return Candidate(
+        name,
+        routes,
+        window,
+        window_is_set=params is not None and params.context_window is not None,
+        last_resort=found.kind == "builtin",
+    )
 
 
 def limits_of(models: "ModelsSettings") -> Limits:

@@ -1,6 +1,7 @@
 """Pure: in which order models are tried."""
 
 from collections.abc import Sequence
+from math import inf
 
 from bot.models.health import Health
 
@@ -16,14 +17,20 @@ IDLE_SECONDS = 900.0
 
 def expected_seconds(health: Health) -> float:
     """How long an answer takes, failures counted in; 0 while too little is known."""
-    if health.calls < ENOUGH_CALLS or not health.first_token_seconds:
+    if health.calls < ENOUGH_CALLS:
+        return 0.0
+    if not health.last_answer_at:
+        return inf
+    if not health.first_token_seconds:
         return 0.0
     writing = ANSWER_TOKENS / health.tokens_per_second if health.tokens_per_second else 0.0
     return (health.first_token_seconds + writing) / max(health.success, 0.05)
 
 
-def by_merit(chain: Sequence[Health], *, now: float) -> list[int]:
+def by_merit(chain: Sequence[Health], *, asked_at: Sequence[float], now: float) -> list[int]:
     """Places in the chain, the best first. `chain`: one health for each model, in the order of the settings.
+
+    `asked_at`: when each was asked last, be it that no answer has come yet.
 
     A model overtakes the one before it only where it is clearly better. The first model that has been idle for
     long goes to the front for one call.
@@ -39,7 +46,6 @@ def by_merit(chain: Sequence[Health], *, now: float) -> list[int]:
             at -= 1
         order.insert(at, place)
     for rank, place in enumerate(order):
-        last = max(chain[place].last_answer_at, chain[place].last_failure_at)
-        if rank and now - last > IDLE_SECONDS:
+        if rank and now - asked_at[place] > IDLE_SECONDS:
             return [place, *order[:rank], *order[rank + 1 :]]
     return order

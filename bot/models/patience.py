@@ -68,20 +68,23 @@ class Patience:
                 once = again and tries == 1 and not (shown and another_ready)
                 return Decision(Next.SAME_KEY) if once else Decision(Next.OTHER_MODEL)
             case RateLimited():
-                wait = self._wait(error, tries, chance)
-                if not again or wait > (LONG_WAIT if another_ready else LONGEST_WAIT):
+                if not again or _asks_too_much(error, another_ready=another_ready):
                     return Decision(Next.OTHER_KEY)
-                return Decision(Next.ANY_KEY, wait)
+                return Decision(Next.ANY_KEY, self._wait(error, tries, chance))
             case Overloaded() | ServerFailed() | Unreachable():
-                wait = self._wait(error, tries, chance)
-                if not again or wait > (LONG_WAIT if another_ready else LONGEST_WAIT):
+                if not again or _asks_too_much(error, another_ready=another_ready):
                     return Decision(Next.OTHER_MODEL)
-                return Decision(Next.SAME_KEY, wait)
+                return Decision(Next.SAME_KEY, self._wait(error, tries, chance))
         return Decision(Next.OTHER_MODEL)
 
     def _wait(self, error: ModelError, tries: int, chance: float) -> float:
         """Seconds: what the provider asked for, else twice as long each time; jitter only lengthens."""
-        if error.retry_after is not None:
+        if error.retry_after:  # 0, or a date that is past, says nothing
             return error.retry_after + 0.1 * chance
         delay = max(self.retry_delay, min(self.retry_delay * 2.0 ** (tries - 1), LONGEST_DELAY))
         return delay * (1 + 0.25 * chance)
+
+
+def _asks_too_much(error: ModelError, *, another_ready: bool) -> bool:
+    """Whether a provider wants a longer pause than is waited; our own delays are the owner's choice."""
+    return (error.retry_after or 0.0) > (LONG_WAIT if another_ready else LONGEST_WAIT)

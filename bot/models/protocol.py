@@ -138,6 +138,8 @@ class Answer:
     """From the asking to the first sign of the answer, be it a thought or a tool call."""
     tries: tuple[ModelError, ...] = ()
     """What was tried in vain before, or passed over because it had failed before; in order."""
+    stands_in: bool = False
+    """True where it is of what is no language model, since none of those answered."""
 
 
 ModelEvent = TextDelta | StartedOver | Answer

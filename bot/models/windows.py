@@ -9,6 +9,7 @@ _WINDOWS = tuple(
         (r"gpt-4\.1", 1_047_576),
         (r"gpt-4o|gpt-4-turbo|chatgpt-4o", 128_000),
         (r"gpt-4-32k", 32_768),
+        (r"gpt-4-(0125|1106|vision)", 128_000),
         (r"gpt-4(?![\d.o])", 8_192),
         (r"gpt-3\.5-turbo", 16_385),
         (r"\bo1-(mini|preview)", 128_000),

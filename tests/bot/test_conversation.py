@@ -363,6 +363,12 @@ async def test_a_retracted_answer_is_gone_for_everybody_in_the_chat(state: State
     await there.load()
     assert await here.retract()
     await there.load()
-    assert here.messages() == there.messages() == WHOLE[:-1]
-    assert await here.retract(), "once more takes nothing more"
-    assert here.messages() == WHOLE[:-1]
+    assert (here.messages(), there.messages()) == (WHOLE[:-1], WHOLE), "there is nothing in its place yet"
+    better = AssistantMessage("Yes, you do.", (), "scripted/model")
+    await here.append(better)
+    await there.load()
+    assert here.messages() == there.messages() == (*WHOLE[:-1], better)
+    assert await here.retract(), "again and again"
+    await here.append(WHOLE[-1])
+    await there.load()
+    assert here.messages() == there.messages() == WHOLE

@@ -14,7 +14,7 @@ from bot.builtin_commands import COMMANDS
 from bot.builtin_tools import memory_tools
 from bot.config import AccessSettings
 from bot.messages import ChatId, IncomingMessage, PersonId
-from bot.model_commands import meant_model
+from bot.model_commands import meant_models
 from bot.models.call import Plan
 from bot.models.candidate import Candidate, Route
 from bot.models.errors import BadKey, CutOff, Overloaded, RateLimited, ServerFailed
@@ -160,15 +160,29 @@ async def test_choosing_a_model_lets_it_try_again_at_once(chat: Chat) -> None:
 @pytest.mark.parametrize(
     ("wanted", "meant"),
     [
-        ("openai/gpt-4.1", "openai/gpt-4.1"),
-        ("GPT-4.1", "openai/gpt-4.1"),
-        ("mini", "openai/gpt-4.1-mini"),
-        ("openai", None),
-        ("claude", None),
+        ("openai/gpt-4.1", ["openai/gpt-4.1"]),
+        ("GPT-4.1", ["openai/gpt-4.1"]),
+        ("mini", ["openai/gpt-4.1-mini"]),
+        ("openai", ["openai/gpt-4.1", "openai/gpt-4.1-mini"]),
+        ("claude", []),
     ],
 )
-def test_a_name_may_be_short_as_long_as_it_is_one(wanted: str, meant: str | None) -> None:
-    assert meant_model(wanted, ["openai/gpt-4.1", "openai/gpt-4.1-mini", "builtin/notebook"]) == meant
+def test_a_name_may_be_short(wanted: str, meant: list[str]) -> None:
+    assert meant_models(wanted, ["openai/gpt-4.1", "openai/gpt-4.1-mini", "builtin/notebook"]) == meant
+
+
+async def test_a_name_that_fits_several_lists_them(chat: Chat) -> None:
+    reply = await chat.say("/model 4")
+    assert reply == (
+        "4 may be any of these; tell me more of its name:\n- openai/gpt-4.1\n- anthropic/claude-sonnet-4-5"
+    )
+
+
+async def test_a_choice_that_is_no_longer_configured_is_no_choice(chat: Chat) -> None:
+    await chat.state.choose_model("terminal:main", "gone/model")
+    assert (await chat.say("/status")).startswith("Model: openai/gpt-4.1\n")
+    chat.models["openai/gpt-4.1"].enqueue("From GPT.")
+    assert await chat.say("Hi") == "From GPT."
 
 
 # -- /models and /usage -----------------------------------------------------------------------------------------
@@ -179,9 +193,9 @@ async def test_the_owner_sees_how_each_model_fares_and_can_reset_them(chat: Chat
     chat.models["anthropic/claude-sonnet-4-5"].enqueue("From Claude.")
     await chat.say("Hi")
     gpt, claude, notebook = (await chat.say("/models")).splitlines()
-    assert gpt.startswith("- **openai/gpt-4.1**: left to rest until 12:01; calls: 1, ")
+    assert gpt.startswith("- **openai/gpt-4.1**: left to rest until 12:01; calls: 1, in vain: 1; ")
     assert "last failure 12:00: it has had too many requests (answered 429 (slow down))" in gpt
-    assert claude.startswith("- **anthropic/claude-sonnet-4-5**: ready; calls: 1, 100% of the latest answered")
+    assert claude.startswith("- **anthropic/claude-sonnet-4-5**: ready; calls: 1, in vain: 0")
     assert notebook == "- **builtin/notebook**: ready; not asked yet"
     await chat.say("/models reset")
     assert (await chat.say("/models")).startswith("- **openai/gpt-4.1**: ready; ")
@@ -235,6 +249,38 @@ async def test_tools_that_ran_are_not_run_again(chat: Chat) -> None:
     assert len(model.history[-1].messages) == 3
     note = await chat.memory.get("2026-11-21.md")
     assert note.text.count("Tea is nice") == 1
+
+
+async def test_a_retry_that_fails_leaves_the_first_answer(chat: Chat) -> None:
+    model = chat.models["openai/gpt-4.1"]
+    model.enqueue("A poor answer.")
+    await chat.say("What is tea?")
+    for each in chat.models.values():
+        each.enqueue(error=BadKey("401"))
+    with pytest.raises(Exception, match="401"):
+        await chat.say("/retry")
+    model.enqueue("Sure.")
+    await chat.say("Thanks")
+    assert [getattr(message, "text", "") for message in model.history[-1].messages][1] == "A poor answer."
+
+
+async def test_a_retry_asks_the_usual_model_whoever_stood_in_before(chat: Chat) -> None:
+    for name in NAMES[:2]:
+        chat.models[name].enqueue(error=ServerFailed("500"))
+    chat.models["builtin/notebook"].enqueue(calls=[("memory_search", {"query": "tea"})])
+    chat.models["builtin/notebook"].enqueue("I found nothing.")
+    await chat.say("What is tea?")
+    chat.models["openai/gpt-4.1"].enqueue("A drink.")
+    assert await chat.say("/retry") == "A drink."
+
+
+async def test_a_turn_stays_with_the_model_that_began_it(chat: Chat) -> None:
+    chat.models["openai/gpt-4.1"].enqueue(error=ServerFailed("500"))
+    claude = chat.models["anthropic/claude-sonnet-4-5"]
+    claude.enqueue(calls=[("memory_search", {"query": "tea"})])
+    claude.enqueue("I found nothing.")
+    assert await chat.say("What is tea?") == "I found nothing."
+    assert len(chat.models["openai/gpt-4.1"].history) == 1
 
 
 async def test_there_may_be_nothing_to_retry(chat: Chat) -> None:

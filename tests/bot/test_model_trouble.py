@@ -24,7 +24,7 @@ def test_without_any_try_there_is_still_a_sentence() -> None:
 
 
 def test_a_fallback_that_nobody_needs_to_know_of_is_not_told() -> None:
-    assert answered_instead("anthropic/claude", [KEY], prefer="", started_over=False) == ""
-    assert answered_instead("a/chosen", [], prefer="a/chosen", started_over=False) == ""
-    assert answered_instead("builtin/notebook", [], prefer="", started_over=False) == ""
-    assert answered_instead("a/one", [], prefer="", started_over=True) == "", "the same model, asked again"
+    assert answered_instead("anthropic/claude", [KEY], prefer="", to_be_told=False) == ""
+    assert answered_instead("a/chosen", [], prefer="a/chosen", to_be_told=False) == ""
+    assert answered_instead("builtin/notebook", [], prefer="", to_be_told=False) == ""
+    assert answered_instead("a/one", [], prefer="", to_be_told=True) == "", "the same model, asked again"

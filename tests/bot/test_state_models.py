@@ -1,7 +1,7 @@
 """What state.db keeps of models: how they fare, what they cost, which one a chat has chosen."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -147,3 +147,50 @@ async def test_a_book_whose_file_fails_goes_on_in_memory(
     await book.refresh()
     assert not book.is_ready(ONE)
     assert "could not be kept" in caplog.text
+
+
+async def test_what_could_not_be_written_is_kept_and_written_later(path: Path) -> None:
+    store = FailingStore()
+    book = HealthBook(store, now=lambda: 210.0)
+    book.record([FAILED] * 3)
+    await book.write()
+    await book.refresh()
+    assert not book.is_ready(ONE)
+    async with State(path) as state:
+        store.state = state
+        book.record([FAILED])
+        await book.write()
+        (health,) = await state.model_health()
+        assert health.failures == 4
+
+
+async def test_the_first_calls_after_a_restart_all_know_who_rests(path: Path) -> None:
+    async with State(path) as state:
+        await state.record_outcomes([FAILED] * 3)
+        book = HealthBook(state, now=lambda: 210.0)
+
+        async def ready() -> bool:
+            await book.refresh()
+            return book.is_ready(ONE)
+
+        assert await asyncio.gather(*(ready() for _ in range(5))) == [False] * 5
+
+
+class FailingStore:
+    """Has no disk until it has a state."""
+
+    state: State | None = None
+
+    async def model_health(self) -> tuple[Health, ...]:
+        return await self._there().model_health() if self.state else ()
+
+    async def record_outcomes(self, outcomes: Sequence[Outcome]) -> None:
+        await self._there().record_outcomes(outcomes)
+
+    async def reset_model_health(self, model: str) -> None:
+        await self._there().reset_model_health(model)
+
+    def _there(self) -> State:
+        if self.state is None:
+            raise OSError("no disk")
+        return self.state

@@ -29,7 +29,9 @@ SEARCH = "memory_search"
 class Notebook:
     """Answers from the request alone; nothing is kept between two of them."""
 
-    name = "builtin/notebook"
+    def __init__(self, name: str = "builtin/notebook") -> None:
+        """`name`: as in the chain."""
+        self.name = name
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[TextDelta | Answer, None]:
         """Yield the answer, or the calls that it takes to find one; raises nothing."""

@@ -28,7 +28,7 @@ from bot.models.errors import (
     Unreachable,
 )
 from bot.models.fallback import FallbackModel
-from bot.models.health import Outcome, RouteName
+from bot.models.health import Health, Outcome, RouteName, after
 from bot.models.health_book import HealthBook
 from bot.models.patience import LONG_WAIT, LONGEST_WAIT, Patience
 from bot.models.protocol import (
@@ -118,6 +118,8 @@ def build() -> Build:
         windows: Mapping[str, int] | None = None,
         last_resort: str = "",
         adaptive: bool = False,
+        fallback: bool = True,
+        window_is_set: bool = False,
         health: HealthBook | None = None,
         clock: Clock | None = None,
         max_retries: int = 2,
@@ -131,7 +133,8 @@ def build() -> Build:
                 label = f"{name}#{key}" if keys > 1 else name
                 models[label] = ScriptedModel(name=name)
                 routes.append(Route(models[label], RouteName(name, str(key) if keys > 1 else "")))
-            return Candidate(name, tuple(routes), (windows or {}).get(name), name == last_resort)
+            window = (windows or {}).get(name)
+            return Candidate(name, tuple(routes), window, window_is_set, name == last_resort)
 
         retries: list[tuple[str, int, str]] = []
         fallbacks: list[tuple[str, str, str]] = []
@@ -143,6 +146,7 @@ def build() -> Build:
                 on_error or {},
                 Patience(max_retries, 1.0),
                 adaptive,
+                fallback,
             ),
             health=health,
             hooks=Hooks(
@@ -362,6 +366,21 @@ def test_jitter_only_lengthens() -> None:
         assert waits[0] >= 1.0
 
 
+@pytest.mark.parametrize("error", PASSES)
+@pytest.mark.parametrize("retry_delay", [12.0, 90.0])
+def test_the_owners_own_delay_is_no_reason_to_ask_less_often(error: ModelError, retry_delay: float) -> None:
+    patience = Patience(max_retries=2, retry_delay=retry_delay)
+    for tries in (1, 2):
+        decision = patience.decide(error, tries=tries, shown=False, another_ready=True, chance=0.0)
+        assert decision.wait >= retry_delay
+
+
+def test_a_wait_of_nothing_is_no_word_of_the_provider() -> None:
+    error = ServerFailed("500", retry_after=0.0)
+    decision = Patience().decide(error, tries=1, shown=False, another_ready=False, chance=0.0)
+    assert decision.wait == 1.0
+
+
 # -- keys -----------------------------------------------------------------------------------------------------
 
 
@@ -404,6 +423,17 @@ async def test_a_key_that_rests_does_not_hold_up_the_other(build: Build) -> None
     assert chain.asked()["a/one#0"] == 1
 
 
+async def test_a_key_that_rests_is_asked_where_nothing_else_is_left(build: Build) -> None:
+    chain = build("a/one", "b/two", keys=2, max_retries=0)
+    fail(chain.models["a/one#0"], RateLimited("429", retry_after=100.0))
+    say(chain.models["a/one#1"], "Here.")
+    await chain.ask()
+    for name in ("a/one#1", "b/two#0", "b/two#1"):
+        fail(chain.models[name], BadKey("401"))
+    say(chain.models["a/one#0"], "Here after all.")
+    assert (await chain.ask()).message.text == "Here after all."
+
+
 # -- whom the settings name ---------------------------------------------------------------------------------
 
 
@@ -444,14 +474,31 @@ async def test_the_model_that_was_asked_for_comes_first_and_falls_back(build: Bu
     assert (await chain.ask(chosen)).message.model == "a/one"
 
 
-async def test_a_turn_goes_on_with_the_model_that_began_it(build: Build) -> None:
-    chain = build("a/one", "b/two")
-    step = AssistantMessage("", (ToolCall("abc123def", "memory_search", "{}"),), "b/two")
-    result = ToolResult("abc123def", "memory_search", "{}")
-    say(chain.models["b/two"], "Here.")
-    await chain.ask(replace(ASKED, messages=(*ASKED.messages, step, result)))
-    say(chain.models["a/one"], "Here.")
-    await chain.ask(replace(ASKED, messages=(*ASKED.messages, step, result, UserMessage("And Tom's?"))))
+async def test_nobody_is_asked_twice_for_being_named_twice(build: Build) -> None:
+    chain = build("a/one", others=["b/two"], on_error={"server": ["b/two", "b/two"]}, max_retries=0)
+    fail(chain.models["a/one"], ServerFailed("500"))
+    fail(chain.models["b/two"], BadKey("401"))
+    with pytest.raises(NoModelAnswered):
+        await chain.ask()
+    assert chain.asked() == {"a/one": 1, "b/two": 1}
+
+
+@pytest.mark.parametrize("error", [RateLimited("429", retry_after=50.0), TimedOut("60 s")])
+async def test_a_model_of_its_own_way_counts_as_ready(build: Build, error: ModelError) -> None:
+    chain = build("a/one", others=["c/quick"], on_error={error.kind: ["c/quick"]})
+    fail(chain.models["a/one"], error)
+    say(chain.models["c/quick"], "Here.")
+    await chain.ask()
+    assert chain.asked()["a/one"] == 1
+    assert chain.clock.waits == []
+
+
+async def test_without_fallback_nobody_else_is_asked_whoever_was_chosen(build: Build) -> None:
+    chain = build("a/one", "b/two", fallback=False)
+    for name in ("a/one", "b/two"):
+        fail(chain.models[name], BadKey("401"))
+        with pytest.raises(NoModelAnswered):
+            await chain.ask(replace(ASKED, prefer=name))
     assert chain.asked() == {"a/one": 1, "b/two": 1}
 
 
@@ -503,7 +550,7 @@ async def test_a_stop_is_no_failure_and_leaves_nothing_open(build: Build) -> Non
     with pytest.raises(asyncio.CancelledError):
         await asking
     assert chain.models["a/one"].closed == 2
-    assert chain.health.all() == []
+    assert chain.health.of(RouteName("a/one")).calls == 0
 
 
 async def test_a_client_that_breaks_is_a_model_that_fails(
@@ -591,6 +638,54 @@ async def test_a_shortened_request_goes_only_to_those_for_whom_it_was_too_long(b
     say(chain.models["b/two"], "Here.")
     await chain.ask(long_request())
     assert chain.asked() == {"a/one": 1, "b/two": 2, "c/three": 1}
+
+
+async def test_a_dead_key_stays_dead_when_a_request_is_shortened(build: Build) -> None:
+    chain = build("a/one", keys=2)
+    fail(chain.models["a/one#0"], BadKey("401"))
+    fail(chain.models["a/one#1"], ContextTooLong("too long"))
+    say(chain.models["a/one#1"], "Here.")
+    await chain.ask(long_request())
+    assert chain.asked() == {"a/one#0": 1, "a/one#1": 2}
+
+
+@pytest.mark.parametrize("windows", [{}, {"a/one": 8000}], ids=["unknown window", "known window"])
+async def test_a_request_is_shortened_before_it_goes_to_what_is_no_language_model(
+    build: Build, windows: dict[str, int]
+) -> None:
+    chain = build("a/one", "builtin/notebook", windows=windows, last_resort="builtin/notebook")
+    fail(chain.models["a/one"], ContextTooLong("too long"))
+    say(chain.models["a/one"], "Here.")
+    assert (await chain.ask(long_request())).message.model == "a/one"
+
+
+async def test_who_was_chosen_by_hand_says_in_person_that_there_is_no_room(build: Build) -> None:
+    chain = build("a/small", "b/large", windows={"a/small": 8000})
+    fail(chain.models["a/small"], ContextTooLong("too long"))
+    say(chain.models["b/large"], "Here.")
+    answer = await chain.ask(replace(long_request(), prefer="a/small"))
+    assert [each.kind for each in answer.tries] == ["context_length"]
+
+
+@pytest.mark.parametrize(("window_is_set", "asked"), [(True, 0), (False, 1)])
+async def test_a_providers_word_on_its_window_counts_more_than_the_table_and_less_than_the_owner(
+    build: Build, window_is_set: bool, asked: int
+) -> None:
+    chain = build("a/one", "b/two", windows={"a/one": 8192}, window_is_set=window_is_set)
+    refused = ContextTooLong("x", window=128_000)
+    chain.health.record([Outcome(RouteName("a/one"), chain.clock.time, error=refused, tokens=130_000)])
+    say(chain.models["a/one"], "Here.")
+    say(chain.models["b/two"], "Here.")
+    await chain.ask(long_request())
+    assert chain.asked()["a/one"] == asked
+
+
+async def test_one_odd_count_does_not_make_every_request_too_long(build: Build) -> None:
+    chain = build("a/one", "b/two", windows={"a/one": 128_000})
+    odd = Outcome(RouteName("a/one"), chain.clock.time, usage=Usage(100_000, 5), tokens=30)
+    chain.health.record([odd])
+    say(chain.models["a/one"], "Here.")
+    assert (await chain.ask(long_request(2))).message.model == "a/one"
 
 
 async def test_the_window_that_a_provider_names_is_what_it_is_shortened_to(build: Build) -> None:
@@ -709,6 +804,34 @@ async def test_models_of_one_provider_rest_each_for_itself(build: Build) -> None
         assert (await chain.ask()).message.model == "a/two"
 
 
+async def test_a_hang_is_known_to_other_chats_while_another_model_answers(build: Build) -> None:
+    chain = build("a/one", "b/two")
+    fail(chain.models["a/one"], TimedOut("60 s"))
+    say(chain.models["b/two"], "Here.", 2)
+    async with aclosing(chain.model.stream(ASKED)) as events:
+        async for _ in events:
+            break
+        await chain.ask()
+    assert chain.asked()["a/one"] == 1
+
+
+async def test_a_clock_that_is_set_back_lets_nobody_rest_for_years(build: Build) -> None:
+    chain = build("a/one", "b/two", max_retries=0)
+    await fail_calls(chain, 3, ServerFailed("500"))
+    chain.clock.time -= 86_400 * 365
+    say(chain.models["a/one"], "Here.")
+    assert (await chain.ask()).message.model == "a/one"
+
+
+async def test_a_refusal_shows_that_a_model_is_there_again(build: Build) -> None:
+    chain = build("a/one", "b/two", max_retries=0)
+    await fail_calls(chain, 3, ServerFailed("500"))
+    chain.clock.time += 31
+    await fail_calls(chain, 1, ContentRefused("no"))
+    await fail_calls(chain, 1, ServerFailed("500"))
+    assert not chain.health.of(RouteName("a/one")).is_resting(chain.clock.time)
+
+
 async def test_a_reset_ends_every_rest(build: Build) -> None:
     chain = build("a/one", "b/two", max_retries=0)
     await fail_calls(chain, 3, ServerFailed("500"))
@@ -773,3 +896,31 @@ def measured(chain: Chain, name: str, seconds: float) -> None:
 def replace_model(error: ModelError, model: str) -> ModelError:
     error.model = model
     return error
+
+
+async def test_one_call_alone_looks_how_an_idle_model_does(build: Build) -> None:
+    chain = build("a/one", "b/two", adaptive=True)
+    measured(chain, "a/one", 1.0)
+    measured(chain, "b/two", 30.0)
+    chain.clock.time += 1000
+    measured(chain, "a/one", 1.0)
+    for name in ("a/one", "b/two"):
+        for _ in range(10):
+            chain.models[name].enqueue("Here.", delay=0.01)
+    await asyncio.gather(*(chain.ask() for _ in range(10)))
+    assert chain.asked() == {"a/one": 9, "b/two": 1}
+
+
+async def test_a_model_that_never_answered_does_not_keep_its_place(build: Build) -> None:
+    chain = build("a/dead", "b/good", adaptive=True, max_retries=0)
+    dead = Outcome(RouteName("a/dead"), chain.clock.time, error=ServerFailed("500"))
+    chain.health.record([dead] * 5)
+    measured(chain, "b/good", 1.0)
+    chain.clock.time += 400
+    say(chain.models["b/good"], "Here.")
+    assert (await chain.ask()).tries == ()
+
+
+def test_an_answer_in_one_piece_says_nothing_of_speed() -> None:
+    outcome = Outcome(RouteName("a/one"), 1.0, usage=Usage(100, 60), first_token_seconds=1.0, seconds=1.0004)
+    assert after(Health(RouteName("a/one")), outcome).tokens_per_second == 0.0

@@ -36,6 +36,7 @@ async def test_a_provider_is_opened_by_its_kind_whatever_its_name() -> None:
     model = await opened('[models]\nchain = ["mine/notebook"]\n[providers.mine]\nkind = "builtin"\n')
     assert model.name == "mine/notebook"
     assert model.plan.chain[0].last_resort
+    assert model.plan.chain[0].routes[0].model.name == "mine/notebook"
 
 
 async def test_well_known_providers_need_no_table_but_a_key() -> None:
@@ -75,7 +76,8 @@ async def test_without_fallback_the_first_is_asked_alone() -> None:
         '[models]\nfallback = false\nchain = ["openai/gpt-4.1", "builtin/notebook"]\n'
         '[models.on_error]\nserver = ["builtin/notebook"]\n'
     )
-    assert [each.name for each in model.plan.chain] == ["openai/gpt-4.1"]
+    assert not model.plan.fallback
+    assert list(model.plan.candidates) == ["openai/gpt-4.1", "builtin/notebook"], "but may be chosen"
     assert model.plan.on_error == {}
 
 
@@ -113,6 +115,12 @@ def test_a_key_of_the_environment_is_shown_to_nobody_else() -> None:
     assert provider_of("other", settings.providers, environment).keys == ()
     assert provider_of("my-claude", settings.providers, environment).keys == ("m",)
     assert provider_of("gemini", settings.providers, {"GOOGLE_API_KEY": "g"}).keys == ("g",)
+
+
+def test_a_key_does_not_go_to_another_company_for_a_name() -> None:
+    settings = settings_of('[providers.gemini]\nkind = "openai"\n')
+    environment = {"GEMINI_API_KEY": "g", "OPENAI_API_KEY": "o"}
+    assert provider_of("gemini", settings.providers, environment).keys == ("o",)
 
 
 def test_addresses_lose_their_last_slash() -> None:
