@@ -208,7 +208,7 @@ class ProviderSettings(Section):
     """A provider of language models; any number, any names. Well-known ones need no table but for a key."""
 
     kind: ProviderKind = Field(examples=["openai"])
-    """Its protocol; "openai" fits any compatible server. May be left out where the name says it."""
+    """Its protocol; "openai" fits any compatible server. A well-known name says it already."""
     base_url: str = ""
     """Address of the server, for "openai" with its version; empty for the usual one."""
     api_key: SecretStr = SecretStr("")
@@ -216,7 +216,7 @@ class ProviderSettings(Section):
     api_keys: Secrets = ()
     """Several keys: the next one is used when a key is refused or has reached its limit."""
     model_path: str = ""
-    """The model's GGUF file, for kind "llama_cpp"."""
+    """The model's GGUF file, for kind "llama_cpp"; a relative one is relative to the settings file's folder."""
 
     @field_validator("base_url")
     @classmethod
@@ -416,7 +416,19 @@ def load_settings(config: Path | None = None, workspace: Path | None = None) -> 
     if not folder.is_absolute():
         beside_file = workspace is None and file and file.is_file()
         folder = (file.parent if file and beside_file else _working_folder()) / folder
-    return settings.model_copy(update={"workspace": folder})
+    providers = {
+        name: table.model_copy(update={"model_path": _beside(file, table.model_path)})
+        for name, table in settings.providers.items()
+    }
+    return settings.model_copy(update={"workspace": folder, "providers": providers})
+
+
+def _beside(file: Path | None, path: str) -> str:
+    """A file's path as the settings have it, from the folder of the settings; "" for none."""
+    if not path.strip():
+        return ""
+    expanded = _expanded(Path(path.strip()), "model_path")
+    return str((file.parent if file and file.is_file() else _working_folder()) / expanded)
 
 
 def _expanded(path: Path, what: str) -> Path:

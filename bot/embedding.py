@@ -28,11 +28,13 @@ def open_embedding_of(settings: Settings) -> Embedding:
 
 def chat_provider(settings: Settings, environment: Mapping[str, str]) -> ChatProvider | None:
     """The first provider of `models.chain` that speaks OpenAI's language; None without one."""
-    for model in settings.models.chain:
+    for place, model in enumerate(settings.models.chain):
         name = model.partition("/")[0]
         provider = provider_of(name, settings.providers, environment)
         if provider.kind == "openai":
-            return ChatProvider(name, provider.base_url, next(iter(provider.keys), ""))
+            return ChatProvider(
+                name, provider.base_url, next(iter(provider.keys), ""), answers_first=place == 0
+            )
     return None
 
 

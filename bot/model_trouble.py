@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from bot import phrases
-from bot.models.errors import ModelError, NoModelAnswered
+from bot.models.errors import CutOff, ModelError, NoModelAnswered
 
 
 def no_answer(error: ModelError) -> str:
@@ -13,7 +13,7 @@ def no_answer(error: ModelError) -> str:
     if len(models) > 1:
         reasons = phrases.LIST_MARK.join(_why(tries, model) for model in models)
         return phrases.NO_MODEL_ANSWERED.format(reasons=reasons)
-    return phrases.NO_ANSWER.format(reason=reason(tries[-1].kind if tries else ""))
+    return phrases.NO_ANSWER.format(reason=_reason_of(tries[-1]) if tries else reason(""))
 
 
 def answered_instead(model: str, tries: Sequence[ModelError], *, prefer: str, to_be_told: bool) -> str:
@@ -36,4 +36,8 @@ def reason(kind: str) -> str:
 
 def _why(tries: Iterable[ModelError], model: str) -> str:
     *_, last = (each for each in tries if each.model == model)
-    return phrases.MODEL_REASON.format(model=model, reason=reason(last.kind))
+    return phrases.MODEL_REASON.format(model=model, reason=_reason_of(last))
+
+
+def _reason_of(error: ModelError) -> str:
+    return phrases.BROKE_OFF if isinstance(error, CutOff) else reason(error.kind)

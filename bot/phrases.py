@@ -18,6 +18,7 @@ ANSWERED_INSTEAD = "*({model} answers this: {reasons}.)*"
 CUT_SHORT = "*(The answer ends here because it has reached the longest that the model may write.)*"
 MODEL_REASON = "{model}: {reason}"
 LIST_MARK = "; "
+BROKE_OFF = "it broke off in the middle of its answer"
 MODEL_TROUBLE = {
     "": "it failed",
     "rate_limit": "it has had too many requests",
@@ -25,10 +26,10 @@ MODEL_TROUBLE = {
     "server": "its server has a fault",
     "timeout": "it took too long",
     "network": "it could not be reached",
-    "auth": "it did not accept our key",
+    "auth": "our key is missing or not accepted",
     "billing": "the account has no credit left",
     "context_length": "the conversation has become too long for it (/new begins another one)",
-    "not_found": "there is no model of that name",
+    "not_found": "there is no such model at its address",
     "bad_request": "it did not understand our request",
     "refused": "it will not answer this",
     "empty": "its answer was empty",
@@ -71,7 +72,7 @@ MODELS_SPEED = "begins after {first:.1f} s, {speed:.0f} tokens a second"
 MODELS_TOKENS = "{read} tokens read ({cached} of them from a cache), {written} written"
 MODELS_ERROR = "last failure {time}: {reason} ({detail})"
 TOKENS_USED = "Tokens\n\nToday:\n{today}\n\nThe last 30 days:\n{month}"
-TOKENS_ROW = "- {model}: {read} read ({cached} from a cache), {written} written; answers: {answers}"
+TOKENS_ROW = "- {model}: {read} read ({cached} from a cache), {written} written; calls: {answers}"
 TOKENS_NONE = "- none"
 REBUILT = "The index is built anew, in {seconds:.1f} s.\nNotes: {notes}"
 REINDEXED = "Looked at all notes, in {seconds:.1f} s: {added} new, {changed} changed, {removed} gone."

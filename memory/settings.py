@@ -75,7 +75,7 @@ class EmbeddingSettings(Section):
     """Vectors, for finding by meaning. Without them, or while nobody makes any, notes are found by their words."""
 
     provider: Literal["auto", EmbeddingProvider] = "auto"
-    """Who makes them; "auto" is the first at hand of local, openai, gemini, voyage, none; "llm" needs base_url."""
+    """Who makes them; "auto" is the first at hand of local, openai, gemini, voyage, llm (whoever chats first), none."""
     fallback: EmbeddingProvider = "none"
     """Another provider, for when the first one fails; with its own usual model, address and key."""
     model: str = ""

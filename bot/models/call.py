@@ -94,6 +94,8 @@ class Call:
             if not waiting:
                 return
             candidate = self._take(waiting)
+            if self._is_sure_to_refuse(candidate, waiting) and shorter < SHORTER_AT_MOST:
+                shorter += self._shorten([candidate])
             self._asked.add(candidate.name)
             async for route in self._keys(candidate, waiting):
                 yield route
@@ -205,12 +207,13 @@ class Call:
 
     def _shorten(self, too_long: Sequence[Candidate]) -> bool:
         """Make the request fit the largest window, or half as long; tell whether that was possible."""
-        most = self._tokens // 2
+        fitting = []
         for candidate in too_long:
             ratio = self._health.of(candidate.routes[0].name).tokens_ratio
-            fitting = round((candidate.window or 0) * NEARLY_FULL * NEARLY_FULL / ratio)
-            if fitting < self._tokens:  # else the window is not what we take it for
-                most = max(most, fitting)
+            tokens = round(self._window(candidate.name) * NEARLY_FULL * NEARLY_FULL / ratio)
+            if 0 < tokens < self._tokens:  # else the window is not what we take it for
+                fitting.append(tokens)
+        most = max(fitting, default=self._tokens // 2)
         shorter = shortened(self.request, most)
         if shorter is None:
             return False
@@ -279,6 +282,21 @@ class Call:
         health = self._health.of(candidate.routes[0].name)
         return error_of_kind(health.last_error_kind)(health.last_error, model=candidate.name)
 
+    def _is_sure_to_refuse(self, candidate: Candidate, waiting: Sequence[Candidate]) -> bool:
+        """Whether owner or provider have named a window that is too small, and nobody who waits has a larger one.
+
+        Who was chosen by hand is asked all the same, with less. Some servers would cut the beginning off in silence.
+        """
+        sure = candidate.window_is_set or any(self._named_windows(candidate))
+        return (
+            sure
+            and self._has_no_room(candidate)
+            and (
+                candidate.name == self.request.prefer
+                or all(each.last_resort or self._has_no_room(each) for each in waiting)
+            )
+        )
+
     def _is_to_come_last(self, candidate: Candidate) -> bool:
         """Where the request has no room; but who was chosen by hand says so in person."""
         return candidate.name != self.request.prefer and self._has_no_room(candidate)
@@ -294,7 +312,11 @@ class Call:
     def _window(self, name: str) -> int:
         """Tokens; 0 where nothing is known."""
         candidate = self._plan.candidates[name]
-        now = self._health.now()
-        learnt = [self._health.of(route.name).known_window(now) for route in candidate.routes]
-        said = [] if candidate.window_is_set else list(filter(None, learnt))
+        said = [] if candidate.window_is_set else self._named_windows(candidate)
         return min(said, default=candidate.window or 0)
+
+    def _named_windows(self, candidate: Candidate) -> list[int]:
+        """What the provider has said lately, key by key."""
+        now = self._health.now()
+        known = (self._health.of(route.name).known_window(now) for route in candidate.routes)
+        return [window for window in known if window]

@@ -15,15 +15,13 @@ from bot.models.protocol import Usage
 
 LARGEST_RATIO = 4.0
 """Of a provider's count of tokens to our estimate: more is a server's odd way to count."""
-OPEN_AFTER = 3
+OPEN_AFTER = 2
 """Calls that failed in a row before a model is left to rest."""
 FIRST_REST = 30.0
 """Seconds of the first rest; each further one is twice as long."""
 LONGEST_REST = 300.0
 WINDOW_SECONDS = 3600.0
 """How long a provider's word on the window counts: a server may have been started anew with a larger one."""
-SHORTEST_ASKED_REST = 10.0
-"""A provider that asks for a longer pause than this has it, from the first time on."""
 SHORTEST_WRITING = 0.2
 """Seconds: an answer that came in one piece says nothing of speed."""
 WEIGHT = 0.2
@@ -164,9 +162,8 @@ def _after_failure(health: Health, outcome: Outcome, error: ModelError) -> Healt
 
 def _rest(health: Health, error: ModelError, in_a_row: int) -> float:
     """Seconds that it is to rest now; 0 for not yet."""
-    asked = error.retry_after if isinstance(error, RateLimited) and error.retry_after else 0.0
-    if asked > SHORTEST_ASKED_REST:
-        return min(asked, LONGEST_REST)
+    if isinstance(error, RateLimited) and error.retry_after:
+        return min(error.retry_after, LONGEST_REST)
     # Who waits for nothing once shall not wait for it again with the next message.
     if in_a_row >= OPEN_AFTER or health.rests_until or isinstance(error, TimedOut):
         return min(max(FIRST_REST, 2 * health.rest_seconds), LONGEST_REST)

@@ -63,9 +63,10 @@ class HttpModel:
         self._name = options.name
         self._host = urlsplit(options.base_url).netloc.rpartition("@")[2]
         self._secrets = (options.key, secret_of_address(options.base_url))
-        self._bad_key = what_is_wrong_with(options.key) or (
-            "has no key" if options.needs_key and not options.key else ""
-        )
+        self._bad_key = what_is_wrong_with(options.key)
+        self._no_key = "" if options.key else f"has no key: set {options.key_is_set_in}"
+        if options.needs_key and not options.key:
+            self._bad_key = self._no_key
         self._now = now
 
     @property
@@ -81,6 +82,8 @@ class HttpModel:
         response = await self._ask(request, clock)
         reader = self._dialect.reader()
         try:
+            if _kind(response) == "text/html":
+                raise EmptyAnswer("answered with a web page: check the provider's base_url")
             async with aclosing(cast(AsyncGenerator[bytes, None], response.aiter_bytes())) as pieces:
                 if _is_whole(response):
                     body = await self._whole(pieces, clock)
@@ -226,9 +229,11 @@ class HttpModel:
     def _refused(self, failure: Failure, *, redirect: bool = False) -> ModelError:
         kind = self._dialect.kind_of(failure) or kind_of_status(failure.status)
         if kind is BadKey:  # what they say repeats parts of the key
-            said = "check the provider's api_key"
+            said = self._no_key or "check the provider's api_key"
         elif redirect:
             said = "sent us elsewhere: check the provider's base_url"
+        elif failure.status == 404 and not failure.fields:
+            said = f"there is nothing at {urlsplit(self._dialect.url).path}: check the provider's base_url"
         else:
             said = message_of(failure.fields)
         words = f"answered {failure.status}" + (f" ({said})" if said else "")
@@ -253,8 +258,12 @@ def _window_of(failure: Failure) -> int | None:
 
 def _is_whole(response: httpx.Response) -> bool:
     """Whether the server has put its answer in one piece though it was asked to stream."""
+    return _kind(response) == "application/json"
+
+
+def _kind(response: httpx.Response) -> str:
     kind: str = response.headers.get("content-type", "")
-    return kind.partition(";")[0].strip().lower() == "application/json"
+    return kind.partition(";")[0].strip().lower()
 
 
 def _objects_of(body: bytes) -> list[Mapping[str, Any]]:

@@ -53,6 +53,8 @@ class Provider:
     needs_key: bool
     """Whether it is in vain to ask without one."""
     model_path: str
+    key_variable: str
+    """Name in the environment under which a key of its own is looked for first."""
 
 
 def provider_of(
@@ -74,6 +76,7 @@ def provider_of(
         tuple(dict.fromkeys(filter(None, keys))),
         needs_key=usual.needs_key and base_url == usual.base_url,
         model_path=table.model_path.strip() if table else "",
+        key_variable=_own_variable(name),
     )
 
 
@@ -83,7 +86,7 @@ def key_variables(name: str, *, kind: ProviderKind, base_url: str) -> tuple[str,
     A key goes to the provider that bears its name, and to the usual address of the protocol that it is for: to
     nobody else.
     """
-    own = f"{name.upper().replace('-', '_')}_API_KEY"
+    own = _own_variable(name)
     known = KNOWN_PROVIDERS.get(name)
     usual = KNOWN_PROVIDERS[kind]
     elsewhere = known and known.kind != kind and base_url == usual.base_url
@@ -91,3 +94,7 @@ def key_variables(name: str, *, kind: ProviderKind, base_url: str) -> tuple[str,
     if usual.base_url and base_url == usual.base_url:
         variables += [f"{kind.upper()}_API_KEY", *usual.key_variables]
     return tuple(dict.fromkeys(variables))
+
+
+def _own_variable(name: str) -> str:
+    return f"{name.upper().replace('-', '_')}_API_KEY"

@@ -31,6 +31,8 @@ class Opener:
     provider: Provider
     stack: AsyncExitStack
     """Closes what is opened."""
+    alone: bool
+    """Whether there is no language model beside it."""
     _connection: "Connection | None" = field(default=None, init=False)
 
     def open(self, options: ModelOptions) -> LanguageModel:
@@ -68,7 +70,7 @@ def _gemini(options: ModelOptions, opener: Opener) -> LanguageModel:
 def _llama_cpp(options: ModelOptions, opener: Opener) -> LanguageModel:
     from bot.models.llama_cpp.model import open_llama_cpp
 
-    model = open_llama_cpp(options, Path(opener.provider.model_path).expanduser())
+    model = open_llama_cpp(options, Path(opener.provider.model_path))
     opener.stack.push_async_callback(model.close)
     return model
 
@@ -76,8 +78,7 @@ def _llama_cpp(options: ModelOptions, opener: Opener) -> LanguageModel:
 def _builtin(options: ModelOptions, opener: Opener) -> LanguageModel:
     from bot.models.notebook.model import Notebook
 
-    del opener
-    return Notebook(options.name)
+    return Notebook(options.name, alone=opener.alone)
 
 
 _CLIENTS: Mapping[ProviderKind, Callable[[ModelOptions, Opener], LanguageModel]] = {
@@ -125,7 +126,10 @@ def _candidate(
     provider = name.partition("/")[0]
     found = provider_of(provider, settings.providers, environment)
     if provider not in openers:
-        openers[provider] = Opener(found, stack)
+        kinds = {
+            provider_of(each.partition("/")[0], settings.providers, {}).kind for each in settings.models.chain
+        }
+        openers[provider] = Opener(found, stack, alone=kinds == {"builtin"})
     params = settings.models.params.get(name)
     window = params.context_window if params else None
     if window is None and found.kind != "llama_cpp":  # which says itself what room it has made for its file
@@ -134,6 +138,7 @@ def _candidate(
         name,
         base_url=found.base_url,
         needs_key=found.needs_key,
+        key_is_set_in=f"providers.{provider}.api_key or {found.key_variable}",
         temperature=params.temperature if params else None,
         max_tokens=params.max_tokens if params else None,
         reasoning_effort=params.reasoning_effort if params else None,

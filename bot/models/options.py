@@ -16,6 +16,8 @@ class ModelOptions:
     key: str = field(default="", repr=False)
     needs_key: bool = False
     """Whether asking without a key is in vain."""
+    key_is_set_in: str = "the provider's api_key"
+    """Where somebody who has forgotten it puts it."""
     temperature: float | None = None
     max_tokens: int | None = None
     """The longest answer; None: the provider's own, or the client's where the protocol asks for one."""

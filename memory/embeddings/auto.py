@@ -26,6 +26,8 @@ class ChatProvider:
     name: str
     base_url: str
     api_key: str = field(default="", repr=False)
+    answers_first: bool = True
+    """False for one that is asked only when another fails: it is not sent all notes unless somebody says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,7 @@ def choose(
             return Choice(
                 name, f"{name}: a key is in {found.where}", _options(name, settings, found, own=True)
             )
-    if chat:
+    if chat and chat.answers_first:
         options = _options("llm", settings, _Found(chat.api_key, chat.base_url, ""), own=True)
         return Choice("llm", f"llm: chat provider {chat.name}, no other key is there", options, unsure=True)
     return Choice("none", "none: no local model, no key, no chat provider that could make vectors")

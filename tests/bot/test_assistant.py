@@ -209,7 +209,7 @@ async def test_a_model_error_becomes_one_plain_sentence_and_the_lane_goes_on(hou
     await house.accept("first")
     await house.accept("second")
     await house.quiet()
-    assert "did not accept our key" in house.reply(0)
+    assert "our key is missing or not accepted" in house.reply(0)
     assert "secret" not in house.reply(0)
     assert house.reply(1) == "here again"
 

@@ -52,7 +52,7 @@ def test_the_first_of_the_chain_that_speaks_openais_language_chats() -> None:
         "groq": {**GROQ, "api_key": "g"},
     }
     assert chat_provider(settings_with(models=CHAIN, providers=tables), {}) == ChatProvider(
-        "groq", "https://groq.example/v1", "g"
+        "groq", "https://groq.example/v1", "g", answers_first=False
     )
 
 
@@ -60,9 +60,18 @@ def test_openais_key_is_shown_to_openai_alone() -> None:
     environment = {"OPENAI_API_KEY": " o "}
     claude = {"claude": {"kind": "anthropic"}}
     groq = settings_with(models=CHAIN, providers={**claude, "groq": GROQ, "openai": {"kind": "openai"}})
-    assert chat_provider(groq, environment) == ChatProvider("groq", "https://groq.example/v1", "")
+    assert chat_provider(groq, environment) == ChatProvider("groq", "https://groq.example/v1", "", False)
     openai = settings_with(models={"chain": ["openai/z"]}, providers={"openai": {"kind": "openai"}})
     assert chat_provider(openai, environment) == ChatProvider("openai", "https://api.openai.com/v1", "o")
+
+
+async def test_notes_are_not_sent_to_whoever_only_stands_in() -> None:
+    mine = {"mine": {"kind": "openai", "base_url": "http://127.0.0.1:9/v1", "api_key": "k"}}
+    for chain, provider in ((["mine/m"], "llm"), (["anthropic/x", "mine/m"], "none")):
+        embedding = open_embedding_of(settings_with(models={"chain": chain}, providers=mine))
+        assert embedding.choice.provider == provider
+        if embedding.embedder:
+            await embedding.embedder.close()
 
 
 def test_the_notebook_makes_no_vectors() -> None:

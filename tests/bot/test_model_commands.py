@@ -148,7 +148,7 @@ async def test_a_name_that_is_not_there_is_told_with_the_nearest(chat: Chat) -> 
 
 
 async def test_choosing_a_model_lets_it_try_again_at_once(chat: Chat) -> None:
-    for _ in range(3):
+    for _ in range(2):
         chat.models["openai/gpt-4.1"].enqueue(error=ServerFailed("500"))
         chat.models["anthropic/claude-sonnet-4-5"].enqueue("From Claude.")
         await chat.say("Hi")
@@ -210,7 +210,7 @@ async def test_usage_counts_what_was_answered(chat: Chat) -> None:
     assert "- none" in await chat.say("/usage")
     chat.models["openai/gpt-4.1"].enqueue("x" * 400)
     await chat.say("Hi")
-    row = "- openai/gpt-4.1: 1 read (0 from a cache), 100 written; answers: 1"
+    row = "- openai/gpt-4.1: 1 read (0 from a cache), 100 written; calls: 1"
     assert (await chat.say("/usage")).count(row) == 2
 
 

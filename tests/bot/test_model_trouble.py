@@ -1,5 +1,5 @@
 from bot.model_trouble import answered_instead, no_answer
-from bot.models.errors import BadKey, NoModelAnswered, Overloaded, RateLimited
+from bot.models.errors import BadKey, CutOff, NoModelAnswered, Overloaded, RateLimited
 
 KEY = BadKey("401: key sk-very-secret refused", model="openai/gpt-4.1")
 BUSY = Overloaded("529", model="anthropic/claude")
@@ -7,14 +7,16 @@ LIMIT = RateLimited("429", model="openai/gpt-4.1")
 
 
 def test_one_models_failure_is_one_sentence() -> None:
-    told = "I got no answer from the language model: it did not accept our key. What you said is kept; "
+    told = (
+        "I got no answer from the language model: our key is missing or not accepted. What you said is kept; "
+    )
     assert no_answer(KEY) == f"{told}/retry asks again."
     assert no_answer(NoModelAnswered([LIMIT, KEY])) == f"{told}/retry asks again."
 
 
 def test_several_models_are_told_each_with_its_last_reason_and_no_secret() -> None:
     assert no_answer(NoModelAnswered([LIMIT, KEY, BUSY])) == (
-        "None of the language models answered: openai/gpt-4.1: it did not accept our key; "
+        "None of the language models answered: openai/gpt-4.1: our key is missing or not accepted; "
         "anthropic/claude: it is overloaded. What you said is kept; /retry asks again."
     )
 
@@ -28,3 +30,7 @@ def test_a_fallback_that_nobody_needs_to_know_of_is_not_told() -> None:
     assert answered_instead("a/chosen", [], prefer="a/chosen", to_be_told=False) == ""
     assert answered_instead("builtin/notebook", [], prefer="", to_be_told=False) == ""
     assert answered_instead("a/one", [], prefer="", to_be_told=True) == "", "the same model, asked again"
+
+
+def test_a_connection_that_broke_off_was_there_before() -> None:
+    assert "it broke off in the middle of its answer" in no_answer(CutOff("cut", model="a/one"))

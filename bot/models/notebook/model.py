@@ -29,9 +29,10 @@ SEARCH = "memory_search"
 class Notebook:
     """Answers from the request alone; nothing is kept between two of them."""
 
-    def __init__(self, name: str = "builtin/notebook") -> None:
-        """`name`: as in the chain."""
+    def __init__(self, name: str = "builtin/notebook", *, alone: bool = True) -> None:
+        """`name`: as in the chain. `alone`: there is no language model, and how to add one is to be told."""
         self.name = name
+        self._alone = alone
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[TextDelta | Answer, None]:
         """Yield the answer, or the calls that it takes to find one; raises nothing."""
@@ -60,7 +61,7 @@ class Notebook:
             wanted=wish.wanted,
             chat=wish.chat,
         )
-        told = any(
+        told = not self._alone or any(
             NOTICE_MARK in message.text
             for message in request.messages
             if isinstance(message, AssistantMessage)

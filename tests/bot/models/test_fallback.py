@@ -28,7 +28,7 @@ from bot.models.errors import (
     Unreachable,
 )
 from bot.models.fallback import FallbackModel
-from bot.models.health import Health, Outcome, RouteName, after
+from bot.models.health import OPEN_AFTER, Health, Outcome, RouteName, after
 from bot.models.health_book import HealthBook
 from bot.models.patience import LONG_WAIT, LONGEST_WAIT, Patience
 from bot.models.protocol import (
@@ -43,6 +43,7 @@ from bot.models.protocol import (
     Usage,
     UserMessage,
 )
+from bot.models.tokens import tokens_of_request
 from tests.fakes.scripted_model import ScriptedModel
 
 ASKED = ModelRequest("You are an assistant.", (UserMessage("Where is Anna's passport?"),))
@@ -696,6 +697,22 @@ async def test_the_window_that_a_provider_names_is_what_it_is_shortened_to(build
     assert 10 <= len(chain.models["a/one"].history[-1].messages) <= 30
 
 
+async def test_no_more_is_sent_than_the_owners_window_has_room_for(build: Build) -> None:
+    """Some servers would cut the beginning off in silence, the instructions first."""
+    chain = build("a/one", "b/two", windows={"a/one": 8000, "b/two": 8000}, window_is_set=True)
+    say(chain.models["a/one"], "Here.")
+    assert (await chain.ask(long_request())).tries == ()
+    (shown,) = chain.models["a/one"].history
+    assert tokens_of_request(shown) < 8000
+    assert "left out" in shown.system
+
+
+async def test_a_small_model_that_was_chosen_by_hand_is_asked_with_what_it_has_room_for(build: Build) -> None:
+    chain = build("a/small", "b/large", windows={"a/small": 8000}, window_is_set=True)
+    say(chain.models["a/small"], "Here.")
+    assert (await chain.ask(replace(long_request(), prefer="a/small"))).message.model == "a/small"
+
+
 async def test_what_fits_no_window_however_short_is_an_error(build: Build) -> None:
     chain = build("a/one")
     fail(chain.models["a/one"], ContextTooLong("too long"), 10)
@@ -727,26 +744,26 @@ async def test_a_model_that_fails_call_after_call_is_left_to_rest_then_asked_onc
     build: Build,
 ) -> None:
     chain = build("a/one", "b/two", max_retries=0)
-    await fail_calls(chain, 3, ServerFailed("500"))
+    await fail_calls(chain, OPEN_AFTER, ServerFailed("500"))
     say(chain.models["b/two"], "Here.")
     answer = await chain.ask()
-    assert chain.asked()["a/one"] == 3, "it rests"
+    assert chain.asked()["a/one"] == OPEN_AFTER, "it rests"
     assert [(each.model, each.kind) for each in answer.tries] == [("a/one", "server")], "and that is told"
 
     chain.clock.time += 31
     chain.models["a/one"].enqueue("Here.", delay=0.01)
     say(chain.models["b/two"], "Here.", 3)
     await asyncio.gather(*(chain.ask() for _ in range(4)))
-    assert chain.asked()["a/one"] == 4, "one probe"
+    assert chain.asked()["a/one"] == OPEN_AFTER + 1, "one probe"
 
     say(chain.models["a/one"], "Here.")
     await chain.ask()
-    assert chain.asked()["a/one"] == 5
+    assert chain.asked()["a/one"] == OPEN_AFTER + 2
 
 
 async def test_rests_grow_but_never_beyond_minutes(build: Build) -> None:
     chain = build("a/one", "b/two", max_retries=0)
-    await fail_calls(chain, 3, ServerFailed("500"))
+    await fail_calls(chain, OPEN_AFTER, ServerFailed("500"))
     rests = []
     for _ in range(6):
         health = chain.health.of(RouteName("a/one"))
@@ -767,7 +784,7 @@ async def test_no_model_rests_because_of_one_calls_own_tries(build: Build) -> No
 
 async def test_a_model_that_rests_is_asked_all_the_same_where_nothing_else_is_left(build: Build) -> None:
     chain = build("a/one", "b/two", max_retries=0)
-    await fail_calls(chain, 3, ServerFailed("500"))
+    await fail_calls(chain, OPEN_AFTER, ServerFailed("500"))
     fail(chain.models["b/two"], ServerFailed("500"))
     say(chain.models["a/one"], "Here after all.")
     assert (await chain.ask()).message.text == "Here after all."
@@ -817,7 +834,7 @@ async def test_a_hang_is_known_to_other_chats_while_another_model_answers(build:
 
 async def test_a_clock_that_is_set_back_lets_nobody_rest_for_years(build: Build) -> None:
     chain = build("a/one", "b/two", max_retries=0)
-    await fail_calls(chain, 3, ServerFailed("500"))
+    await fail_calls(chain, OPEN_AFTER, ServerFailed("500"))
     chain.clock.time -= 86_400 * 365
     say(chain.models["a/one"], "Here.")
     assert (await chain.ask()).message.model == "a/one"
@@ -825,7 +842,7 @@ async def test_a_clock_that_is_set_back_lets_nobody_rest_for_years(build: Build)
 
 async def test_a_refusal_shows_that_a_model_is_there_again(build: Build) -> None:
     chain = build("a/one", "b/two", max_retries=0)
-    await fail_calls(chain, 3, ServerFailed("500"))
+    await fail_calls(chain, OPEN_AFTER, ServerFailed("500"))
     chain.clock.time += 31
     await fail_calls(chain, 1, ContentRefused("no"))
     await fail_calls(chain, 1, ServerFailed("500"))
@@ -834,7 +851,7 @@ async def test_a_refusal_shows_that_a_model_is_there_again(build: Build) -> None
 
 async def test_a_reset_ends_every_rest(build: Build) -> None:
     chain = build("a/one", "b/two", max_retries=0)
-    await fail_calls(chain, 3, ServerFailed("500"))
+    await fail_calls(chain, OPEN_AFTER, ServerFailed("500"))
     await chain.health.reset()
     say(chain.models["a/one"], "Here.")
     assert (await chain.ask()).message.model == "a/one"
@@ -842,7 +859,7 @@ async def test_a_reset_ends_every_rest(build: Build) -> None:
 
 async def test_a_probe_that_is_stopped_does_not_block_the_next(build: Build) -> None:
     chain = build("a/one", "b/two", max_retries=0)
-    await fail_calls(chain, 3, ServerFailed("500"))
+    await fail_calls(chain, OPEN_AFTER, ServerFailed("500"))
     chain.clock.time += 31
     chain.models["a/one"].enqueue("In ", hang=True)
     async with aclosing(chain.model.stream(ASKED)) as events:

@@ -480,7 +480,10 @@ async def test_a_status_alone_says_what_is_the_matter(
 ) -> None:
     server.enqueue(proxy_error(status))
     error = await failure_of(open_model())
-    mend = " (check the provider's api_key)" if kind is BadKey else ""
+    mend = {
+        BadKey: " (check the provider's api_key)",
+        ModelNotFound: " (there is nothing at /ask: check the provider's base_url)",
+    }.get(kind, "")
     assert (type(error), error.detail) == (kind, f"answered {status}{mend}")
 
 
@@ -565,6 +568,23 @@ async def test_a_window_that_a_refusal_names_as_a_number_is_passed_on(
     error = await failure_of(open_model())
     assert isinstance(error, ContextTooLong)
     assert error.window == 4096
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind", "mend"),
+    [
+        (answers("<html></html>", kind="text/html"), EmptyAnswer, "answered with a web page"),
+        (answers("404: Not Found", status=404, kind="text/plain"), ModelNotFound, "there is nothing at /ask"),
+    ],
+)
+async def test_a_wrong_address_is_told_as_one(
+    server: PlainServer, open_model: Open, reply: Reply, kind: type[ModelError], mend: str
+) -> None:
+    server.enqueue(reply)
+    error = await failure_of(open_model())
+    assert type(error) is kind
+    assert error.detail.endswith("check the provider's base_url" + ")" * (kind is ModelNotFound))
+    assert mend in error.detail
 
 
 # -- too much, and unreadable -------------------------------------------------------------------------------
@@ -692,7 +712,7 @@ async def test_without_a_key_only_those_are_asked_that_need_none(
     server: PlainServer, open_model: Open
 ) -> None:
     error = await failure_of(open_model(key=""))
-    assert (type(error), error.detail) == (BadKey, "has no key")
+    assert (type(error), error.detail) == (BadKey, "has no key: set the provider's api_key")
     assert server.requests == []
     await said_by(open_model(key="", needs_key=False))
 

@@ -6,10 +6,12 @@ from pathlib import Path
 import pytest
 
 from bot.config import ConfigError, Settings, load_settings
+from bot.models.errors import BadKey
 from bot.models.fallback import FallbackModel
 from bot.models.known_providers import KNOWN_PROVIDERS, provider_of
 from bot.models.limits import Limits
 from bot.models.opening import fingerprint, limits_of, open_model
+from bot.models.protocol import Answer, ModelRequest, UserMessage
 
 
 @pytest.fixture(autouse=True)
@@ -126,6 +128,33 @@ def test_a_key_does_not_go_to_another_company_for_a_name() -> None:
 def test_addresses_lose_their_last_slash() -> None:
     settings = settings_of('[providers.local]\nkind = "openai"\nbase_url = "http://localhost:8080/v1/"\n')
     assert provider_of("local", settings.providers, {}).base_url == "http://localhost:8080/v1"
+
+
+async def test_a_model_file_is_looked_for_beside_the_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    settings_of('[models]\nchain = ["llama_cpp/m"]\n[providers.llama_cpp]\nmodel_path = "m.gguf"\n')
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    settings = load_settings(tmp_path / "config.toml")
+    assert settings.providers["llama_cpp"].model_path == str(tmp_path / "m.gguf")
+
+
+async def test_the_notebook_tells_how_to_add_a_model_only_where_there_is_none() -> None:
+    request = ModelRequest("", (UserMessage("Where is Anna's passport?"),))
+    for chain, told in (('"builtin/notebook"', True), ('"ollama/qwen3", "builtin/notebook"', False)):
+        model = (
+            (await opened(f"[models]\nchain = [{chain}]")).plan.candidates["builtin/notebook"].routes[0].model
+        )
+        *_, answer = [event async for event in model.stream(request)]
+        assert isinstance(answer, Answer)
+        assert ("config.toml" in answer.message.text) == told
+
+
+async def test_who_has_forgotten_a_key_is_told_where_it_goes() -> None:
+    model = (await opened('[models]\nchain = ["groq/llama"]')).plan.chain[0].routes[0].model
+    with pytest.raises(BadKey, match=r"^has no key: set providers.groq.api_key or GROQ_API_KEY$"):
+        _ = [event async for event in model.stream(ModelRequest("", (UserMessage("Hi"),)))]
 
 
 def test_timeout_bounds_what_comes_before_the_answer() -> None:
