@@ -74,7 +74,7 @@ class Case:
 
 CASES = (
     Case("429", (3, 3, 0), BACK_OFF),
-    Case("429, Retry-After: 3", (3, 3, 0), (3.0, 3.0)),
+    Case("429, Retry-After: 3", (3, 0, 0), (3.0, 3.0)),
     Case("429, Retry-After: 30", (1, 0, 0)),
     Case("500", (3, 3, 0), BACK_OFF),
     Case("529", (3, 3, 0), BACK_OFF),

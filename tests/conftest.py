@@ -1,6 +1,7 @@
 """What holds for every test, whatever the environment of whoever runs them holds."""
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
@@ -15,3 +16,11 @@ def nothing_leads_elsewhere() -> Iterator[None]:
         for name in [name for name in os.environ if leads_elsewhere(name)]:
             patch.delenv(name)
         yield
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say once for each reason what was skipped, instead of once for each place."""
+    skipped: list[pytest.TestReport] = terminalreporter.getreports("skipped")
+    reasons = Counter(report.longrepr[2] for report in skipped if isinstance(report.longrepr, tuple))
+    for reason, count in reasons.most_common():
+        terminalreporter.write_line(f"{count} skipped: {reason.removeprefix('Skipped: ')}")
