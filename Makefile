@@ -22,7 +22,7 @@ run: .venv/project $(LOCAL)  ## start it; options in ARGS="--workspace DIR"
 # What pytest makes of a test module it keeps beside it, also where PYTHONDONTWRITEBYTECODE is set: half its start.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(PY) -m pytest
 
-test: .venv/dev $(LOCAL)  ## all tests; ARGS="tests/memory -x" for some
+test: .venv/dev $(LOCAL)  ## the tests; ARGS="tests/memory -x" for some, ARGS=--thorough for those that take long too
 	@$(PYTEST) $(WORKERS) $(ARGS)
 
 check: .venv/dev $(LOCAL)  ## everything: format, lint, types, documents, tests
@@ -32,7 +32,7 @@ check: .venv/dev $(LOCAL)  ## everything: format, lint, types, documents, tests
 	@.venv/bin/mypy --no-error-summary
 	@$(PY) scripts/print_docs.py --check
 	@echo "check: tests"
-	@$(PYTEST) $(WORKERS)
+	@$(PYTEST) --thorough $(WORKERS)
 
 bench: .venv/project $(LOCAL)  ## all benchmarks; EVAL_FOLDER=DIR, MODEL_FILE=GGUF; ARGS="watch" for some
 	@$(PY) benchmarks/all.py $(ARGS)

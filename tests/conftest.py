@@ -9,6 +9,21 @@ import pytest
 from tests.fakes.commonplace import leads_elsewhere
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--thorough", action="store_true", help="also what kills, fills and waits for long")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "thorough: takes long; `make check` runs it, `make test` does not")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("--thorough"):
+        for item in items:
+            if "thorough" in item.keywords:
+                item.add_marker(pytest.mark.skip(reason="takes long; make check runs it"))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def nothing_leads_elsewhere() -> Iterator[None]:
     """A key, or a proxy, would have tests ask a service on the network, and pay for it."""

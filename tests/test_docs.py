@@ -72,6 +72,7 @@ def test_the_printed_documents_are_not_stale() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.thorough
 def test_a_stale_document_is_named(tmp_path: Path) -> None:
     (tmp_path / "scripts").mkdir()
     for name in ("scripts/print_docs.py", "config.example.toml"):

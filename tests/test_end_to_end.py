@@ -147,6 +147,7 @@ def test_a_talk_in_a_terminal(commonplace: Commonplace) -> None:
 # -- two at once --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_many_who_talk_in_one_conversation_at_once_get_each_their_own_answer(
     commonplace: Commonplace,
 ) -> None:
@@ -164,6 +165,7 @@ def test_many_who_talk_in_one_conversation_at_once_get_each_their_own_answer(
     assert len(lines) == 2 + 5
 
 
+@pytest.mark.thorough
 def test_two_processes_write_every_line_just_once(commonplace: Commonplace) -> None:
     count = 4
     talk = commonplace.start("chat", stdin=subprocess.PIPE)
@@ -243,6 +245,7 @@ def healthz(port: int, *, seconds: float = 20) -> tuple[int, dict[str, object]]:
             time.sleep(0.05)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_the_service_answers_and_leaves_when_it_is_told_to(
     commonplace: Commonplace, number: signal.Signals
@@ -279,6 +282,7 @@ def test_the_service_takes_lines_from_a_pipe_and_leaves_at_its_end(commonplace: 
         assert "serviced in May" in process.stdout.read()
 
 
+@pytest.mark.thorough
 def test_a_log_that_nobody_reads_does_not_keep_the_service_from_leaving(commonplace: Commonplace) -> None:
     reader, log = os.pipe()
     os.set_blocking(log, False)
@@ -308,6 +312,7 @@ def test_a_log_that_nobody_reads_does_not_keep_the_service_from_leaving(commonpl
         os.close(log)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_the_service_in_a_terminal(commonplace: Commonplace, number: signal.Signals) -> None:
     with TerminalWindow(
@@ -323,6 +328,7 @@ def test_the_service_in_a_terminal(commonplace: Commonplace, number: signal.Sign
         assert "Traceback" not in window.screen.text()
 
 
+@pytest.mark.thorough
 def test_without_a_port_and_without_a_channel_there_is_nothing_to_serve(commonplace: Commonplace) -> None:
     commonplace.environment["COMMONPLACE_SERVER__ENABLED"] = "false"
     assert "server.enabled" in commonplace.fails("run")
@@ -360,6 +366,7 @@ async def health_of_vectors(port: int, wanted: str, *, seconds: float = 20) -> N
         await asyncio.sleep(0.05)
 
 
+@pytest.mark.thorough
 async def test_a_note_that_is_saved_gets_its_vector_by_one_request_and_no_search(
     commonplace: Commonplace,
 ) -> None:
@@ -401,6 +408,7 @@ async def test_a_talk_makes_vectors_but_leaves_the_watch_to_the_service(commonpl
     assert [len(asked.texts) for asked in server.requests] == [1]
 
 
+@pytest.mark.thorough
 async def test_a_service_whose_key_is_refused_goes_on_by_words(commonplace: Commonplace) -> None:
     port = free_port()
     async with EmbeddingServer() as server:

@@ -12,6 +12,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/*.md")]
 
 
+@pytest.mark.thorough
 def test_the_transcript_is_what_happens() -> None:
     command = [sys.executable, str(ROOT / "scripts/print_transcript.py"), "--check"]
     run = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -408,6 +408,7 @@ def test_commands_are_completed(window: Callable[..., TerminalWindow]) -> None:
         terminal.until("heard '/hello'")
 
 
+@pytest.mark.thorough
 def test_a_message_nobody_asked_for_appears_above_the_line_being_typed(
     window: Callable[..., TerminalWindow],
 ) -> None:

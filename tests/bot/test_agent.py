@@ -600,6 +600,7 @@ steps = st.lists(
 )
 
 
+@pytest.mark.thorough
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(steps, st.integers(0, 60)), min_size=1, max_size=3))
 def test_any_turns_with_any_failures_and_stops_leave_a_valid_history(turns: list[Any]) -> None:
@@ -677,6 +678,7 @@ def kill_talker_after(lines: int, path: Path) -> None:
     talker.stdout.close()
 
 
+@pytest.mark.thorough
 async def test_kill_9_at_any_moment_leaves_a_history_that_can_go_on(tmp_path: Path) -> None:
     for lines in (1, 3, 4, 8, 14, 17):
         kill_talker_after(lines, tmp_path / "state.db")

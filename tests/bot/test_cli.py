@@ -270,6 +270,7 @@ def test_a_full_disk_at_the_other_end_is_one_line(process: Commonplace) -> None:
     assert re.fullmatch(rb"commonplace: [^\n]+\n", done.stderr)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("closed", ["0<&-", "1>&-", "2>&-", "0<&- 1>&- 2>&-"])
 def test_closed_streams_do_no_harm(process: Commonplace, closed: str) -> None:
     command = f'exec "{sys.executable}" -m bot memory write "a fact" {closed}'
@@ -322,6 +323,7 @@ def on_a_terminal(commonplace: Commonplace, *arguments: str, **environment: str)
     return shown.decode()
 
 
+@pytest.mark.thorough
 def test_colours_are_for_terminals_that_want_them(process: Commonplace) -> None:
     assert "\x1b[" in on_a_terminal(process, "memory", "search", "boiler")
     assert "\x1b[" not in on_a_terminal(process, "memory", "search", "boiler", NO_COLOR="1")
@@ -329,6 +331,7 @@ def test_colours_are_for_terminals_that_want_them(process: Commonplace) -> None:
     assert "\x1b[" not in process.says("memory", "search", "boiler")
 
 
+@pytest.mark.thorough
 def test_a_note_cannot_drive_the_terminal(process: Commonplace) -> None:
     attack = "evil \x1b]0;owned\x07 \x1b[2J \x9b31m \r over"
     (process.memory / "evil.md").write_text(attack, "utf-8")

@@ -284,6 +284,7 @@ def test_a_local_model_that_is_not_there_is_told_with_what_to_do(run: Run) -> No
     assert (run.json("status"))["embedding_problem"]
 
 
+@pytest.mark.thorough
 def test_an_index_that_was_killed_goes_on_where_it_was(process: Commonplace, server: EmbeddingServer) -> None:
     for number in range(300):
         (process.memory / f"n{number}.md").write_text(f"# N{number}\n\nThing number {number}.\n")
@@ -301,6 +302,7 @@ def test_an_index_that_was_killed_goes_on_where_it_was(process: Commonplace, ser
     assert 0 <= twice <= 60, "at most what was under way is asked for again"
 
 
+@pytest.mark.thorough
 def test_a_terminal_sees_how_far_it_is(process: Commonplace, server: EmbeddingServer) -> None:
     for number in range(40):
         (process.memory / f"n{number}.md").write_text(f"# N{number}\n\nThing number {number}.\n")

@@ -778,6 +778,7 @@ def test_a_password_in_an_address_is_not_shown(key: str) -> None:
 # What it costs
 
 
+@pytest.mark.thorough
 def test_loading_costs_little_beyond_pydantic_settings(tmp_path: Path) -> None:
     script = (
         "import pydantic_settings, sys, time; start = time.process_time();"

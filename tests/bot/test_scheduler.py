@@ -127,6 +127,7 @@ async def test_a_job_is_not_started_while_it_runs(caplog: pytest.LogCaptureFixtu
     assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
+@pytest.mark.thorough
 async def test_a_run_that_was_missed_is_made_up_for_once() -> None:
     work = Work()
     async with Schedule() as schedule:
@@ -163,6 +164,7 @@ async def test_leaving_at_the_moment_when_a_job_is_due_is_quiet(caplog: pytest.L
     assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
+@pytest.mark.thorough
 async def test_leaving_lets_a_job_tidy_up_but_waits_no_longer_than_a_second(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

@@ -291,6 +291,7 @@ asyncio.run(main(*sys.argv[1:]))
 """
 
 
+@pytest.mark.thorough
 async def test_processes_write_and_search_beside_each_other(memory: Memory, tmp_path: Path) -> None:
     writers = [
         subprocess.Popen([sys.executable, "-c", WRITER, name, str(tmp_path), "40"], stderr=subprocess.PIPE)
@@ -318,6 +319,7 @@ async def begun_rebuild(memory: Memory) -> "asyncio.Task[SyncReport]":
     return rebuild
 
 
+@pytest.mark.thorough
 async def test_searches_and_syncs_go_on_during_a_rebuild(memory: Memory, tmp_path: Path) -> None:
     for n in range(600):
         put(tmp_path, f"{n}.md", f"- passport number {n}\n" * 30)
@@ -335,6 +337,7 @@ async def test_searches_and_syncs_go_on_during_a_rebuild(memory: Memory, tmp_pat
     assert await memory.search("passport", limit=40) == before
 
 
+@pytest.mark.thorough
 async def test_while_the_first_index_is_built_anew_a_search_finds_all(memory: Memory, tmp_path: Path) -> None:
     for n in range(300):
         put(tmp_path, f"{n}.md", f"- passport number {n}\n" * 30)
@@ -392,6 +395,7 @@ async def test_a_second_process_rebuilding_at_the_same_time_is_told(memory: Memo
         assert (await other.sync(rebuild=True)).added == 300
 
 
+@pytest.mark.thorough
 async def test_closing_does_not_wait_for_the_end_of_a_rebuild(tmp_path: Path) -> None:
     for n in range(500):
         put(tmp_path, f"{n}.md", f"- passport number {n}\n" * 60)
@@ -475,6 +479,7 @@ async def test_a_query_with_full_text_syntax_in_it_is_text(memory: Memory, query
         assert [hit.line_start for hit in found.hits] == [3]
 
 
+@pytest.mark.thorough
 async def test_many_faulty_notes_make_a_sync_little_slower_than_a_walk(tmp_path: Path) -> None:
     folder = tmp_path / "memory"
     folder.mkdir()
@@ -496,6 +501,7 @@ async def test_many_faulty_notes_make_a_sync_little_slower_than_a_walk(tmp_path:
     assert min(syncs) < 2 * min(walks)
 
 
+@pytest.mark.thorough
 async def test_the_event_loop_is_free_while_much_is_ranked(tmp_path: Path) -> None:
     for n in range(90):
         day = f"{NOW - timedelta(days=n + 1):%Y-%m-%d}"

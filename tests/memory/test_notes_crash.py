@@ -9,6 +9,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from memory.notes import Notes
 
 DAY = "2026-11-21.md"
@@ -37,6 +39,7 @@ def start(base: Path, name: str, count: int) -> "subprocess.Popen[str]":
     )
 
 
+@pytest.mark.thorough
 def test_processes_that_append_at_once_write_every_line_exactly_once(tmp_path: Path) -> None:
     writers = {name: start(tmp_path, name, 250) for name in ("a", "b")}
     acknowledged = {name: writer.communicate(timeout=60)[0].splitlines() for name, writer in writers.items()}
@@ -53,6 +56,7 @@ def test_processes_that_append_at_once_write_every_line_exactly_once(tmp_path: P
     assert len(lines) == 503
 
 
+@pytest.mark.thorough
 def test_a_killed_writer_loses_nothing_it_acknowledged_and_leaves_no_lock(tmp_path: Path) -> None:
     chance = random.Random(7)
     acknowledged: set[str] = set()

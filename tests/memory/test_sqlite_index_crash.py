@@ -53,6 +53,7 @@ for turn in count():
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("work", ["sync", "rebuild", "vectors"])
 def test_a_process_killed_at_any_moment_leaves_an_index_that_goes_on(tmp_path: Path, work: str) -> None:
     chance = random.Random(work)

@@ -244,6 +244,7 @@ LONGEST_WAIT = 0.5
 """Part of the time that the rebuild takes: one that shut others out would have them wait for nearly all of it."""
 
 
+@pytest.mark.thorough
 def test_others_search_and_write_while_another_process_rebuilds(desk: Desk) -> None:
     for n in range(400):
         desk.put(

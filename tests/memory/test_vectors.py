@@ -473,6 +473,7 @@ async def test_every_text_gets_its_vector_in_full_requests(
     assert_sound(tmp_path / ".commonplace/index.db")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "batch_size",
     [300, 700],
@@ -675,6 +676,7 @@ async def test_a_note_of_next_to_nothing_disturbs_nobody(
     assert (await memory.search("The kitten sleeps.")).hits[0].source == "hybrid"
 
 
+@pytest.mark.thorough
 async def test_a_note_of_a_megabyte_is_embedded(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path
 ) -> None:
@@ -1499,6 +1501,7 @@ async def test_two_processes_that_fill_at_once_leave_each_vector_once(
     assert_sound(tmp_path / ".commonplace/index.db")
 
 
+@pytest.mark.thorough
 async def test_who_is_killed_while_filling_goes_on_the_next_time(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path
 ) -> None:
@@ -1545,6 +1548,7 @@ async def ticking() -> AsyncIterator[list[float]]:
         task.cancel()
 
 
+@pytest.mark.thorough
 async def test_the_event_loop_is_free_while_much_is_indexed_and_embedded(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path
 ) -> None:
@@ -1569,6 +1573,7 @@ async def test_the_event_loop_is_free_while_much_is_indexed_and_embedded(
     assert await all_embedded(memory, 2000)
 
 
+@pytest.mark.thorough
 async def test_all_at_once_ends_well(open_memory: Open, server: EmbeddingServer, tmp_path: Path) -> None:
     for n in range(300):
         put(tmp_path, f"{n}.md", note(n))
@@ -1595,6 +1600,7 @@ async def test_all_at_once_ends_well(open_memory: Open, server: EmbeddingServer,
     assert_sound(tmp_path / ".commonplace/index.db")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("work", ["search", "sync", "rebuild", "fill", "status", "run"])
 @pytest.mark.parametrize("after", [0.0, 0.03, 0.15])
 async def test_closing_in_the_middle_is_quick_and_leaves_a_sound_index(

@@ -229,6 +229,7 @@ async def test_a_link_out_of_the_folder_is_not_followed(folder: Path, tmp_path: 
         assert listener.paths == {"last.md"}
 
 
+@pytest.mark.thorough
 async def test_ten_thousand_notes_in_new_folders_at_once(folder: Path) -> None:
     watcher = Watcher(folder, debounce_seconds=0.1, pace=QUICK)
     listener = Listener(watcher, on_change=lambda: len(list_notes(folder).notes))
@@ -275,6 +276,7 @@ def make_link(folder: Path) -> None:
     folder.symlink_to("real")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("replace", [recreate, move_another_here, make_link], ids=lambda way: way.__name__)
 async def test_a_folder_that_was_replaced_is_watched_again(
     folder: Path, replace: Callable[[Path], None]
@@ -333,6 +335,7 @@ async def test_a_name_that_is_not_utf8_does_not_end_the_watch(folder: Path) -> N
         await listener.hears_of_writing(folder, "old.md")
 
 
+@pytest.mark.thorough
 async def test_a_change_that_no_event_told_is_found_and_the_notes_are_polled(folder: Path) -> None:
     note = folder / "old.md"
     # What is written through memory changes the file, and the system tells nobody.

@@ -170,6 +170,7 @@ def one_memory_in_three_ways() -> Iterator[tuple[Tables, Tables, Tables]]:
         tables.db.close()
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("small_thresholds")
 @pytest.mark.parametrize("query", QUERIES)
 def test_another_order_of_coming_gives_the_same_chunks(

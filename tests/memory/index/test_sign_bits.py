@@ -37,6 +37,7 @@ def recall(
     return sum(hits) / (most * len(queries))
 
 
+@pytest.mark.thorough
 def test_hardly_anything_is_overlooked(file: VectorFile) -> None:
     vectors = clustered_vectors(BLOCK + 3000, 384)
     file.add(vectors)
@@ -70,6 +71,7 @@ def test_what_is_left_after_a_great_clearing_is_found(file: VectorFile) -> None:
     assert nearest.held_bytes() < held / 1.5
 
 
+@pytest.mark.thorough
 def test_as_little_is_held_as_promised(file: VectorFile) -> None:
     """48 bytes of bits and 16 of ids for 384 numbers, in blocks of 16,384."""
     few = KEPT_BYTES // (4 * 384)

@@ -337,6 +337,7 @@ UNITS = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("unit", UNITS)
 def test_a_very_long_message_is_read_in_no_time(unit: str) -> None:
     message = unit * (100_000 // len(unit))
