@@ -30,6 +30,7 @@ from bot.plain_text import without_controls
 
 PROMPT = "› "
 HOW_TO_LEAVE = "Ctrl-D leaves."
+STOP = "/stop"
 
 
 class LiveTerminal:
@@ -119,12 +120,12 @@ class LiveTerminal:
 
     @contextmanager
     def _keys_meanwhile(self, session: PromptSession[str]) -> Iterator[None]:
-        """While a turn runs: Ctrl-C stops it, what is typed ahead is kept for the next line and not echoed."""
+        """While a turn runs, Ctrl-C and /stop stop it; what else is typed is kept for the next line and not echoed."""
         source, kept, stopping = session.app.input, list[KeyPress](), set[asyncio.Task[bool]]()
 
         def read() -> None:
             for press in source.read_keys():
-                if press.key == Keys.ControlC:
+                if press.key == Keys.ControlC or (press.key == Keys.ControlM and _typed(kept) == STOP):
                     kept.clear()
                     stopping.add(task := asyncio.ensure_future(self._stopped()))
                     task.add_done_callback(stopping.discard)
@@ -142,6 +143,11 @@ class LiveTerminal:
 def _lines_from_elsewhere_above() -> AbstractContextManager[None]:
     """Have log lines appear above the line that is being typed instead of in the middle of it."""
     return patch_stdout(raw=True) if sys.stderr.isatty() and not is_dumb_terminal() else nullcontext()
+
+
+def _typed(keys: Iterable[KeyPress]) -> str:
+    """The line that they would make."""
+    return "".join(press.data for press in keys).rpartition("\r")[2].strip().lower()
 
 
 class _DumbOutput(Vt100_Output):

@@ -359,12 +359,13 @@ def test_a_long_reply_is_whole_in_the_scrollback_and_there_just_once(
         assert shown.count("…") == 0
 
 
-def test_ctrl_c_stops_the_reply_and_the_talk_goes_on(window: Callable[..., TerminalWindow]) -> None:
+@pytest.mark.parametrize("keys", ["\x03", "/stop\r"], ids=["Ctrl-C", "/stop"])
+def test_a_reply_is_stopped_and_the_talk_goes_on(window: Callable[..., TerminalWindow], keys: str) -> None:
     with window() as terminal:
         terminal.until("›")
         terminal.type("hang\r")
         terminal.until("It began")
-        terminal.type("\x03")
+        terminal.type(keys)
         terminal.until("(stopped)")
         terminal.until("›", times=2)
         terminal.type("still there?\r")
