@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 import httpx
 from model_servers import KEY, model_servers
 
-from bot.models.call import Plan
 from bot.models.candidate import Candidate, Hooks, Route
 from bot.models.connection import Connection
 from bot.models.errors import ModelError
@@ -29,6 +28,7 @@ from bot.models.limits import Limits
 from bot.models.openai import open_openai
 from bot.models.options import ModelOptions
 from bot.models.patience import Patience
+from bot.models.plan import Plan
 from bot.models.protocol import ModelRequest, TextDelta, UserMessage
 
 if TYPE_CHECKING:

@@ -24,7 +24,6 @@ import httpx
 from model_servers import KEY, model_servers
 
 from bot.models.anthropic import AnthropicDialect, open_anthropic
-from bot.models.call import Plan
 from bot.models.candidate import Candidate, Route
 from bot.models.connection import Connection
 from bot.models.dialect import Dialect
@@ -34,6 +33,7 @@ from bot.models.health import RouteName
 from bot.models.health_book import HealthBook
 from bot.models.openai import OpenAIDialect, open_openai
 from bot.models.options import ModelOptions
+from bot.models.plan import Plan
 from bot.models.protocol import (
     Answer,
     AssistantMessage,

@@ -77,7 +77,8 @@ class Agent:
             system = self._prompt()
             for step in range(1, self._steps_per_turn + 1):
                 last = step == self._steps_per_turn
-                request = self._request(system, conversation.messages(), last=last, prefer=first)
+                request = self._request(system, conversation.messages(), last=last)
+                request = replace(request, prefer=first, begun=first != prefer)
                 answer: Answer | None = None
                 async with aclosing(
                     self._model.stream(request)
@@ -117,11 +118,11 @@ class Agent:
         instead = answered_instead(message.model, tries, prefer=prefer, to_be_told=to_be_told)
         yield ReplyPart(_joined(reply, cut, instead), final=True)
 
-    def _request(self, system: str, history: tuple[Message, ...], *, last: bool, prefer: str) -> ModelRequest:
+    def _request(self, system: str, history: tuple[Message, ...], *, last: bool) -> ModelRequest:
         """At the last step without tools: a model that cannot call has to answer."""
         if last and self._steps_per_turn > 1:
-            return ModelRequest(f"{system}\n\n{LAST_STEP}", history, prefer=prefer)
-        return ModelRequest(system, history, () if last else self._toolbox.specs, prefer)
+            return ModelRequest(f"{system}\n\n{LAST_STEP}", history)
+        return ModelRequest(system, history, () if last else self._toolbox.specs)
 
     def _settled(self, answer: Answer | None, request: ModelRequest, *, last: bool) -> AssistantMessage:
         """Give the step as it is recorded: its calls with ids of their own, and no calls at the last step."""

@@ -2,15 +2,16 @@
 
 import logging
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from dataclasses import replace
 
 from bot.models.candidate import Candidate, Hooks, Route, Try
 from bot.models.errors import BadRequest, ContextTooLong, ModelError, TimedOut, error_of_kind
-from bot.models.health import Health, Outcome, RouteName
+from bot.models.health import NOT_ITS_FAULT, Health, Outcome, RouteName
 from bot.models.health_book import HealthBook
 from bot.models.order import by_merit
-from bot.models.patience import Next, Patience
+from bot.models.patience import Next
+from bot.models.plan import Plan
 from bot.models.protocol import Answer, ModelRequest
 from bot.models.shortening import shortened
 from bot.models.tokens import tokens_of_request
@@ -21,27 +22,6 @@ SHORTER_AT_MOST = 4
 """How often a request that fits no window is shortened and tried again."""
 NEARLY_FULL = 0.9
 """Of a window: a request that is longer by our estimate, which is rough, is taken not to fit."""
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What the settings say about all calls."""
-
-    chain: tuple[Candidate, ...]
-    others: tuple[Candidate, ...] = ()
-    """Models that only `on_error` or a request's `prefer` lead to."""
-    on_error: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """By a failure's `kind`, the names of the models to go on with."""
-    patience: Patience = field(default_factory=Patience)
-    adaptive: bool = False
-    fallback: bool = True
-    """Whether others are asked when the first one fails."""
-    candidates: Mapping[str, Candidate] = field(init=False)
-    """All of them by name, the chain's first."""
-
-    def __post_init__(self) -> None:
-        found = {each.name: each for each in (*self.chain, *self.others)}
-        object.__setattr__(self, "candidates", found)
 
 
 class Call:
@@ -71,6 +51,7 @@ class Call:
         self._probes: list[RouteName] = []
         self._passed_over: dict[str, Candidate] = {}
         self._asked: set[str] = set()
+        self._blamed: set[RouteName] = set()  # of whom other calls have been told that they failed
         self._dead: set[RouteName] = set()  # keys that are no use in this call
         self._left_out: list[Candidate] = []  # with the keys that rested while others were ready
         self._shown = False
@@ -86,7 +67,7 @@ class Call:
             # Who is no language model answers only what no model does, however short.
             if too_long and (not waiting or self._next_of(waiting).last_resort):
                 if shorter < SHORTER_AT_MOST and self._shorten(too_long):
-                    waiting[:0] = too_long
+                    waiting[:0] = sorted(too_long, key=self._has_no_room)
                     shorter += 1
                 too_long = []
             if not waiting:
@@ -94,8 +75,12 @@ class Call:
             if not waiting:
                 return
             candidate = self._take(waiting)
-            if self._is_sure_to_refuse(candidate, waiting) and shorter < SHORTER_AT_MOST:
-                shorter += self._shorten([candidate])
+            whole = self.request, self._tokens
+            if self._is_sure_to_refuse(candidate):
+                if roomy := self._roomier(candidate, waiting):
+                    waiting = [*roomy, candidate, *(each for each in waiting if each not in roomy)]
+                    continue
+                self._shorten([candidate])
             self._asked.add(candidate.name)
             async for route in self._keys(candidate, waiting):
                 yield route
@@ -104,6 +89,8 @@ class Call:
             if isinstance(error, ContextTooLong):
                 too_long.append(candidate)
                 self._larger_first(waiting, candidate, error)
+            else:  # what was shortened for this one alone need not be so for the next
+                self.request, self._tokens = whole
             waiting[:0] = self._led(error, waiting)
             if waiting:
                 self._hooks.on_fallback(candidate.name, self._next_of(waiting).name, error)
@@ -150,7 +137,11 @@ class Call:
 
     def _pass_on(self) -> None:
         """Tell other calls how those fare that this one has left."""
-        self._health.record(self._outcomes.values())
+        blames = {outcome.route for outcome in self._outcomes.values() if _is_its_fault(outcome.error)}
+        # Where a request was shortened in between, a route may fail twice in a call, which counts once.
+        told = blames & self._blamed
+        self._health.record(outcome for outcome in self._outcomes.values() if outcome.route not in told)
+        self._blamed |= blames
         self._outcomes.clear()
 
     # -- from model to model -----------------------------------------------------------------------------
@@ -163,7 +154,7 @@ class Call:
         order = first + [candidate for candidate in chain if candidate not in first]
         if not self._plan.fallback:
             return order[:1]
-        end = next((at for at, each in enumerate(order) if each.last_resort), len(order))
+        end = _last_resort_in(order)
         return sorted(order[:end], key=self._is_to_come_last) + order[end:]
 
     def _by_merit(self) -> list[Candidate]:
@@ -203,7 +194,8 @@ class Call:
         """After a window that was too small, put those last that are known to be no larger."""
         window = error.window or self._window(refused.name)
         if window:
-            waiting.sort(key=lambda other: 0 < self._window(other.name) <= window)
+            end = _last_resort_in(waiting)
+            waiting[:end] = sorted(waiting[:end], key=lambda other: 0 < self._window(other.name) <= window)
 
     def _shorten(self, too_long: Sequence[Candidate]) -> bool:
         """Make the request fit the largest window, or half as long; tell whether that was possible."""
@@ -226,6 +218,7 @@ class Call:
     async def _keys(self, candidate: Candidate, waiting: Sequence[Candidate]) -> AsyncGenerator[Route, None]:
         """Yield a model's routes, as often as patience has it."""
         alive = [route for route in candidate.routes if route.name not in self._dead]
+        self._left_out = [each for each in self._left_out if each.name != candidate.name]
         keys = [route for route in alive if self._is_route_ready(route)]
         resting = [route for route in alive if route not in keys]
         if not (keys and any(map(self._is_ready, waiting))):
@@ -279,27 +272,38 @@ class Call:
         return self._health.is_ready(route.name)
 
     def _why_it_rests(self, candidate: Candidate) -> ModelError:
-        health = self._health.of(candidate.routes[0].name)
+        route = next(
+            (each for each in candidate.routes if not self._is_route_ready(each)), candidate.routes[0]
+        )
+        health = self._health.of(route.name)
         return error_of_kind(health.last_error_kind)(health.last_error, model=candidate.name)
 
-    def _is_sure_to_refuse(self, candidate: Candidate, waiting: Sequence[Candidate]) -> bool:
-        """Whether owner or provider have named a window that is too small, and nobody who waits has a larger one.
+    def _is_sure_to_refuse(self, candidate: Candidate) -> bool:
+        """Whether owner or provider have named a window that is too small."""
+        sure = candidate.window_is_set or any(self._named_windows(candidate))
+        return sure and self._has_no_room(candidate)
+
+    def _roomier(self, candidate: Candidate, waiting: Sequence[Candidate]) -> list[Candidate]:
+        """Who has room, and is asked before all is not said to this one: named for that by the settings, or waiting.
 
         Who was chosen by hand is asked all the same, with less. Some servers would cut the beginning off in silence.
         """
-        sure = candidate.window_is_set or any(self._named_windows(candidate))
-        return (
-            sure
-            and self._has_no_room(candidate)
-            and (
-                candidate.name == self.request.prefer
-                or all(each.last_resort or self._has_no_room(each) for each in waiting)
-            )
-        )
+        if self._is_chosen(candidate):
+            return []
+        named = self._named_for(ContextTooLong("too long"))
+        others = [each for each in waiting[: _last_resort_in(waiting)] if each not in named]
+        return list(filter(self._is_roomy, [*named, *others]))
+
+    def _is_roomy(self, candidate: Candidate) -> bool:
+        return self._is_ready(candidate) and not self._has_no_room(candidate)
+
+    def _is_chosen(self, candidate: Candidate) -> bool:
+        """Whether somebody chose it by hand."""
+        return candidate.name == self.request.prefer and not self.request.begun
 
     def _is_to_come_last(self, candidate: Candidate) -> bool:
         """Where the request has no room; but who was chosen by hand says so in person."""
-        return candidate.name != self.request.prefer and self._has_no_room(candidate)
+        return not self._is_chosen(candidate) and self._has_no_room(candidate)
 
     def _has_no_room(self, candidate: Candidate) -> bool:
         window = self._window(candidate.name)
@@ -320,3 +324,12 @@ class Call:
         now = self._health.now()
         known = (self._health.of(route.name).known_window(now) for route in candidate.routes)
         return [window for window in known if window]
+
+
+def _is_its_fault(error: ModelError | None) -> bool:
+    return error is not None and not isinstance(error, NOT_ITS_FAULT)
+
+
+def _last_resort_in(order: Sequence[Candidate]) -> int:
+    """The place of what is no language model: nobody is put behind it. The length where there is none."""
+    return next((at for at, each in enumerate(order) if each.last_resort), len(order))

@@ -8,10 +8,11 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import replace
 
-from bot.models.call import Call, Plan
+from bot.models.call import Call
 from bot.models.candidate import Hooks, Route
 from bot.models.errors import BrokenToolCall, EmptyAnswer, ModelError, NoModelAnswered, ServerFailed
 from bot.models.health_book import HealthBook
+from bot.models.plan import Plan
 from bot.models.protocol import Answer, ModelEvent, ModelRequest, StartedOver
 from bot.models.tool_calls import are_readable, broken_steps
 

@@ -8,13 +8,14 @@ from bot.models.errors import (
     ContentRefused,
     ContextTooLong,
     ModelError,
-    RateLimited,
     TimedOut,
 )
 from bot.models.protocol import Usage
 
 LARGEST_RATIO = 4.0
 """Of a provider's count of tokens to our estimate: more is a server's odd way to count."""
+SMALLEST_RATIO = 0.5
+"""Less is a server that leaves out what it had cached, or what it has cut off in silence."""
 OPEN_AFTER = 2
 """Calls that failed in a row before a model is left to rest."""
 FIRST_REST = 30.0
@@ -132,9 +133,7 @@ def _after_answer(health: Health, outcome: Outcome) -> Health:
         tokens_per_second=_smoothed(health.tokens_per_second, speed),
         last_answer_at=outcome.at,
         window=0 if usage.input_tokens > health.window else health.window,
-        tokens_ratio=_smoothed(
-            health.tokens_ratio, min(LARGEST_RATIO, usage.input_tokens / max(1, outcome.tokens))
-        ),
+        tokens_ratio=_smoothed(health.tokens_ratio, _ratio(usage.input_tokens, outcome.tokens)),
         failed_in_a_row=0,
         rest_seconds=0.0,
         rests_until=0.0,
@@ -162,12 +161,18 @@ def _after_failure(health: Health, outcome: Outcome, error: ModelError) -> Healt
 
 def _rest(health: Health, error: ModelError, in_a_row: int) -> float:
     """Seconds that it is to rest now; 0 for not yet."""
-    if isinstance(error, RateLimited) and error.retry_after:
+    if error.retry_after:
         return min(error.retry_after, LONGEST_REST)
     # Who waits for nothing once shall not wait for it again with the next message.
     if in_a_row >= OPEN_AFTER or health.rests_until or isinstance(error, TimedOut):
         return min(max(FIRST_REST, 2 * health.rest_seconds), LONGEST_REST)
     return 0.0
+
+
+def _ratio(counted: int, estimated: int) -> float:
+    """Tokens by the provider to tokens by us; 0 where it gave none."""
+    ratio = counted / max(1, estimated)
+    return min(max(ratio, SMALLEST_RATIO), LARGEST_RATIO) if ratio else 0.0
 
 
 def _smoothed(before: float, value: float) -> float:

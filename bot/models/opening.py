@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bot.models.call import Plan
 from bot.models.candidate import Candidate, Route
 from bot.models.fallback import FallbackModel
 from bot.models.health import RouteName
@@ -16,6 +15,7 @@ from bot.models.known_providers import Provider, ProviderKind, provider_of
 from bot.models.limits import Limits
 from bot.models.options import ModelOptions
 from bot.models.patience import Patience
+from bot.models.plan import Plan
 from bot.models.protocol import LanguageModel
 from bot.models.windows import known_window
 

@@ -112,6 +112,8 @@ class ModelRequest:
     tools: tuple[ToolSpec, ...] = ()
     prefer: str = ""
     """`provider/model` to be asked first, where there is a choice."""
+    begun: bool = False
+    """Whether it is preferred for having begun this turn, and not because a person chose it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from bot.models.call import Plan
 from bot.models.candidate import Candidate, Route
 from bot.models.health_book import HealthBook
+from bot.models.plan import Plan
 
 State = Literal["ready", "resting", "on probation"]
 
@@ -70,5 +70,5 @@ def _status(candidate: Candidate, route: Route, number: int, plan: Plan, health:
         last_failure_at=known.last_failure_at,
         last_error_kind=known.last_error_kind,
         last_error=known.last_error,
-        window=known.known_window(now) or candidate.window or 0,
+        window=(0 if candidate.window_is_set else known.known_window(now)) or candidate.window or 0,
     )

@@ -15,13 +15,13 @@ from bot.builtin_tools import memory_tools
 from bot.config import AccessSettings
 from bot.messages import ChatId, IncomingMessage, PersonId
 from bot.model_commands import meant_models
-from bot.models.call import Plan
 from bot.models.candidate import Candidate, Route
 from bot.models.errors import BadKey, CutOff, Overloaded, RateLimited, ServerFailed
 from bot.models.fallback import FallbackModel
 from bot.models.health import RouteName
 from bot.models.health_book import HealthBook
 from bot.models.patience import Patience
+from bot.models.plan import Plan
 from bot.models.protocol import AssistantMessage
 from bot.state import State
 from bot.tools import Toolbox

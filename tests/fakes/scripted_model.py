@@ -7,11 +7,11 @@ from collections.abc import AsyncGenerator, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from bot.models.call import Plan
 from bot.models.candidate import Candidate, Route
 from bot.models.fallback import FallbackModel
 from bot.models.health import RouteName
 from bot.models.patience import Patience
+from bot.models.plan import Plan
 from bot.models.protocol import Answer, AssistantMessage, ModelRequest, TextDelta, ToolCall, Usage
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from bot.models.call import Plan
 from bot.models.candidate import Candidate, Hooks, Route
 from bot.models.errors import (
     BadKey,
@@ -31,6 +30,7 @@ from bot.models.fallback import FallbackModel
 from bot.models.health import OPEN_AFTER, Health, Outcome, RouteName, after
 from bot.models.health_book import HealthBook
 from bot.models.patience import LONG_WAIT, LONGEST_WAIT, Patience
+from bot.models.plan import Plan
 from bot.models.protocol import (
     Answer,
     AssistantMessage,
