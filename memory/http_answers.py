@@ -65,7 +65,7 @@ def seconds_to_wait(headers: Mapping[str, str], *, now: datetime) -> float | Non
     except ValueError:
         try:
             date = parsedate_to_datetime(value)
-        except ValueError:
+        except (ValueError, OverflowError):
             return None
         seconds = ((date if date.tzinfo else date.replace(tzinfo=UTC)) - now).total_seconds()
     # `min` and `max` in this order also turn NaN into a number.

@@ -1,7 +1,13 @@
 """The connections to one provider."""
 
+from asyncio import CancelledError
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
 import httpx
 
+from bot.models.errors import TimedOut
 from memory.http_answers import certificates
 
 CONNECTIONS = 64
@@ -14,6 +20,8 @@ class Connection:
         self._base_url = base_url
         self._connect_seconds = connect_seconds
         self._client: httpx.AsyncClient | None = None
+        self._calls: Counter[httpx.AsyncClient] = Counter()
+        """How many calls each client is at: the latest, and those before it whose calls have not ended."""
         self._closed = False
 
     @property
@@ -28,7 +36,7 @@ class Connection:
         if self._client is None:
             self._client = httpx.AsyncClient(
                 verify=certificates(self._base_url),
-                http2=self._base_url.lower().startswith("https:"),
+                http2=self._may_be_shared,
                 headers={
                     # An answer comes in small pieces, each at once: packing would only hold them back.
                     "Accept-Encoding": "identity",
@@ -41,8 +49,33 @@ class Connection:
             )
         return self._client
 
+    @asynccontextmanager
+    async def in_use(self, client: httpx.AsyncClient) -> AsyncIterator[None]:
+        """While a call is made. Where it is left early over HTTP/2, the next is made over a new connection.
+
+        httpx tells no server there that an answer is not wanted any more, and goes on to use a connection that is
+        dead, for its calls share one: a closed one ends both.
+        """
+        self._calls[client] += 1
+        try:
+            yield
+        except (TimedOut, CancelledError, GeneratorExit):
+            if self._may_be_shared and self._client is client:
+                self._client = None
+            raise
+        finally:
+            self._calls[client] -= 1
+            if not self._calls[client]:
+                del self._calls[client]
+                if self._client is not client:
+                    await client.aclose()
+
     async def close(self) -> None:
         """Close what is open; who still waits for an answer is told so."""
         self._closed = True
-        if self._client is not None:
-            await self._client.aclose()
+        for client in {*self._calls, *([self._client] if self._client else [])}:
+            await client.aclose()
+
+    @property
+    def _may_be_shared(self) -> bool:
+        return self._base_url.lower().startswith("https:")

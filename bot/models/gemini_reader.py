@@ -47,6 +47,8 @@ class GeminiReader:
         self._text: list[str] = []
         self._calls: list[ToolCall] = []
         self._parts: list[dict[str, Any]] = []
+        self._more: list[str] = []
+        """Of the last part's text: to join it piece by piece would copy all of it each time."""
         self._usage: Mapping[str, object] = {}
 
     def read(self, event: bytes) -> str:
@@ -84,6 +86,7 @@ class GeminiReader:
         text = "".join(self._text)
         if not self._calls and not text.strip():
             raise EmptyAnswer(f"sent an empty answer: {self._finish}")
+        self._join()
         raw = RawStep(KIND, {"parts": self._parts})
         message = AssistantMessage(text, tuple(self._calls), raw=raw)
         # What ends for a reason that nobody knows yet is not whole either.
@@ -110,6 +113,7 @@ class GeminiReader:
         arguments = json.dumps(call.get("args") or {}, ensure_ascii=False)
         ours = ToolCall(new_call_id(), call["name"], arguments)
         self._calls.append(ours)
+        self._join()
         self._parts.append({**part, "functionCall": {**call, "id": ours.id}})
         self.stage = "answering"
 
@@ -120,9 +124,15 @@ class GeminiReader:
                 return
             last = self._parts[-1] if self._parts else {}
             if last.keys() == part.keys() and last.get("thought") == part.get("thought"):
-                last["text"] += part["text"]
+                self._more.append(part["text"])
                 return
+        self._join()
         self._parts.append(part)
+
+    def _join(self) -> None:
+        if self._more:
+            self._parts[-1]["text"] += "".join(self._more)
+            self._more.clear()
 
     def _counted(self) -> Usage:
         read, written, thought, cached = (

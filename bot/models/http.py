@@ -79,13 +79,23 @@ class HttpModel:
         if self._bad_key:
             raise self._error(BadKey, self._bad_key)
         clock = Clock(self._limits)
-        response = await self._ask(request, clock)
+        client = self._client()
+        try:
+            async with self._connection.in_use(client):
+                response = await self._ask(client, request, clock)
+                async with aclosing(self._read(response, clock)) as events:
+                    async for event in events:
+                        yield event
+        finally:
+            clock.stop()
+
+    async def _read(self, response: httpx.Response, clock: Clock) -> AsyncGenerator[TextDelta | Answer, None]:
+        """Give the answer as it comes, and close the response."""
         reader = self._dialect.reader()
         try:
-            if _kind(response) == "text/html":
-                raise EmptyAnswer("answered with a web page: check the provider's base_url")
+            self._must_be_readable(response)
             async with aclosing(cast(AsyncGenerator[bytes, None], response.aiter_bytes())) as pieces:
-                if _is_whole(response):
+                if _kind(response) == "application/json":  # in one piece, though it was to be streamed
                     body = await self._whole(pieces, clock)
                     clock.saw("answering")
                     for fields in _objects_of(body):
@@ -98,7 +108,7 @@ class HttpModel:
                     while piece is not None and not reader.ended:
                         piece = await self._next_or_end(pieces, clock, reader)
                         for event in stream.end() if piece is None else stream.feed(piece):
-                            text = reader.read(event)
+                            text = reader.read(event) if piece is not None else _text_of_rest(reader, event)
                             clock.saw(reader.stage)
                             if text:
                                 clock.pause()
@@ -108,6 +118,8 @@ class HttpModel:
                                 await _drain(pieces)
                                 break
                 answer = reader.answer()
+                if not all(isinstance(call.name, str) for call in answer.message.calls):
+                    raise TypeError("a tool's name is no text")
         except Refusal as refusal:
             raise self._refused(refusal.failure) from refusal
         except ModelError as error:
@@ -118,24 +130,30 @@ class HttpModel:
         except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
             raise self._error(EmptyAnswer, "sent an answer that cannot be read") from error
         finally:
-            clock.stop()
             await response.aclose()
         message = replace(answer.message, model=self._name)
         yield replace(answer, message=message, first_token_seconds=clock.first_token)
 
+    def _must_be_readable(self, response: httpx.Response) -> None:
+        if _kind(response) == "text/html":
+            raise EmptyAnswer("answered with a web page: check the provider's base_url")
+        if "," in response.headers.get("content-encoding", ""):  # a bomb: unpacked before it can be counted
+            raise EmptyAnswer("sent an answer that is packed twice")
+
     # -- asking -------------------------------------------------------------------------------------------
 
-    async def _ask(self, request: ModelRequest, clock: Clock) -> httpx.Response:
+    async def _ask(self, client: httpx.AsyncClient, request: ModelRequest, clock: Clock) -> httpx.Response:
         """Post the request; give the response once its head is there and says that all is well."""
         for adaption in range(1 + ADAPTIONS):
             content = self._written(request)
-            response = await self._post(content, clock)
+            response = await self._post(client, content, clock)
             if response.is_success:
                 return response
             failure = await self._failure(response, clock)
-            learnt = failure.status in (400, 422) and self._dialect.adapt(failure)
+            if adaption == ADAPTIONS or failure.status not in (400, 422):
+                break
             # Another call may have learnt the same from its own refusal meanwhile.
-            if adaption == ADAPTIONS or not (learnt or self._written(request) != content):
+            if not self._dialect.adapt(failure) and self._written(request) == content:
                 break
         raise self._refused(failure, redirect=response.is_redirect)
 
@@ -156,11 +174,13 @@ class HttpModel:
             await response.aclose()
         return failure_of(response.status_code, response.headers, body, now=self._now())
 
-    async def _post(self, content: bytes, clock: Clock) -> httpx.Response:
+    def _client(self) -> httpx.AsyncClient:
         try:
-            client = self._connection.client
+            return self._connection.client
         except (ValueError, httpx.InvalidURL, OSError, ImportError) as error:
             raise self._error(Unreachable, f"cannot be asked: {error}") from error
+
+    async def _post(self, client: httpx.AsyncClient, content: bytes, clock: Clock) -> httpx.Response:
         try:
             request = client.build_request(
                 "POST", self._dialect.url, content=content, headers=self._dialect.headers
@@ -224,7 +244,7 @@ class HttpModel:
             if kind is CutOff
             else f"cannot be reached at {self._host}"
         )
-        return self._error(kind, f"{lost}: {error or type(error).__name__}")
+        return self._error(kind, f"{lost}: {str(error) or type(error).__name__}")
 
     def _refused(self, failure: Failure, *, redirect: bool = False) -> ModelError:
         kind = self._dialect.kind_of(failure) or kind_of_status(failure.status)
@@ -256,9 +276,12 @@ def _window_of(failure: Failure) -> int | None:
     return None
 
 
-def _is_whole(response: httpx.Response) -> bool:
-    """Whether the server has put its answer in one piece though it was asked to stream."""
-    return _kind(response) == "application/json"
+def _text_of_rest(reader: Reader, event: bytes) -> str:
+    """The text of what a server has left without its end. Whether it is missed where it is cut, `answer` knows."""
+    try:
+        return reader.read(event)
+    except ValueError:
+        return ""
 
 
 def _kind(response: httpx.Response) -> str:

@@ -151,7 +151,7 @@ def _names(error: Mapping[str, object]) -> Iterator[str]:
         case {"error_type": str(error_type)} if error_type != "invalid_prompt":  # a malformed one, there
             yield error_type
         case {"raw": str(raw)}:  # of the provider behind it, whose account and limits are not ours
-            match fields_of(raw.encode()).get("error"):
+            match fields_of(raw.encode("utf-8", "replace")).get("error"):
                 case {"code": str(inner)} if _KIND_OF.get(inner) in _OF_THE_REQUEST:
                     yield inner
 

@@ -57,6 +57,8 @@ class OpenAIReader:
         """By the field that they came in; "" for those of Mistral, which are parts of the content."""
         self._details: list[dict[str, Any]] = []
         """OpenRouter's."""
+        self._more: dict[str, list[str]] = {}
+        """Of the last detail's texts: to join them piece by piece would copy all of them each time."""
         self._calls: list[_Call] = []
         self._usage: Mapping[str, Any] = {}
 
@@ -161,13 +163,19 @@ class OpenAIReader:
             self.stage = "thinking"
         last = self._details[-1] if self._details else {}
         if "data" in detail or any(last.get(key) != detail.get(key) for key in ("type", "index")):
+            self._join_details()
             self._details.append(dict(detail))
             return
         for key, value in detail.items():
             if key in _DETAIL_TEXTS:
-                last[key] = (last.get(key) or "") + (value or "")
+                self._more.setdefault(key, []).append(value or "")
             elif value is not None:
                 last[key] = value
+
+    def _join_details(self) -> None:
+        for key, pieces in self._more.items():
+            self._details[-1][key] = (self._details[-1].get(key) or "") + "".join(pieces)
+        self._more.clear()
 
     def _take_call(self, delta: Mapping[str, Any], place: int) -> None:
         self.stage = "answering"
@@ -212,6 +220,7 @@ class OpenAIReader:
                 thought = [{"type": "text", "text": "".join(pieces)}]
                 said = [{"type": "text", "text": text}] if text else []
                 raw["content"] = [{"type": "thinking", "thinking": thought}, *said]
+        self._join_details()
         if self._details:
             raw["reasoning_details"] = self._details
             raw.pop("reasoning", None)  # the same once more

@@ -57,14 +57,14 @@ class EventStream:
             if line.startswith(b"data:"):
                 value = line[6:] if line[5:6] == b" " else line[5:]
                 self._data.append(value)
-                self._size += len(value)
+                self._size += len(value) + 1
             elif not line and self._data:
                 events.append(self._data[0] if len(self._data) == 1 else b"\n".join(self._data))
                 self._data.clear()
                 self._size = 0
             elif self._stray or line.startswith((b"{", b"[")):
                 self._stray.append(line)
-                self._size += len(line)
+                self._size += len(line) + 1
         self._bound(len(self._rest))
         return events
 

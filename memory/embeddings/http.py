@@ -230,7 +230,7 @@ class HttpProvider:
             raise self._error(TimedOut, f"gave no answer within {self._seconds:g} s") from error
         except (httpx.TransportError, httpx.InvalidURL) as error:
             raise self._error(
-                Unreachable, f"cannot be reached at {self._host}: {error or type(error).__name__}"
+                Unreachable, f"cannot be reached at {self._host}: {str(error) or type(error).__name__}"
             ) from error
 
     def _refusal(self, response: httpx.Response, body: bytes) -> EmbeddingError:

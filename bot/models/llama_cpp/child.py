@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import signal
 import sys
 import tempfile
@@ -11,10 +12,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any, Self
 
+from memory.http_answers import one_line
+
 LONGEST_EVENT = 1 << 20
 """Bytes."""
 CATCH_UP_SECONDS = 0.05
 """What is left after a deadline for reading what had come before it: the loop may have been busy."""
+
+_SECRET = re.compile(r"COMMONPLACE_|KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)
+"""Names in the environment that are of no use to a process that reads a stranger's file."""
 
 Event = Mapping[str, Any]
 
@@ -41,7 +47,7 @@ class Child:
     async def start(cls, path: Path, window: int | None) -> Self:
         """Start a process that loads the file. Raises OSError."""
         environment = {
-            **os.environ,
+            **{name: value for name, value in os.environ.items() if not _SECRET.search(name)},
             # What we can import it can, in the same order; `-P` keeps the working folder out.
             "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
             "GGML_NO_BACKTRACE": "1",  # ggml would start a debugger as it dies
@@ -128,4 +134,4 @@ def _last_line(errors: IO[bytes]) -> str:
     end = errors.seek(0, os.SEEK_END)
     errors.seek(max(0, end - 4096))
     lines = errors.read().decode("utf-8", "replace").split("\n")
-    return next((line.strip() for line in reversed(lines) if line.strip()), "")
+    return next((one_line(line) for line in reversed(lines) if line.strip()), "")

@@ -73,7 +73,7 @@ class LoadedModel:
             prompt = self._template.prompt(
                 self._guarded(ask["messages"]), self._guarded(ask["tools"]), ask["settings"]
             )
-        except UnusableTemplate as error:
+        except (UnusableTemplate, RecursionError) as error:  # of arguments nested deeply
             raise BadRequest(str(error)) from error
         tokens = self._tokens(prompt.text)
         if not tokens:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from bot.models.llama_cpp.answer_reader import AnswerReader
 from bot.models.llama_cpp.chat import ChatMessage, in_words, one_call_each, tools_of, without_system
 from bot.models.protocol import ToolSpec
+from memory.http_answers import one_line
 
 _SYSTEM, _USER, _RESULT, _ANSWER, _NEXT = "sysword", "userword", "resultword", "answerword", "nextword"
 _TOOL = ToolSpec(
@@ -54,7 +55,7 @@ class ChatTemplate:
                 for to_answer in (False, True)
             }
         except Exception as error:
-            raise UnusableTemplate(f"its chat template fails: {error}") from error
+            raise UnusableTemplate(f"its chat template fails: {one_line(str(error))}") from error
         self._has_two = bool(tool_template)
         self.knows_tools = True
         self._native: Callable[[Sequence[ChatMessage]], list[ChatMessage]] = list
@@ -97,7 +98,8 @@ class ChatTemplate:
                 messages=[*messages], tools=[*tools] or None, **more
             ).prompt
         except Exception as error:
-            raise UnusableTemplate(f"its chat template fails: {error or type(error).__name__}") from error
+            said = one_line(str(error)) or type(error).__name__
+            raise UnusableTemplate(f"its chat template fails: {said}") from error
         return text
 
     def _takes(self, *, two_calls: bool) -> bool:

@@ -1041,3 +1041,10 @@ async def test_many_at_once_do_not_mix(server: OpenAIServer, client: Client) -> 
     assert sorted(answer.message.text for _, answer in answered) == [
         f"{number} is {number}" for number in range(10)
     ]
+
+
+async def test_a_tool_whose_name_is_no_text_is_no_answer(server: OpenAIServer, client: Client) -> None:
+    call = {"index": 0, "id": "x", "function": {"name": 7, "arguments": "{}"}}
+    server.enqueue(streams(stream_of(chunk({"tool_calls": [call]}, "tool_calls"), DONE)))
+    with pytest.raises(EmptyAnswer, match="cannot be read"):
+        await client.ask("Hi")
