@@ -87,7 +87,9 @@ class FallbackModel:
                         tries = call.answered(route, answer, seconds=time.monotonic() - start)
                         if void:
                             yield StartedOver()
-                        yield replace(answer, tries=tries, stands_in=call.stands_in(route))
+                        if tries or call.stands_in(route):
+                            answer = replace(answer, tries=tries, stands_in=call.stands_in(route))
+                        yield answer
                         return
             raise NoModelAnswered([each.error for each in call.tries])
         finally:

@@ -12,24 +12,37 @@ IMAGE_TOKENS = 1000
 
 def tokens_of_text(text: str) -> int:
     """Estimate a text's tokens."""
-    length = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
-    return round(length / BYTES_A_TOKEN)
+    return round(_bytes_of(text) / BYTES_A_TOKEN)
 
 
 def tokens_of_message(message: Message) -> int:
     """Estimate what one message of a history costs."""
-    # No `match`: it takes three times as long, and every message is counted in every call.
-    if isinstance(message, ToolResult):
-        return tokens_of_text(message.content) + MESSAGE_TOKENS
-    tokens = tokens_of_text(message.text) + MESSAGE_TOKENS
-    if isinstance(message, UserMessage):
-        return tokens + IMAGE_TOKENS * len(message.images)
-    for call in message.calls:
-        tokens += tokens_of_text(call.name + call.arguments) + MESSAGE_TOKENS
-    return tokens
+    return round(_bytes_of_message(message) / BYTES_A_TOKEN)
 
 
 def tokens_of_request(request: ModelRequest) -> int:
     """Estimate all that a model is shown for a step."""
-    tools = sum(tokens_of_text(f"{tool.name}{tool.description}{tool.parameters}") for tool in request.tools)
-    return tokens_of_text(request.system) + tools + sum(map(tokens_of_message, request.messages))
+    tools = (f"{tool.name}{tool.description}{tool.parameters}" for tool in request.tools)
+    told = _bytes_of(request.system) + sum(map(_bytes_of, tools))
+    return round((told + sum(map(_bytes_of_message, request.messages))) / BYTES_A_TOKEN)
+
+
+# All of a conversation is counted in every call: no `match`, which takes three times as long, and no division before
+# the end.
+def _bytes_of_message(message: Message) -> float:
+    if isinstance(message, ToolResult):
+        return _bytes_of(message.content) + _AROUND
+    length = _bytes_of(message.text) + _AROUND
+    if isinstance(message, UserMessage):
+        return length + len(message.images) * _IMAGE if message.images else length
+    for call in message.calls:
+        length += _bytes_of(call.name) + _bytes_of(call.arguments) + _AROUND
+    return length
+
+
+def _bytes_of(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+
+
+_AROUND = MESSAGE_TOKENS * BYTES_A_TOKEN
+_IMAGE = IMAGE_TOKENS * BYTES_A_TOKEN
