@@ -391,6 +391,7 @@ async def test_a_note_that_is_saved_gets_its_vector_by_one_request_and_no_search
     assert KEY not in log
 
 
+@pytest.mark.thorough
 async def test_a_talk_makes_vectors_but_leaves_the_watch_to_the_service(commonplace: Commonplace) -> None:
     async with EmbeddingServer() as server:
         with_embedding(commonplace, server)

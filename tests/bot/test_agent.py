@@ -555,6 +555,7 @@ async def cancelled_at(path: Path, *suspensions: int) -> bool:
     return not task.cancelled()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("again", [(), (1,), (2,), (1, 2, 3)])
 async def test_a_stop_at_any_moment_leaves_a_history_that_can_go_on(
     tmp_path: Path, again: tuple[int, ...]

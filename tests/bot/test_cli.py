@@ -231,6 +231,7 @@ def test_index_and_status(with_notes: Commonplace) -> None:
 # -- what surrounds a process -------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_bytes_that_are_no_utf8_and_locales_that_know_none(process: Commonplace) -> None:
     document = json.loads(process.says("memory", "search", b"boiler \xff\xfe", "--json"))
     assert document["query"] == "boiler \ufffd\ufffd"

@@ -286,6 +286,7 @@ def write_many(path: Path, start: object, mark: str, count: int) -> None:
     asyncio.run(main())
 
 
+@pytest.mark.thorough
 async def test_processes_that_open_and_write_at_once_lose_nothing(path: Path) -> None:
     context = multiprocessing.get_context("spawn")
     barrier = context.Barrier(3)

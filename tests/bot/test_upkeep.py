@@ -167,6 +167,7 @@ async def test_notes_that_cannot_be_indexed_do_not_keep_it_from_watching(
     ]
 
 
+@pytest.mark.thorough
 async def test_a_regular_look_that_is_stopped_at_the_end_is_no_failure(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -194,6 +195,7 @@ def write_many(folder: Path) -> None:
         (folder / f"n{number}.md").write_text(f"# N{number}\n\nThing number {number}.\n" * 10)
 
 
+@pytest.mark.thorough
 async def test_it_leaves_in_the_middle_of_indexing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     memory = memory_in(tmp_path)
     write_many(tmp_path / "memory")

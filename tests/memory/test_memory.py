@@ -163,6 +163,7 @@ def scramble_the_middle(file: Path) -> None:
 DAMAGES = [delete, delete_folder, truncate, fill_with_garbage, replace_by_garbage, scramble_the_middle]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
 @pytest.mark.parametrize("running", [True, False], ids=["while running", "between runs"])
 async def test_a_lost_or_damaged_index_is_built_again_in_silence(
@@ -349,6 +350,7 @@ async def test_while_the_first_index_is_built_anew_a_search_finds_all(memory: Me
     assert (await rebuild).added == 300
 
 
+@pytest.mark.thorough
 async def test_a_rebuild_whose_caller_is_gone_still_holds_up_no_search(
     memory: Memory, tmp_path: Path
 ) -> None:
@@ -365,6 +367,7 @@ async def test_a_rebuild_whose_caller_is_gone_still_holds_up_no_search(
     assert [job.job for job in memory.jobs()] == ["rebuilding"]
 
 
+@pytest.mark.thorough
 async def test_a_rebuild_tells_how_far_it_is(memory: Memory, tmp_path: Path) -> None:
     for n in range(300):
         put(tmp_path, f"{n}.md", f"- passport number {n}\n" * 30)
@@ -382,6 +385,7 @@ async def test_a_rebuild_tells_how_far_it_is(memory: Memory, tmp_path: Path) -> 
     assert memory.jobs() == ()
 
 
+@pytest.mark.thorough
 async def test_a_second_process_rebuilding_at_the_same_time_is_told(memory: Memory, tmp_path: Path) -> None:
     for n in range(300):
         put(tmp_path, f"{n}.md", f"- passport number {n}\n" * 30)
@@ -427,6 +431,7 @@ async def test_without_an_index_the_status_still_counts_the_notes(tmp_path: Path
         assert (await memory.status()).files == 1
 
 
+@pytest.mark.thorough
 async def test_notes_that_come_and_go_while_they_are_indexed_are_no_faults(
     memory: Memory, tmp_path: Path
 ) -> None:

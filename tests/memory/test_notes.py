@@ -143,6 +143,7 @@ def test_unsafe_characters_in_an_entry_are_made_safe(notes: Notes) -> None:
     assert notes.read(DAY).text == "# T #\n\n- a\ufffd\ufffd\n  b\n"
 
 
+@pytest.mark.thorough
 @settings(deadline=None)
 @given(texts=st.lists(st.text(), min_size=1, max_size=6))
 def test_any_text_is_read_back_by_its_lines(
@@ -582,6 +583,7 @@ def test_a_lock_that_cannot_be_had_is_told(folder: Path) -> None:
     notes.append(DAY, "- x", title="T")
 
 
+@pytest.mark.thorough
 def test_threads_append_and_edit_at_once(notes: Notes) -> None:
     log(notes, "counter 0.")
     faults = []

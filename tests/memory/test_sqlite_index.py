@@ -387,6 +387,7 @@ def full_disk(*, pages: int) -> Iterator[None]:
         apsw.connection_hooks.remove(limit)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("pages", [5, 60], ids=["at once", "while vectors are copied"])
 def test_a_reset_that_finds_the_disk_full_loses_no_vectors_and_leaves_nothing(
     file: Path, index: SqliteIndex, pages: int

@@ -1287,6 +1287,7 @@ def scramble(file: Path) -> None:
     file.write_bytes(bytes(content))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "damage",
     [delete, garbage, truncate, scramble],
@@ -1392,6 +1393,7 @@ async def test_filling_after_another_program_began_the_index_anew_forgets_no_vec
     assert_sound(tmp_path / ".commonplace/index.db")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("lasting", [False, True], ids=["one search", "service"])
 @pytest.mark.parametrize("damage", ["zeroblob(12)", "zeroblob(11)", "'x'"])
 @pytest.mark.parametrize("which", ["", " WHERE text = (SELECT min(text) FROM vectors)"], ids=["all", "one"])
@@ -1482,6 +1484,7 @@ def filler(workspace: Path, server: EmbeddingServer) -> subprocess.Popen[bytes]:
     )
 
 
+@pytest.mark.thorough
 async def test_two_processes_that_fill_at_once_leave_each_vector_once(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path
 ) -> None:

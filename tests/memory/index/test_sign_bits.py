@@ -47,6 +47,7 @@ def test_hardly_anything_is_overlooked(file: VectorFile) -> None:
         assert recall(nearest, file, vectors, queries, most) >= 0.99, most
 
 
+@pytest.mark.thorough
 def test_bits_that_came_bit_by_bit_find_as_much(file: VectorFile) -> None:
     """Across the border of a block, and with a mean taken anew on the way."""
     vectors = clustered_vectors(BLOCK + 3000, 384)
