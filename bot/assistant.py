@@ -98,23 +98,23 @@ class Assistant:
         Raises ModelError, MemoryFault, StateFault where there is none.
         """
         standing = standing_of(message.sender, self._access)
+        again = False
         if standing is Standing.STRANGER:
             yield ReplyPart(phrases.STRANGER, final=True)
-        elif command := split_command(message.text):
+            return
+        if command := split_command(message.text):
             name, rest = command
             reply = await run_command(name, rest, message=message, standing=standing, context=self._context)
             if isinstance(reply, str):
                 yield ReplyPart(reply, final=True)
-            else:
-                async with aclosing(self._turn_in(message, standing, again=True)) as parts:
-                    async for part in parts:
-                        yield part
+                return
+            again = True
         elif not message.text.strip():
             yield ReplyPart(phrases.NOTHING_SAID, final=True)
-        else:
-            async with aclosing(self._turn_in(message, standing, again=False)) as parts:
-                async for part in parts:
-                    yield part
+            return
+        async with aclosing(self._turn_in(message, standing, again=again)) as parts:
+            async for part in parts:
+                yield part
 
     async def _turn_in(
         self, message: IncomingMessage, standing: Standing, *, again: bool

@@ -223,6 +223,12 @@ class ProviderSettings(Section):
     def _address(cls, value: str) -> str:
         return web_address(value)
 
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Every key that is set, each once, in the order in which they are used."""
+        found = (key.get_secret_value().strip() for key in (self.api_key, *self.api_keys))
+        return tuple(dict.fromkeys(filter(None, found)))
+
 
 class LimitsSettings(Section):
     """What one person, one turn and one day may cost. Only steps_per_turn counts yet."""

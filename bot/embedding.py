@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping
 
-from bot.config import ProviderSettings, Settings
+from bot.config import Settings
 from bot.models.known_providers import provider_of
 from memory.embeddings.auto import ChatProvider, ProviderSection
 from memory.embeddings.opening import Embedding, open_embedding
@@ -15,7 +15,7 @@ def open_embedding_of(settings: Settings) -> Embedding:
     What is chosen but cannot be had is no error here: the memory then finds by words and says why.
     """
     sections = {
-        name: ProviderSection(table.kind, table.base_url, first_key(table))
+        name: ProviderSection(table.kind, table.base_url, next(iter(table.keys), ""))
         for name, table in settings.providers.items()
     }
     return open_embedding(
@@ -36,9 +36,3 @@ def chat_provider(settings: Settings, environment: Mapping[str, str]) -> ChatPro
                 name, provider.base_url, next(iter(provider.keys), ""), answers_first=place == 0
             )
     return None
-
-
-def first_key(table: ProviderSettings) -> str:
-    """The key that a provider is asked with before its others; "" for none."""
-    keys = (key.get_secret_value().strip() for key in (table.api_key, *table.api_keys))
-    return next(filter(None, keys), "")

@@ -19,7 +19,7 @@ async def choose_model(call: CommandCall, context: CommandContext) -> str:
     """Tell which model answers in this chat, choose one, or end the choice."""
     wanted, chat = call.options.get("name", ""), str(call.message.chat)
     names = list(context.model.plan.candidates)
-    rows = "\n".join(phrases.MODEL_ROW.format(model=name) for name in names)
+    rows = _rows(names)
     if not wanted:
         chosen = await context.state.chosen_model(chat)
         if chosen in names:
@@ -30,8 +30,7 @@ async def choose_model(call: CommandCall, context: CommandContext) -> str:
         return phrases.MODEL_AUTO_AGAIN.format(model=context.model.name)
     meant = meant_models(wanted, names)
     if len(meant) > 1:
-        fits = "\n".join(phrases.MODEL_ROW.format(model=name) for name in meant)
-        return phrases.MODEL_AMBIGUOUS.format(name=wanted, models=fits)
+        return phrases.MODEL_AMBIGUOUS.format(name=wanted, models=_rows(meant))
     if not meant:
         from difflib import get_close_matches
 
@@ -88,6 +87,10 @@ async def ask_again(call: CommandCall, context: CommandContext) -> AnswerAgain:
     """Have the latest message answered again."""
     del call, context
     return AnswerAgain()
+
+
+def _rows(names: Iterable[str]) -> str:
+    return "\n".join(phrases.MODEL_ROW.format(model=name) for name in names)
 
 
 def _row(status: ModelStatus, now: datetime) -> str:

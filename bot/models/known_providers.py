@@ -66,14 +66,14 @@ def provider_of(
     kind: ProviderKind = table.kind if table else known.kind if known else "openai"
     usual = known if known and known.kind == kind else KNOWN_PROVIDERS[kind]
     base_url = (table.base_url if table else "").strip().rstrip("/") or usual.base_url
-    keys = [key.get_secret_value().strip() for key in (table.api_key, *table.api_keys)] if table else []
-    if not any(keys):
+    keys = table.keys if table else ()
+    if not keys:
         variables = key_variables(name, kind=kind, base_url=base_url)
-        keys = [next(filter(None, (environment.get(each, "").strip() for each in variables)), "")]
+        keys = tuple(filter(None, (environment.get(each, "").strip() for each in variables)))[:1]
     return Provider(
         kind,
         base_url,
-        tuple(dict.fromkeys(filter(None, keys))),
+        keys,
         needs_key=usual.needs_key and base_url == usual.base_url,
         model_path=table.model_path.strip() if table else "",
         key_variable=_own_variable(name),

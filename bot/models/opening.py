@@ -98,9 +98,14 @@ async def open_model(
     models = settings.models
     named = (*models.chain, *(name for _, names in models.on_error for name in names), *models.params)
     async with AsyncExitStack() as stack:
-        openers: dict[str, Opener] = {}
+        providers = {
+            name: provider_of(name, settings.providers, environment)
+            for name in dict.fromkeys(map(_provider, named))
+        }
+        alone = all(providers[_provider(name)].kind == "builtin" for name in models.chain)
+        openers = {name: Opener(provider, stack, alone) for name, provider in providers.items()}
         candidates = {
-            name: _candidate(name, settings, environment, openers, stack) for name in dict.fromkeys(named)
+            name: _candidate(name, models, openers[_provider(name)]) for name in dict.fromkeys(named)
         }
         chain = tuple(candidates[name] for name in dict.fromkeys(models.chain))
         plan = Plan(
@@ -116,21 +121,13 @@ async def open_model(
         yield FallbackModel(plan, health=health)
 
 
-def _candidate(
-    name: str,
-    settings: "Settings",
-    environment: Mapping[str, str],
-    openers: dict[str, Opener],
-    stack: AsyncExitStack,
-) -> Candidate:
-    provider = name.partition("/")[0]
-    found = provider_of(provider, settings.providers, environment)
-    if provider not in openers:
-        kinds = {
-            provider_of(each.partition("/")[0], settings.providers, {}).kind for each in settings.models.chain
-        }
-        openers[provider] = Opener(found, stack, alone=kinds == {"builtin"})
-    params = settings.models.params.get(name)
+def _provider(name: str) -> str:
+    return name.partition("/")[0]
+
+
+def _candidate(name: str, models: "ModelsSettings", opener: Opener) -> Candidate:
+    found = opener.provider
+    params = models.params.get(name)
     window = params.context_window if params else None
     if window is None and found.kind != "llama_cpp":  # which says itself what room it has made for its file
         window = known_window(name)
@@ -138,15 +135,15 @@ def _candidate(
         name,
         base_url=found.base_url,
         needs_key=found.needs_key,
-        key_is_set_in=f"providers.{provider}.api_key or {found.key_variable}",
+        key_is_set_in=f"providers.{_provider(name)}.api_key or {found.key_variable}",
         temperature=params.temperature if params else None,
         max_tokens=params.max_tokens if params else None,
         reasoning_effort=params.reasoning_effort if params else None,
         context_window=params.context_window if params else None,
-        limits=limits_of(settings.models),
+        limits=limits_of(models),
     )
     routes = tuple(
-        Route(openers[provider].open(replace(options, key=key)), RouteName(name, fingerprint(key)))
+        Route(opener.open(replace(options, key=key)), RouteName(name, fingerprint(key)))
         for key in found.keys or ("",)
     )
     return Candidate(
