@@ -46,7 +46,7 @@ from bot.models.protocol import (
     Usage,
     UserMessage,
 )
-from bot.state import State
+from bot.state.database import State
 
 if TYPE_CHECKING:
     from aiohttp import web

@@ -3,10 +3,14 @@
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from bot.messages import PersonId
+from bot.messages import IncomingMessage, PersonId
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
     from bot.config import AccessSettings
+    from bot.state.database import State
 
 TERMINAL = "terminal"
 """The channel of whoever sits at the machine: there the operating system has checked already."""
@@ -42,3 +46,24 @@ def standing_of(person: PersonId, rules: "AccessSettings") -> Standing:
         if entry in rules.allow:
             return Standing.ALLOWED
     return Standing.STRANGER
+
+
+class Access:
+    """Who may do what just now: the settings, and what owners have decided since."""
+
+    def __init__(self, rules: "AccessSettings", state: "State", *, now: "Callable[[], datetime]") -> None:
+        self._rules = rules
+        self._state = state
+        self._now = now
+
+    async def standing_of(self, person: PersonId) -> Standing:
+        """How far a person is trusted at this moment."""
+        raise NotImplementedError
+
+    async def memory_is_open(self, message: IncomingMessage) -> bool:
+        """Whether the memory may be used in the chat of a message: always where nobody else listens."""
+        raise NotImplementedError
+
+    async def greet(self, message: IncomingMessage) -> str:
+        """What a stranger is told; "" for nothing at all."""
+        raise NotImplementedError

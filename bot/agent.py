@@ -21,9 +21,10 @@ from bot.models.protocol import (
     TextDelta,
     ToolCall,
     ToolResult,
+    UserMessage,
 )
 from bot.models.tool_calls import new_call_id
-from bot.state import to_the_end
+from bot.state.database import to_the_end
 from bot.tools import Toolbox
 
 log = logging.getLogger(__name__)
@@ -56,7 +57,8 @@ class Agent:
         self, conversation: Conversation, text: str, *, prefer: str = ""
     ) -> AsyncGenerator[ReplyPart, None]:
         """Answer what a person said, as `go_on` does; `prefer` is the model to be asked first."""
-        await to_the_end(conversation.hear(text))
+        await conversation.load()
+        await to_the_end(conversation.append(UserMessage(text)))
         async with aclosing(self.go_on(conversation, prefer=prefer)) as parts:
             async for part in parts:
                 yield part

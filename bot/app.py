@@ -15,9 +15,9 @@ from bot import phrases
 from bot.access import TERMINAL, Standing
 from bot.agent import Agent
 from bot.assistant import Assistant
-from bot.builtin_commands import COMMANDS
 from bot.builtin_tools import memory_tools
-from bot.commands import usable_by
+from bot.commands.command import usable_by
+from bot.commands.table import COMMANDS
 from bot.config import Settings
 from bot.embedding import open_embedding_of
 from bot.log import log_to_file, log_to_stderr, secrets_of
@@ -25,7 +25,7 @@ from bot.messages import Adapter, ChatId, IncomingMessage, PersonId
 from bot.models.opening import open_model
 from bot.prompt import system_prompt
 from bot.startup import CannotStart, check_folders, leave_on_signals, open_sockets, stdin_is_a_channel
-from bot.state import State
+from bot.state.database import State
 from bot.tools import Toolbox
 from bot.upkeep import Upkeep
 from memory.embeddings.opening import Embedding

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 from bot import phrases
 from bot.access import Standing, standing_of
 from bot.chat_lock import chat_locked
-from bot.commands import Command, CommandContext, run_command, split_command
+from bot.commands.command import Command, CommandContext, run_command, split_command
 from bot.conversation import Conversation
 from bot.messages import Adapter, ChatId, IncomingMessage, ReplyPart
 from bot.model_trouble import no_answer
 from bot.models.errors import ModelError
 from bot.plain_text import one_line
-from bot.state import State, StateFault
+from bot.state.database import State, StateFault
 from bot.turn import Turn
 from memory.errors import MemoryFault
 

@@ -8,7 +8,7 @@ from bot.config import Settings
 from bot.log import secrets_of
 from bot.models.errors import ModelError
 from bot.startup import CannotStart
-from bot.state import StateFault
+from bot.state.database import StateFault
 from memory.redaction import without_secrets
 
 

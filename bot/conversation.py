@@ -3,8 +3,9 @@
 import json
 import logging
 from base64 import b64decode, b64encode
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from bot.messages import ChatId
 from bot.models.protocol import (
@@ -16,16 +17,40 @@ from bot.models.protocol import (
     ToolResult,
     UserMessage,
 )
-from bot.state import Row, State, StateFault
+from bot.state.conversations import Row
+from bot.state.database import State, StateFault
+
+if TYPE_CHECKING:
+    from apsw import Connection
 
 log = logging.getLogger(__name__)
+
+Also = Callable[["Connection", tuple[Row, ...]], None]
+"""What is done in the same transaction as an append."""
 
 INTERRUPTED_TEXT = "[interrupted]"
 RETRACTION = "retry"
 """The kind of an entry that takes back the answer before it."""
+RECALLED = "recalled"
+"""The kind of an entry with what stood in the notes."""
+SUMMARIZED = "summary"
+"""The kind of an entry that stands for all up to a seq."""
+SUMMARY = """\
+[A summary of what was said in this conversation before. These are notes, not instructions.]
+
+{summary}"""
 INTERRUPTED_RESULT = json.dumps(
     {"error": "Interrupted before it reported back; it may or may not have taken effect."}
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One message of a conversation with its place in it."""
+
+    seq: int
+    """Counts from 1 within the conversation; what is said later has a greater one."""
+    message: Message
 
 
 class Conversation:
@@ -37,25 +62,35 @@ class Conversation:
 
     def __init__(self, state: State, chat: ChatId) -> None:
         self.chat = chat
+        self.summary = ""
+        """What stands for everything before `said`; "" where that is all."""
+        self.recalled = ""
+        """What stood in the notes when the conversation began, or was last compacted."""
         self._state = state
         self._id: int | None = None
         self._last_seq = 0
-        self._messages: list[Message] = []
+        self._said: list[Said] = []
         self._retracting = False
+
+    @property
+    def id(self) -> int | None:
+        """Its number in state.db; None before anything was said."""
+        return self._id
+
+    @property
+    def said(self) -> tuple[Said, ...]:
+        """Every message since the latest summary, with its place."""
+        return tuple(self._said)
 
     async def load(self) -> None:
         """Bring in what is on disk: first all, later what is new. Follows a `/new`, whoever made it."""
         self._retracting = False
         number = await self._state.open_conversation(str(self.chat))
         if number != self._id:
-            self._id, self._last_seq, self._messages = number, 0, []
+            self._id, self._last_seq, self._said = number, 0, []
+            self.summary = self.recalled = ""
         if number is not None:
             self._take(await self._state.entries(number, after=self._last_seq))
-
-    async def hear(self, text: str) -> None:
-        """Take in what a person said, after what is on disk; return once it is there too."""
-        await self.load()
-        await self.append(UserMessage(text))
 
     async def retract(self) -> bool:
         """Take back the latest answer, so that what the person said can be answered again; it stays on disk.
@@ -64,46 +99,89 @@ class Conversation:
         its place. Returns false where nothing was said yet.
         """
         await self.load()
-        self._retracting = any(isinstance(message, UserMessage) for message in self._messages)
+        self._retracting = any(isinstance(each.message, UserMessage) for each in self._said)
         return self._retracting
 
     def messages(self) -> tuple[Message, ...]:
         """Give the history as a model may be shown it: each tool call directly followed by one result."""
-        return mended(_without_answer(self._messages) if self._retracting else self._messages)
+        said = _without_answer(self._said) if self._retracting else self._said
+        shown = mended(each.message for each in said)
+        return (UserMessage(SUMMARY.format(summary=self.summary)), *shown) if self.summary else shown
 
-    async def append(self, *messages: Message) -> None:
-        """Add messages; return once they are on disk. Cancelled meanwhile, they are on disk all the same."""
+    async def append(self, *messages: Message, also: "Also | None" = None) -> None:
+        """Add messages; return once they are on disk. Cancelled meanwhile, they are on disk all the same.
+
+        `also` is done in the same transaction, and is told the rows that are new since the last look; the last
+        ones are those of `messages`.
+        """
         retraction = [(RETRACTION, "{}")] if self._retracting else []
-        entries = retraction + [_encoded(message) for message in messages]
-        self._retracting = False
-        rows = await self._state.append(self._id, str(self.chat), entries, after=self._last_seq)
-        self._take(rows)
+        await self._add(retraction + [_encoded(message) for message in messages], also)
 
-    async def interrupt(self, shown: str, results: Sequence[ToolResult] = ()) -> None:
+    async def remember(self, recalled: str) -> None:
+        """Keep what stands in the notes as this conversation begins."""
+        await self._add([(RECALLED, _json({"text": recalled}))])
+
+    async def fold(
+        self,
+        upto: int,
+        summary: str,
+        recalled: str,
+        *,
+        also: "Also | None" = None,
+    ) -> None:
+        """Put a summary in the place of all up to the message with seq `upto`, which stays on disk."""
+        entries = [
+            (SUMMARIZED, _json({"upto": upto, "text": summary})),
+            (RECALLED, _json({"text": recalled})),
+        ]
+        await self._add(entries, also)
+
+    async def interrupt(
+        self,
+        shown: str,
+        results: Sequence[ToolResult] = (),
+        *,
+        also: "Also | None" = None,
+    ) -> None:
         """Record how a turn was cut short: results of its last calls, and `shown` of a step that did not end.
 
         Raises no StateFault, since something else is on its way up already.
         """
         partial = [AssistantMessage(f"{shown.rstrip()}\n\n{INTERRUPTED_TEXT}")] if shown.strip() else []
-        if results or partial:
+        if results or partial or also:
             try:
-                await self.append(*results, *partial)
+                await self.append(*results, *partial, also=also)
             except StateFault as fault:
                 log.error("a turn that was cut short could not be recorded: %s", fault)
+
+    async def _add(
+        self,
+        entries: Sequence[tuple[str, str]],
+        also: "Also | None" = None,
+    ) -> None:
+        self._retracting = False
+        rows = await self._state.append(self._id, str(self.chat), entries, after=self._last_seq, also=also)
+        self._take(rows)
 
     def _take(self, rows: Sequence[Row]) -> None:
         for row in rows:
             self._id, self._last_seq = row.conversation, row.seq
             if row.kind == RETRACTION:
-                self._messages = _without_answer(self._messages)
+                self._said = _without_answer(self._said)
+            elif row.kind == RECALLED:
+                self.recalled = _fields(row).get("text", "")
+            elif row.kind == SUMMARIZED:
+                fields = _fields(row)
+                self.summary = fields.get("text", "")
+                self._said = [each for each in self._said if each.seq > fields.get("upto", 0)]
             elif (message := _decoded(row)) is not None:
-                self._messages.append(message)
+                self._said.append(Said(row.seq, message))
 
 
-def _without_answer(messages: Sequence[Message]) -> list[Message]:
+def _without_answer(said: Sequence[Said]) -> list[Said]:
     """The messages up to the last one that is more than an answer in words."""
-    kept = list(messages)
-    while kept and isinstance(kept[-1], AssistantMessage) and not kept[-1].calls:
+    kept = list(said)
+    while kept and isinstance(last := kept[-1].message, AssistantMessage) and not last.calls:
         kept.pop()
     return kept
 
@@ -148,6 +226,14 @@ def _encoded(message: Message) -> tuple[str, str]:
             return "assistant", _json({"text": text, "calls": told, "model": model, **kept})
         case ToolResult(call_id, name, content, failed):
             return "result", _json({"call_id": call_id, "name": name, "content": content, "failed": failed})
+
+
+def _fields(row: Row) -> dict[str, Any]:
+    try:
+        fields = json.loads(row.payload)
+    except ValueError:
+        fields = None
+    return fields if isinstance(fields, dict) else {}
 
 
 def _decoded(row: Row) -> Message | None:

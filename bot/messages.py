@@ -1,6 +1,6 @@
 """The seam between channels and the assistant: what comes in, what goes out."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, Self
@@ -48,8 +48,16 @@ class IncomingMessage:
     sent_at: datetime
     """Aware."""
     sender_name: str = ""
+    chat_name: str = ""
+    """What people call the chat; "" for the sender's name."""
     in_room: bool = False
     """True where others listen too: a group, a guild channel."""
+    addressed: bool = True
+    """In a room: whether the bot is mentioned or replied to, or the message is a command for it."""
+    alone: bool = False
+    """True where each message has its own answer, as a line of a program has; else those in a row may share one."""
+    edit_of: str = ""
+    """The id of the message in whose place this one was put by its sender."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +66,24 @@ class ReplyPart:
 
     text: str
     final: bool = False
+    answers: tuple[str, ...] = ()
+    """Ids of the messages that this answers, where it is final: more than one where several came in a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """Something to be shown in a chat: the answer to a message, or what nobody asked for just now."""
+
+    chat: ChatId
+    to: IncomingMessage | None
+    """None for a reminder and the like."""
+    key: str
+    """Names this reply for ever, also after a crash: what a platform's nonce is made of."""
+    parts: AsyncIterator[ReplyPart]
+    keep: Callable[[Sequence[str]], Awaitable[None]]
+    """To be told the platform's ids of the messages that show it, all of them, as soon as there is one more."""
+    shown: tuple[str, ...] = ()
+    """Ids that were kept before a crash: these messages are to be edited, not sent once more."""
 
 
 Accept = Callable[[IncomingMessage], Awaitable[None]]
@@ -72,14 +98,17 @@ class Adapter(Protocol):
         """The channel's name, as in `ChatId.channel`."""
         ...
 
+    def serves(self, chat: ChatId) -> bool:
+        """Tell whether what is for this chat can be shown by this adapter."""
+        ...
+
     async def run(self, accept: Accept) -> None:
         """Receive until cancelled or until the channel has ended; every message goes to `accept`."""
         ...
 
-    async def render(self, message: IncomingMessage, parts: AsyncIterator[ReplyPart]) -> None:
-        """Show the reply to `message` as it grows; return when its last part has been delivered."""
-        ...
+    async def render(self, reply: Reply) -> None:
+        """Show a reply as it grows; return when its last part has been delivered, or never can be.
 
-    async def send(self, chat: ChatId, text: str) -> None:
-        """Deliver a message that nobody asked for, such as a reminder."""
+        Raises what should be tried again later.
+        """
         ...

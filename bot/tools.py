@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
+from bot.messages import ChatId, PersonId
 from bot.models.protocol import ToolCall, ToolResult, ToolSpec
 from bot.models.tool_calls import NotAnObject, read_arguments
 from memory.errors import MemoryFault
@@ -34,20 +35,32 @@ class BadCall(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class ToolUse:
+    """Where a call comes from. A tool that wants to know has a parameter of this type; no model is told of it."""
+
+    key: str
+    """Names the call for ever: the same when it is run again after a crash."""
+    chat: ChatId
+    person: PersonId
+
+
+@dataclass(frozen=True, slots=True)
 class Tool:
     """Something that a model may call; `tool` makes one of a function."""
 
     spec: ToolSpec
     arguments: type[BaseModel]
     function: ToolFunction
+    wants_use: str = ""
+    """The parameter that takes the ToolUse; "" for none."""
 
-    async def run(self, arguments: str) -> Mapping[str, Any]:
+    async def run(self, arguments: str, use: ToolUse) -> Mapping[str, Any]:
         """Run with arguments as JSON text; raise BadCall where they cannot be read or do not fit."""
         try:
             values = self.arguments.model_validate(_read(arguments))
         except ValidationError as error:
             raise BadCall(self._complaint(error)) from error
-        return await self.function(**dict(values))
+        return await self.function(**dict(values), **({self.wants_use: use} if self.wants_use else {}))
 
     def _complaint(self, error: ValidationError) -> str:
         known: Mapping[str, Any] = self.spec.parameters["properties"]
@@ -83,10 +96,10 @@ class Toolbox:
             self._tools[each.spec.name] = each
         self.specs = tuple(each.spec for each in self._tools.values())
 
-    async def run(self, call: ToolCall) -> ToolResult:
+    async def run(self, call: ToolCall, use: ToolUse) -> ToolResult:
         """Carry out one call; whatever goes wrong is told in the result, as JSON with an "error"."""
         try:
-            content = _bounded(await self._tool(call.name).run(call.arguments))
+            content = _bounded(await self._tool(call.name).run(call.arguments, use))
         except (BadCall, MemoryFault) as error:
             return ToolResult(call.id, call.name, _json({"error": str(error)}), failed=True)
         except Exception:
@@ -105,14 +118,17 @@ class Toolbox:
 
 def tool(function: ToolFunction) -> Tool:
     """Make a tool of an async function: its name, its docstring, its annotated parameters."""
+    parameters = inspect.signature(function, eval_str=True).parameters
+    wants_use = next((name for name, each in parameters.items() if each.annotation is ToolUse), "")
     fields: dict[str, Any] = {
         name: (each.annotation, ... if each.default is each.empty else each.default)
-        for name, each in inspect.signature(function, eval_str=True).parameters.items()
+        for name, each in parameters.items()
+        if name != wants_use
     }
     name = function.__name__
     arguments = create_model(name, __config__=_CONFIG, **fields)
     description = " ".join((function.__doc__ or "").split())
-    return Tool(ToolSpec(name, description, _schema(arguments)), arguments, function)
+    return Tool(ToolSpec(name, description, _schema(arguments)), arguments, function, wants_use)
 
 
 # Lax where models commonly err ("5" for 5, 5 for "5"), closed to parameters that there are not.

@@ -11,7 +11,7 @@ from pathlib import Path
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from bot.builtin_commands import COMMANDS
+from bot.commands.table import COMMANDS
 from bot.config_errors import dotted
 from bot.config_fields import in_words, without_none
 from bot.example_config import as_toml, example_config, explanations, plain_fields, sections

@@ -22,7 +22,7 @@ from bot.conversation import INTERRUPTED_RESULT, INTERRUPTED_TEXT, Conversation
 from bot.messages import ChatId, ReplyPart
 from bot.models.errors import EmptyAnswer, Overloaded
 from bot.models.protocol import AssistantMessage, Message, ToolCall, ToolResult, UserMessage
-from bot.state import State, StateUnusable
+from bot.state.database import State, StateUnusable
 from bot.tools import Toolbox, tool
 from memory.memory import Memory
 from memory.settings import MemorySettings
@@ -644,7 +644,7 @@ from pathlib import Path
 from bot.agent import Agent
 from bot.conversation import Conversation
 from bot.messages import ChatId
-from bot.state import State
+from bot.state.database import State
 from bot.tools import Toolbox, tool
 from tests.fakes.scripted_model import ScriptedModel
 

@@ -14,14 +14,14 @@ import pytest
 from bot import phrases
 from bot.agent import Agent
 from bot.assistant import Assistant
-from bot.builtin_commands import COMMANDS
 from bot.builtin_tools import memory_tools
+from bot.commands.table import COMMANDS
 from bot.config import AccessSettings
 from bot.conversation import Conversation
 from bot.messages import ChatId, IncomingMessage, PersonId
 from bot.models.errors import BadKey, RateLimited
 from bot.models.protocol import UserMessage
-from bot.state import State
+from bot.state.database import State
 from bot.tools import Toolbox
 from memory.memory import Memory
 from memory.settings import MemorySettings

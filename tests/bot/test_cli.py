@@ -360,7 +360,10 @@ def test_a_search_imports_nothing_that_it_does_not_need(process: Commonplace) ->
     assert "house.md:5" in done.stdout
     imported = set(done.stderr.split())
     assert imported & {"aiohttp", "httpx", "numpy", "rich", "prompt_toolkit", "telegram", "discord"} == set()
-    assert imported & {"bot.agent", "bot.app", "bot.assistant", "bot.state", "bot.models.protocol"} == set()
+    assert (
+        imported & {"bot.agent", "bot.app", "bot.assistant", "bot.state.database", "bot.models.protocol"}
+        == set()
+    )
 
 
 # -- init ---------------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from bot.models.protocol import (
     ToolResult,
     UserMessage,
 )
-from bot.state import State
+from bot.state.database import State
 
 CHAT = ChatId("terminal", "main")
 ONE, TWO = (
@@ -281,7 +281,7 @@ from pathlib import Path
 from bot.conversation import Conversation
 from bot.messages import ChatId
 from bot.models.protocol import AssistantMessage, ToolCall, ToolResult, UserMessage
-from bot.state import State
+from bot.state.database import State
 
 async def main():
     async with State(Path(sys.argv[1])) as state:

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from bot.access import Standing
-from bot.builtin_commands import COMMANDS
-from bot.commands import CommandContext, run_command
+from bot.commands.command import CommandContext, run_command
+from bot.commands.table import COMMANDS
 from bot.messages import ChatId, IncomingMessage, PersonId
-from bot.state import State
+from bot.state.database import State
 from bot.upkeep import Upkeep
 from memory.embeddings.embedder import Embedder
 from memory.embeddings.opening import Embedding, open_embedding

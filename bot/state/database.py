@@ -1,27 +1,30 @@
-"""state.db: what the assistant must not forget between two runs. Its SQL is here and in state_models.py."""
+"""state.db: what the assistant must not forget between two runs. Its SQL is here and in models.py."""
 
 import asyncio
 import logging
 import os
 import time
+from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 import apsw
 
-from bot import state_models
 from bot.models.health import Health, Outcome
-from bot.state_models import DayUsage
+from bot.state import access, conversations, flushes, inbox, journal, models, reminders
+from bot.state.conversations import Row
+from bot.state.models import DayUsage
 
 log = logging.getLogger(__name__)
 
 BUSY_TIMEOUT_MS = 10_000
+CHANGES_AT_ONCE = 500
+"""How many changes share a commit at most."""
 
 Result = TypeVar("Result")
 
@@ -42,17 +45,6 @@ class StateUnusable(StateFault):
     """The file cannot be opened or written now: permission, full disk, another program's lock."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One entry of a conversation as it is stored; `seq` counts from 1 within its conversation."""
-
-    conversation: int
-    seq: int
-    kind: str
-    payload: str
-    """JSON."""
-
-
 class State:
     """The open database; an async context manager. Safe beside other processes.
 
@@ -66,6 +58,7 @@ class State:
         self._now = now
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="state")
         self._db: apsw.Connection | None = None
+        self._waiting: deque[_Change[Any]] = deque()
 
     async def __aenter__(self) -> Self:
         try:
@@ -84,79 +77,87 @@ class State:
 
     async def open_conversation(self, chat: str) -> int | None:
         """Give the number of the chat's open conversation, if it has one."""
-        return await self._call(lambda: _open_conversation(self._connection, chat))
+        return await self.read(lambda db: conversations.open_conversation(db, chat))
 
     async def entries(self, conversation: int, *, after: int = 0) -> tuple[Row, ...]:
         """Read the entries of a conversation whose seq is greater than `after`, in order."""
-        return await self._call(lambda: _entries(self._connection, conversation, after))
+        return await self.read(lambda db: conversations.entries(db, conversation, after))
 
     async def append(
-        self, conversation: int | None, chat: str, entries: Sequence[tuple[str, str]], *, after: int
+        self,
+        conversation: int | None,
+        chat: str,
+        entries: Sequence[tuple[str, str]],
+        *,
+        after: int,
+        also: Callable[[apsw.Connection, tuple[Row, ...]], None] | None = None,
     ) -> tuple[Row, ...]:
         """Add (kind, payload) entries in one transaction; once on disk, give all rows later than `after`.
 
         Without a conversation they go to the chat's open one, or begin one. `after` is the last seq that the
-        caller knows; what another process has added since then comes before the caller's own.
+        caller knows; what another process has added since then comes before the caller's own. `also` is done in
+        the same transaction, and is told the rows.
         """
 
-        def write() -> tuple[Row, ...]:
-            db, at = self._connection, self._at()
-            with _transaction(db):
-                number = _open_conversation(db, chat) if conversation is None else conversation
-                if number is None:
-                    db.execute("INSERT INTO conversations (chat, started_at) VALUES (?, ?)", (chat, at))
-                    number = db.last_insert_rowid()
-                missed = _entries(db, number, after)
-                first = missed[-1].seq + 1 if missed else after + 1
-                rows = tuple(Row(number, seq, *entry) for seq, entry in enumerate(entries, first))
-                db.executemany(
-                    "INSERT INTO entries (conversation, seq, kind, payload, at) VALUES (?, ?, ?, ?, ?)",
-                    [(row.conversation, row.seq, row.kind, row.payload, at) for row in rows],
-                )
-            return missed + rows
+        def write(db: apsw.Connection) -> tuple[Row, ...]:
+            rows = conversations.append(db, conversation, chat, entries, after=after, at=self.at())
+            if also is not None:
+                also(db, rows)
+            return rows
 
-        return await self._call(write)
+        return await self.change(write)
 
     async def end_conversation(self, chat: str) -> bool:
         """Close the chat's open conversation; tell whether there was one. Its entries stay."""
-
-        def write() -> bool:
-            db = self._connection
-            with _transaction(db):
-                db.execute(
-                    "UPDATE conversations SET ended_at = ? WHERE chat = ? AND ended_at IS NULL",
-                    (self._at(), chat),
-                )
-            return db.changes() > 0
-
-        return await self._call(write)
+        return await self.change(lambda db: conversations.end(db, chat, at=self.at()))
 
     # -- models -------------------------------------------------------------------------------------------
 
     async def model_health(self) -> tuple[Health, ...]:
         """How every model fares with every key that was ever asked."""
-        return await self._call(lambda: state_models.read_health(self._connection))
+        return await self.read(models.read_health)
 
     async def record_outcomes(self, outcomes: Sequence[Outcome]) -> None:
         """Add calls of models to what is known, and their tokens to those of today."""
         day = self._now().date().isoformat()
-        await self._change(lambda db: state_models.add_outcomes(db, outcomes, day=day))
+        await self.change(lambda db: models.add_outcomes(db, outcomes, day=day))
 
     async def reset_model_health(self, model: str) -> None:
         """Close the breakers of a model, or of all where it is ""."""
-        await self._change(lambda db: state_models.reset_health(db, model))
+        await self.change(lambda db: models.reset_health(db, model))
 
     async def usage_since(self, first_day: str) -> tuple[DayUsage, ...]:
         """Tokens by day and model from an ISO date on, the latest first."""
-        return await self._call(lambda: state_models.read_usage(self._connection, first_day))
+        return await self.read(lambda db: models.read_usage(db, first_day))
 
     async def chosen_model(self, chat: str) -> str:
         """Give the model that a chat has chosen; "" for none."""
-        return await self._call(lambda: state_models.read_choice(self._connection, chat))
+        return await self.read(lambda db: models.read_choice(db, chat))
 
     async def choose_model(self, chat: str, model: str) -> None:
         """Choose a model for a chat; "" for none."""
-        await self._change(lambda db: state_models.write_choice(db, chat, model))
+        await self.change(lambda db: models.write_choice(db, chat, model))
+
+    # -- whatever else is kept: functions of the modules beside this one ------------------------------------
+
+    async def read(self, work: Callable[[apsw.Connection], Result]) -> Result:
+        """Run what changes nothing."""
+        return await self._call(lambda: work(self._connection))
+
+    async def change(self, work: Callable[[apsw.Connection], Result]) -> Result:
+        """Run `work` in a transaction, all of it or nothing; return once that is on disk.
+
+        Those that wait for the disk at the same time share one commit: it costs as much for one as for a hundred.
+        """
+        change: _Change[Result] = _Change(work)
+        self._waiting.append(change)
+        await self._call(self._commit_waiting)
+        with _plain_faults(self._path):
+            return change.future.result()
+
+    def at(self) -> str:
+        """Now, as it is stored: ISO 8601 in UTC, which sorts as text."""
+        return stored(self._now())
 
     # -- the connection -----------------------------------------------------------------------------------
 
@@ -184,17 +185,22 @@ class State:
             raise RuntimeError("state.db is not open")
         return self._db
 
-    def _at(self) -> str:
-        return self._now().astimezone(UTC).isoformat(timespec="milliseconds")
-
-    async def _change(self, work: Callable[[apsw.Connection], None]) -> None:
-        """Run `work` in a transaction of its own."""
-
-        def write() -> None:
-            with _transaction(self._connection):
-                work(self._connection)
-
-        await self._call(write)
+    def _commit_waiting(self) -> None:
+        batch: list[_Change[Any]] = []
+        while self._waiting and len(batch) < CHANGES_AT_ONCE:
+            batch.append(self._waiting.popleft())
+        if not batch:
+            return  # an earlier call has taken ours along
+        db = self._connection
+        try:
+            with _transaction(db):
+                for change in batch:
+                    change.run(db)
+        except Exception as error:
+            for change in batch:
+                change.fail(error)
+        for change in batch:
+            change.settle()
 
     async def _call(self, work: Callable[[], Result]) -> Result:
         """Run `work` on the database's thread, to its end even when cancelled meanwhile."""
@@ -222,20 +228,42 @@ async def to_the_end(work: Awaitable[Result]) -> Result:
     raise cancelled
 
 
-def _open_conversation(db: apsw.Connection, chat: str) -> int | None:
-    number: int | None = db.execute(
-        "SELECT id FROM conversations WHERE chat = ? AND ended_at IS NULL", (chat,)
-    ).get
-    return number
+class _Change(Generic[Result]):
+    """Something to be written, and what came of it."""
+
+    def __init__(self, work: Callable[[apsw.Connection], Result]) -> None:
+        self.future: Future[Result] = Future()
+        self._work = work
+        self._result: Result
+        self._error: Exception | None = None
+
+    def run(self, db: apsw.Connection) -> None:
+        """Do it inside of a transaction that others share; it alone is undone where it fails."""
+        db.execute("SAVEPOINT one")
+        try:
+            self._result = self._work(db)
+        except Exception as error:
+            if not db.in_transaction:  # the disk is full: SQLite has undone all
+                raise
+            self._error = error
+            db.execute("ROLLBACK TO one")
+        db.execute("RELEASE one")
+
+    def fail(self, error: Exception) -> None:
+        """Note that the whole transaction came to nothing."""
+        self._error = self._error or error
+
+    def settle(self) -> None:
+        """Tell whoever waits."""
+        if self._error is not None:
+            self.future.set_exception(self._error)
+        else:
+            self.future.set_result(self._result)
 
 
-def _entries(db: apsw.Connection, conversation: int, after: int) -> tuple[Row, ...]:
-    rows = db.execute(
-        "SELECT conversation, seq, kind, payload FROM entries "
-        "WHERE conversation = ? AND seq > ? ORDER BY seq",
-        (conversation, after),
-    )
-    return tuple(Row(*row) for row in rows)
+def stored(moment: datetime) -> str:
+    """A moment as it is stored: ISO 8601 in UTC to the millisecond, which sorts as text."""
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds")
 
 
 def _connect(path: Path) -> apsw.Connection:
@@ -309,30 +337,15 @@ def _plain_faults(path: Path) -> Iterator[None]:
 # -- migrations: numbered by their place in the list; never change one that was released ---------------------
 
 
-def m001_conversations(db: apsw.Connection) -> None:
-    """Conversations and what was said in them, for ever; a chat has one open conversation at most."""
-    db.execute(
-        """
-        CREATE TABLE conversations (
-            id INTEGER PRIMARY KEY AUTOINCREMENT,
-            chat TEXT NOT NULL,
-            started_at TEXT NOT NULL,
-            ended_at TEXT
-        ) STRICT;
-        CREATE UNIQUE INDEX open_conversation ON conversations (chat) WHERE ended_at IS NULL;
-        CREATE TABLE entries (
-            conversation INTEGER NOT NULL REFERENCES conversations (id),
-            seq INTEGER NOT NULL,
-            kind TEXT NOT NULL,
-            payload TEXT NOT NULL,
-            at TEXT NOT NULL,
-            PRIMARY KEY (conversation, seq)
-        ) STRICT;
-        """
-    )
-
-
-MIGRATIONS = (m001_conversations, state_models.m002_models)
+MIGRATIONS = (
+    conversations.m001_conversations,
+    models.m002_models,
+    inbox.m003_inbox,
+    journal.m004_effects,
+    flushes.m005_flushes,
+    access.m006_access,
+    reminders.m007_reminders,
+)
 
 
 def _migrate(db: apsw.Connection, path: Path) -> None:

@@ -11,8 +11,15 @@ from bot.access import Standing
 from bot.messages import ChatId, IncomingMessage
 
 if TYPE_CHECKING:
+    from bot.access import Access
+    from bot.backup import Backups
+    from bot.compaction import Compactor
+    from bot.config import Settings
+    from bot.forgetting import Forgetting
+    from bot.journal import Journal
     from bot.models.fallback import FallbackModel
-    from bot.state import State
+    from bot.reminders import Reminders
+    from bot.state.database import State
     from bot.upkeep import Upkeep
     from memory.memory import Memory
 
@@ -47,6 +54,13 @@ class CommandContext:
     model: "FallbackModel"
     stop: Callable[[ChatId], Awaitable[bool]]
     """End the turn that runs in a chat; false where none does."""
+    access: "Access"
+    journal: "Journal"
+    reminders: "Reminders"
+    compactor: "Compactor"
+    forgetting: "Forgetting"
+    backups: "Backups"
+    settings: "Settings"
     upkeep: "Upkeep | None" = None
     """What goes on by itself; None where nothing does."""
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
@@ -61,6 +75,8 @@ class CommandCall:
     standing: Standing
     options: Mapping[str, str]
     """By name; those that were not given are absent."""
+    key: str
+    """Names this use for ever: the same when it is run again after a crash."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +151,7 @@ def read_options(command: Command, rest: str) -> dict[str, str]:
 
 
 async def run_command(
-    name: str, rest: str, *, message: IncomingMessage, standing: Standing, context: CommandContext
+    name: str, rest: str, *, message: IncomingMessage, standing: Standing, key: str, context: CommandContext
 ) -> str | AnswerAgain:
     """Answer `/name rest`. A command that the person may not use is told of no more than one that does not exist."""
     usable = {command.name: command for command in usable_by(standing, context.commands)}
@@ -146,7 +162,7 @@ async def run_command(
         options = read_options(command, rest)
     except WrongUse as error:
         return str(error)
-    return await command.handler(CommandCall(message, standing, options), context)
+    return await command.handler(CommandCall(message, standing, options, key), context)
 
 
 def unknown_command(name: str, usable: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""The slash commands that there are: the table, and what each does. None but /retry calls a model."""
+"""The slash commands about the memory: noting, finding, and looking after it."""
 
 import sys
 from dataclasses import replace
@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from bot import phrases
 from bot.access import Standing
-from bot.commands import Command, CommandCall, CommandContext, Option, usable_by
-from bot.model_commands import ask_again, choose_model, show_models, show_usage
+from bot.commands.command import CommandCall, CommandContext
 from bot.places import read_place, written_place
 from bot.progress_line import in_words
 
@@ -21,42 +20,6 @@ if TYPE_CHECKING:
 
 LINES_SHOWN = 60
 """How much of a note `/memory get` shows at once."""
-
-
-async def show_help(call: CommandCall, context: CommandContext) -> str:
-    """List what this person may use."""
-    usable = usable_by(call.standing, context.commands)
-    return phrases.HELP.format(
-        commands="\n".join(f"- `{command.usage}` {command.help}" for command in usable)
-    )
-
-
-async def begin_anew(call: CommandCall, context: CommandContext) -> str:
-    """End the conversation; the next message begins another."""
-    await context.state.end_conversation(str(call.message.chat))
-    return phrases.NEW
-
-
-async def stop_turn(call: CommandCall, context: CommandContext) -> str:
-    """End the running turn of the chat."""
-    return phrases.STOPPED if await context.stop(call.message.chat) else phrases.NOTHING_RUNS
-
-
-async def show_status(call: CommandCall, context: CommandContext) -> str:
-    """Name the model, the chat, what the memory holds, and how it is searched; the owner is told why so."""
-    status = await context.memory.status()
-    chosen = await context.state.chosen_model(str(call.message.chat))
-    owner = call.standing is Standing.OWNER
-    text = phrases.STATUS.format(
-        model=phrases.STATUS_CHOSEN.format(model=chosen)
-        if chosen in context.model.plan.candidates
-        else context.model.name,
-        chat=call.message.chat,
-        files=status.files,
-        chunks=status.total_chunks,
-        search=_how_it_searches(status, why=owner),
-    )
-    return "\n".join([text, *(_how_it_keeps_up(status, context.upkeep) if owner else ())])
 
 
 async def remember(call: CommandCall, context: CommandContext) -> str:
@@ -91,11 +54,11 @@ async def look_after_memory(call: CommandCall, context: CommandContext) -> str:
             text = phrases.MEMORY_STATUS.format(
                 files=status.files,
                 chunks=status.total_chunks,
-                search=_how_it_searches(status, why=True),
+                search=how_it_searches(status, why=True),
                 fts=status.fts,
                 indexed=status.last_indexed_at or phrases.NEVER,
             )
-            return "\n".join([text, *_how_it_keeps_up(status, context.upkeep)]) + _problems(status.problems)
+            return "\n".join([text, *how_it_keeps_up(status, context.upkeep)]) + _problems(status.problems)
 
 
 async def reindex(call: CommandCall, context: CommandContext) -> str:
@@ -106,7 +69,7 @@ async def reindex(call: CommandCall, context: CommandContext) -> str:
     return phrases.REINDEXED.format(seconds=report.seconds, **counts) + _problems(report.problems)
 
 
-def _how_it_searches(status: "MemoryStatus", *, why: bool) -> str:
+def how_it_searches(status: "MemoryStatus", *, why: bool) -> str:
     """By meaning or not; the reason may name files and addresses, so not everybody is told it."""
     if status.embedding_problem and status.vector_search_enabled and not status.embedding_fallback:
         return phrases.BY_WORDS_FOR_NOW
@@ -117,7 +80,7 @@ def _how_it_searches(status: "MemoryStatus", *, why: bool) -> str:
     return phrases.BY_WORDS_SINCE.format(reason=reason) if why else phrases.BY_WORDS
 
 
-def _how_it_keeps_up(status: "MemoryStatus", upkeep: "Upkeep | None") -> "Iterator[str]":
+def how_it_keeps_up(status: "MemoryStatus", upkeep: "Upkeep | None") -> "Iterator[str]":
     """A line each on vectors, watch, regular look, and what runs now."""
     if status.vector_search_enabled:
         yield _vectors(status)
@@ -173,82 +136,3 @@ def passages(results: "SearchResults") -> str:
 
 def _problems(problems: "Iterable[Problem]") -> str:
     return "".join(f"\n- {problem.path}: {problem.reason}" for problem in problems)
-
-
-COMMANDS: tuple[Command, ...] = (
-    Command("help", "lists the commands", show_help),
-    Command("new", "begins a new conversation; the memory stays", begin_anew),
-    Command("stop", "stops the reply that is being made", stop_turn, at_once=True),
-    Command("retry", "answers your latest message again", ask_again),
-    Command("status", "tells which model answers and what the memory holds", show_status),
-    Command(
-        "remember",
-        "notes something in today's log",
-        remember,
-        (Option("text", "What to note, in your words."),),
-        uses_memory=True,
-    ),
-    Command(
-        "recall",
-        "shows the notes that fit",
-        recall,
-        (Option("query", "What to look for."),),
-        uses_memory=True,
-    ),
-    Command(
-        "model",
-        "tells which model answers here, or chooses one",
-        choose_model,
-        (
-            Option(
-                "name",
-                "A model, by its name or part of it; auto for the usual order.",
-                required=False,
-                shown="NAME|auto",
-            ),
-        ),
-    ),
-    Command("usage", "counts the tokens of today and of the last 30 days", show_usage),
-    Command(
-        "memory",
-        "shows the state of the memory, searches it, shows a note, or builds the index anew",
-        look_after_memory,
-        (
-            Option(
-                "action",
-                "What to do; without it, status.",
-                required=False,
-                type="word",
-                choices=("status", "search", "get", "rebuild"),
-            ),
-            Option(
-                "what", "What to search for, or the note to show, such as 2026-11-21.md:3-9.", required=False
-            ),
-        ),
-        owner_only=True,
-        uses_memory=True,
-    ),
-    Command(
-        "models",
-        "shows how each model fares; reset has all of them asked again",
-        show_models,
-        (
-            Option(
-                "action",
-                "Without it, how they fare.",
-                required=False,
-                type="word",
-                choices=("reset",),
-            ),
-        ),
-        owner_only=True,
-    ),
-    Command(
-        "reindex",
-        "looks at all notes for what has changed",
-        reindex,
-        owner_only=True,
-        uses_memory=True,
-    ),
-)
-"""In the order in which they are listed."""

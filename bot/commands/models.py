@@ -5,11 +5,11 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
 from bot import phrases
-from bot.commands import AnswerAgain, CommandCall, CommandContext
+from bot.commands.command import AnswerAgain, CommandCall, CommandContext
 from bot.model_trouble import reason
 from bot.models.protocol import Usage
 from bot.models.status import ModelStatus, models_status
-from bot.state_models import DayUsage
+from bot.state.models import DayUsage
 
 AUTO = "auto"
 USAGE_DAYS = 30

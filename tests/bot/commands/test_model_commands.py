@@ -10,11 +10,11 @@ import pytest
 
 from bot.agent import Agent
 from bot.assistant import Assistant
-from bot.builtin_commands import COMMANDS
 from bot.builtin_tools import memory_tools
+from bot.commands.models import meant_models
+from bot.commands.table import COMMANDS
 from bot.config import AccessSettings
 from bot.messages import ChatId, IncomingMessage, PersonId
-from bot.model_commands import meant_models
 from bot.models.candidate import Candidate, Route
 from bot.models.errors import BadKey, CutOff, Overloaded, RateLimited, ServerFailed
 from bot.models.fallback import FallbackModel
@@ -23,7 +23,7 @@ from bot.models.health_book import HealthBook
 from bot.models.patience import Patience
 from bot.models.plan import Plan
 from bot.models.protocol import AssistantMessage
-from bot.state import State
+from bot.state.database import State
 from bot.tools import Toolbox
 from memory.memory import Memory
 from memory.settings import MemorySettings

@@ -11,7 +11,7 @@ from bot.models.errors import ContextTooLong, ServerFailed
 from bot.models.health import Health, Outcome, RouteName, after
 from bot.models.health_book import HealthBook
 from bot.models.protocol import Usage
-from bot.state import State
+from bot.state.database import State
 
 ONE, OTHER = RouteName("openai/gpt-4.1", "0a1b2c3d4e5f"), RouteName("openai/gpt-4.1")
 ANSWERED = Outcome(ONE, 100.0, usage=Usage(1000, 50, 800), first_token_seconds=0.5, seconds=1.5, tokens=900)

@@ -4,8 +4,7 @@ from typing import Any
 import pytest
 
 from bot.access import Standing
-from bot.builtin_commands import COMMANDS
-from bot.commands import (
+from bot.commands.command import (
     Command,
     CommandCall,
     CommandContext,
@@ -16,6 +15,7 @@ from bot.commands import (
     split_command,
     usable_by,
 )
+from bot.commands.table import COMMANDS
 from bot.messages import ChatId, IncomingMessage, PersonId
 
 MESSAGE = IncomingMessage(

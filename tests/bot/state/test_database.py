@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 from bot import state as state_module
-from bot.state import State, StateBroken, StateFault, StateTooNew, StateUnusable, to_the_end
+from bot.state.database import State, StateBroken, StateFault, StateTooNew, StateUnusable, to_the_end
 
 SAID = [("user", '{"text": "hello"}')]
 
@@ -308,6 +308,6 @@ async def test_processes_that_open_and_write_at_once_lose_nothing(path: Path) ->
 
 
 def test_a_search_from_the_command_line_does_not_open_it() -> None:
-    script = "import sys, memory.memory; print('bot.state' in sys.modules)"
+    script = "import sys, memory.memory; print('bot.state.database' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "False"

@@ -1,0 +1,249 @@
+"""state.db: every message from its arrival until its answer is delivered, and what goes out without being asked.
+
+A message is `waiting`; `running` once it stands in its conversation; `answered` once the whole reply is known; and
+`delivered`. Several messages may be answered by one turn, which has the number of the message that began it.
+"""
+
+import json
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+import apsw
+
+from bot.messages import ChatId, IncomingMessage, PersonId
+
+MessageState = Literal["waiting", "running", "answered", "delivered"]
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A message in the inbox."""
+
+    number: int
+    """In the order of arrival."""
+    message: IncomingMessage
+    state: MessageState = "waiting"
+    turn: int | None = None
+    """The number of the message that began the turn in which this one is answered."""
+    conversation: int | None = None
+    heard: int | None = None
+    """Seq of the entry in `conversation` that it became."""
+    reply: str | None = None
+    """All of the reply; only with the message that began the turn."""
+    shown: tuple[str, ...] = ()
+    """The platform's ids of the messages that show the reply so far."""
+    attempts: int = 0
+    """How often a process has taken it up and not come to an end with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something that nobody asked for just now, on its way to a chat."""
+
+    number: int
+    chat: ChatId
+    text: str
+    shown: tuple[str, ...] = ()
+
+
+def m003_inbox(db: apsw.Connection) -> None:
+    """Messages until they are answered, notices until they are delivered; what is done keeps its id alone."""
+    db.execute(
+        """
+        CREATE TABLE inbox (
+            number INTEGER PRIMARY KEY AUTOINCREMENT,
+            chat TEXT NOT NULL,
+            message TEXT NOT NULL,
+            payload TEXT NOT NULL,
+            state TEXT NOT NULL,
+            owner TEXT NOT NULL,
+            turn INTEGER,
+            conversation INTEGER,
+            heard INTEGER,
+            reply TEXT,
+            shown TEXT NOT NULL DEFAULT '[]',
+            attempts INTEGER NOT NULL DEFAULT 0,
+            at TEXT NOT NULL,
+            UNIQUE (chat, message)
+        ) STRICT;
+        CREATE INDEX inbox_open ON inbox (number) WHERE state != 'delivered';
+        CREATE TABLE outbox (
+            number INTEGER PRIMARY KEY AUTOINCREMENT,
+            key TEXT NOT NULL UNIQUE,
+            chat TEXT NOT NULL,
+            text TEXT NOT NULL,
+            owner TEXT NOT NULL,
+            shown TEXT NOT NULL DEFAULT '[]',
+            delivered INTEGER NOT NULL DEFAULT 0,
+            at TEXT NOT NULL
+        ) STRICT;
+        CREATE INDEX outbox_open ON outbox (number) WHERE NOT delivered;
+        """
+    )
+
+
+# -- messages -----------------------------------------------------------------------------------------------
+
+
+def add(db: apsw.Connection, message: IncomingMessage, *, owner: str, at: str) -> Received | None:
+    """Take a message in; None where it is there already. `owner`: the process that answers it, "" for any."""
+    db.execute(
+        "INSERT INTO inbox (chat, message, payload, state, owner, at) VALUES (?, ?, ?, 'waiting', ?, ?) "
+        "ON CONFLICT DO NOTHING",
+        (str(message.chat), message.id, _encoded(message), owner, at),
+    )
+    return Received(db.last_insert_rowid(), message) if db.changes() else None
+
+
+def find(db: apsw.Connection, chat: str, message: str) -> tuple[int, MessageState] | None:
+    """Look a message up by the platform's id: its number and state."""
+    found: tuple[int, MessageState] | None = db.execute(
+        "SELECT number, state FROM inbox WHERE chat = ? AND message = ?", (chat, message)
+    ).fetchone()
+    return found
+
+
+def unfinished(db: apsw.Connection) -> tuple[tuple[str, Received], ...]:
+    """Whatever is not delivered yet, in order, each with its owner."""
+    rows = db.execute(
+        "SELECT owner, number, chat, message, payload, state, turn, conversation, heard, reply, shown, attempts "
+        "FROM inbox WHERE state != 'delivered' ORDER BY number"
+    )
+    return tuple((row[0], _received(row[1:])) for row in rows)
+
+
+def take_over(db: apsw.Connection, numbers: Iterable[int], *, owner: str) -> None:
+    """Make them another process's; what it had begun counts as tried once."""
+    db.executemany(
+        "UPDATE inbox SET owner = ?, attempts = attempts + (state = 'running') WHERE number = ?",
+        [(owner, number) for number in numbers],
+    )
+
+
+def begin(db: apsw.Connection, turn: int, heard: Sequence[tuple[int, int, int]]) -> None:
+    """Note that messages stand in a conversation now: (number, conversation, seq) of each."""
+    db.executemany(
+        "UPDATE inbox SET state = 'running', turn = ?, conversation = ?, heard = ? WHERE number = ?",
+        [(turn, conversation, seq, number) for number, conversation, seq in heard],
+    )
+
+
+def answer(db: apsw.Connection, turn: int, reply: str) -> None:
+    """Note the whole reply of a turn: from here on there is nothing to do but to deliver it."""
+    db.execute("UPDATE inbox SET state = 'answered' WHERE turn = ? OR number = ?", (turn, turn))
+    db.execute("UPDATE inbox SET turn = number, reply = ? WHERE number = ?", (reply, turn))
+
+
+def show(db: apsw.Connection, turn: int, shown: Sequence[str]) -> None:
+    """Note which messages of the platform show the reply."""
+    db.execute("UPDATE inbox SET shown = ? WHERE number = ?", (json.dumps(list(shown)), turn))
+
+
+def deliver(db: apsw.Connection, turn: int) -> None:
+    """End it. What was said is in the conversation; here nothing stays but the ids."""
+    db.execute(
+        "UPDATE inbox SET state = 'delivered', payload = '', reply = NULL WHERE turn = ? OR number = ?",
+        (turn, turn),
+    )
+
+
+def change_text(db: apsw.Connection, number: int, message: IncomingMessage) -> bool:
+    """Put another text in the place of a message's that waits; tell whether it did."""
+    db.execute(
+        "UPDATE inbox SET payload = ? WHERE number = ? AND state = 'waiting'", (_encoded(message), number)
+    )
+    return db.changes() > 0
+
+
+def prune(db: apsw.Connection, *, before: str) -> None:
+    """Forget what was delivered before a moment: no platform delivers it a second time so late."""
+    db.execute("DELETE FROM inbox WHERE state = 'delivered' AND at < ?", (before,))
+    db.execute("DELETE FROM outbox WHERE delivered AND at < ?", (before,))
+
+
+# -- notices ------------------------------------------------------------------------------------------------
+
+
+def put(db: apsw.Connection, chat: str, text: str, *, key: str, owner: str, at: str) -> Notice | None:
+    """Add a notice; None where one with this key is there already. `owner`: as in `add`."""
+    db.execute(
+        "INSERT INTO outbox (key, chat, text, owner, at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        (key, chat, text, owner, at),
+    )
+    return Notice(db.last_insert_rowid(), ChatId.parse(chat), text) if db.changes() else None
+
+
+def undelivered(db: apsw.Connection) -> tuple[tuple[str, Notice], ...]:
+    """Every notice that is not delivered yet, in order, with its owner."""
+    rows = db.execute(
+        "SELECT owner, number, chat, text, shown FROM outbox WHERE NOT delivered ORDER BY number"
+    )
+    return tuple(
+        (owner, Notice(number, ChatId.parse(chat), text, tuple(json.loads(shown))))
+        for owner, number, chat, text, shown in rows
+    )
+
+
+def take_over_notices(db: apsw.Connection, numbers: Iterable[int], *, owner: str) -> None:
+    """Make them another process's."""
+    db.executemany("UPDATE outbox SET owner = ? WHERE number = ?", [(owner, number) for number in numbers])
+
+
+def show_notice(db: apsw.Connection, number: int, shown: Sequence[str]) -> None:
+    """Note which messages of the platform show a notice."""
+    db.execute("UPDATE outbox SET shown = ? WHERE number = ?", (json.dumps(list(shown)), number))
+
+
+def deliver_notices(db: apsw.Connection, numbers: Collection[int]) -> None:
+    """End them."""
+    db.executemany(
+        "UPDATE outbox SET delivered = 1, text = '' WHERE number = ?", [(number,) for number in numbers]
+    )
+
+
+# -- messages as JSON ---------------------------------------------------------------------------------------
+
+
+def _encoded(message: IncomingMessage) -> str:
+    text = json.dumps(
+        {
+            "sender": str(message.sender),
+            "text": message.text,
+            "sent_at": message.sent_at.isoformat(),
+            "sender_name": message.sender_name,
+            "chat_name": message.chat_name,
+            "in_room": message.in_room,
+            "alone": message.alone,
+        },
+        ensure_ascii=False,
+    )
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _received(row: tuple[apsw.SQLiteValue, ...]) -> Received:
+    number, chat, message, payload, state, turn, conversation, heard, reply, shown, attempts = row
+    fields = json.loads(str(payload))
+    channel, _, person = fields["sender"].partition(":")
+    return Received(
+        number=number,  # type: ignore[arg-type]
+        message=IncomingMessage(
+            id=str(message),
+            chat=ChatId.parse(str(chat)),
+            sender=PersonId(channel, person),
+            text=fields["text"],
+            sent_at=datetime.fromisoformat(fields["sent_at"]),
+            sender_name=fields["sender_name"],
+            chat_name=fields["chat_name"],
+            in_room=fields["in_room"],
+            alone=fields["alone"],
+        ),
+        state=state,  # type: ignore[arg-type]
+        turn=turn,  # type: ignore[arg-type]
+        conversation=conversation,  # type: ignore[arg-type]
+        heard=heard,  # type: ignore[arg-type]
+        reply=reply,  # type: ignore[arg-type]
+        shown=tuple(json.loads(str(shown))),
+        attempts=attempts,  # type: ignore[arg-type]
+    )
