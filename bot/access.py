@@ -1,19 +1,48 @@
-"""Who may do what: pure rules over the `[access]` section, asked by every entry."""
+"""Who may do what: rules over the `[access]` section and over what owners decide, asked by every entry."""
 
+import hmac
+import logging
+import math
+import secrets
+import unicodedata
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timedelta
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from bot.messages import IncomingMessage, PersonId
+from bot import phrases
+from bot.messages import ChatId, IncomingMessage, PersonId
+from bot.plain_text import one_line
+from bot.state import access, inbox
+from bot.state.access import Asking, Decision
+from bot.state.database import stored
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from datetime import datetime
+    from apsw import Connection
 
     from bot.config import AccessSettings
     from bot.state.database import State
 
+log = logging.getLogger(__name__)
+
 TERMINAL = "terminal"
 """The channel of whoever sits at the machine: there the operating system has checked already."""
+
+CODE_LETTERS = "CDFHJKMNPRTWXY3479"
+"""Of each group that eyes confuse (0OQD, 1IL, 2Z, 5S, 6GC, 8B, UV) one at most, and no vowel, so that no code is a
+word. Eight of them are 33 bits: with ten tries in ten minutes nobody comes near in the hour that a code counts."""
+CODE_LENGTH = 8
+CODE_TIME = timedelta(hours=1)
+CODES_AT_ONCE = 3
+TOLD_AGAIN = timedelta(minutes=10)
+STRANGERS_TOLD = 200
+"""How many strangers are told within TOLD_AGAIN that they cannot talk here; the rest of a flood meets silence."""
+WRONG_CODES = 10
+WRONG_CODES_TIME = timedelta(minutes=10)
+ANSWERS_KEPT = timedelta(days=30)
+NAME_CHARS = 40
 
 
 class Standing(IntEnum):
@@ -29,17 +58,23 @@ class Standing(IntEnum):
     """May administer as well."""
 
 
-def standing_of(person: PersonId, rules: "AccessSettings") -> Standing:
-    """Look a person up.
+DECIDED = {"allowed": Standing.ALLOWED, "guest": Standing.GUEST, "denied": Standing.STRANGER}
 
-    An entry for one person beats one for a whole channel (`telegram:*`); of `allow` and `guests`
-    with the same entry, the narrower counts. `owners` names people only, never a channel.
+
+def standing_of(person: PersonId, rules: "AccessSettings", decision: Decision | None = None) -> Standing:
+    """Look a person up; pure.
+
+    What an owner decided beats `allow` and `guests`, never `owners`. An entry for one person beats one for a whole
+    channel (`telegram:*`); of `allow` and `guests` with the same entry, the narrower counts. `owners` names people
+    only, never a channel.
     """
     if person.channel == TERMINAL:
         return Standing.OWNER
     by_name, by_channel = str(person), f"{person.channel}:*"
     if by_name in rules.owners and person.id != "*":
         return Standing.OWNER
+    if decision:
+        return DECIDED[decision]
     for entry in (by_name, by_channel):
         if entry in rules.guests:
             return Standing.GUEST
@@ -49,21 +84,217 @@ def standing_of(person: PersonId, rules: "AccessSettings") -> Standing:
 
 
 class Access:
-    """Who may do what just now: the settings, and what owners have decided since."""
+    """Who may do what just now: the settings, and what owners have decided since.
 
-    def __init__(self, rules: "AccessSettings", state: "State", *, now: "Callable[[], datetime]") -> None:
+    Nothing of the latter is held here: another process may have changed it.
+    """
+
+    def __init__(
+        self,
+        rules: "AccessSettings",
+        state: "State",
+        *,
+        now: Callable[[], datetime],
+        wake: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`wake` is called when a notice has been put into the outbox."""
         self._rules = rules
         self._state = state
         self._now = now
+        self._wake = wake
+        self._refused: OrderedDict[PersonId, datetime] = OrderedDict()
+        """Strangers who were told lately that they cannot talk here, the earliest first."""
 
     async def standing_of(self, person: PersonId) -> Standing:
         """How far a person is trusted at this moment."""
-        raise NotImplementedError
+        if standing_of(person, self._rules) is Standing.OWNER:
+            return Standing.OWNER
+        decision = await self._state.read(lambda db: access.decision(db, str(person)))
+        return standing_of(person, self._rules, decision)
+
+    # -- rooms --------------------------------------------------------------------------------------------
 
     async def memory_is_open(self, message: IncomingMessage) -> bool:
         """Whether the memory may be used in the chat of a message: always where nobody else listens."""
-        raise NotImplementedError
+        if not message.in_room:
+            return True
+        return await self._state.read(lambda db: access.memory_in_room(db, str(message.chat)))
+
+    async def open_memory(self, room: ChatId, *, memory: bool) -> None:
+        """Open the memory to all who may use it in a room, or close it."""
+        await self._state.change(lambda db: access.open_memory(db, str(room), memory=memory))
+
+    # -- strangers ----------------------------------------------------------------------------------------
 
     async def greet(self, message: IncomingMessage) -> str:
-        """What a stranger is told; "" for nothing at all."""
-        raise NotImplementedError
+        """What a stranger is told; "" for nothing at all.
+
+        Nothing in rooms, nor within ten minutes of the last time. However many strangers there are, no more than
+        three codes and two hundred names are held.
+        """
+        if message.in_room:
+            return ""
+        if self._rules.pairing:
+            told = await self._state.change(lambda db: self._give_code(db, message))
+            if told is not None:
+                return told
+        return phrases.STRANGER if self._is_to_be_refused(message.sender) else ""
+
+    def _give_code(self, db: "Connection", message: IncomingMessage) -> str | None:
+        """A stranger's code in words, "" where it was told just now; None for who gets none."""
+        person, now = str(message.sender), self._now()
+        if access.decision(db, person) == "denied":
+            return None
+        everybody = self._asking(db, now)
+        stranger = next((each for each in everybody if each.person == person), None)
+        if stranger is None:
+            if len(everybody) >= CODES_AT_ONCE:
+                return None
+            stranger = Asking(
+                person,
+                new_code(),
+                str(message.chat),
+                harmless_name(message.sender_name),
+                told_at=stored(now),
+                at=stored(now),
+            )
+            log.info("%s asks to be let in", one_line(person))
+        elif stored(now - TOLD_AGAIN) < stranger.told_at <= stored(now):
+            return ""
+        else:
+            stranger = replace(stranger, chat=str(message.chat), told_at=stored(now))
+        access.keep_asking(db, stranger)
+        left = datetime.fromisoformat(stranger.at) + CODE_TIME - now
+        return phrases.PAIRING.format(code=stranger.code, minutes=_minutes(left))
+
+    def _is_to_be_refused(self, person: PersonId) -> bool:
+        """Whether a stranger hears that there is no talking here: once in ten minutes, and not in a flood."""
+        now, told = self._now(), self._refused
+        while told and not now - TOLD_AGAIN < next(iter(told.values())) <= now:
+            told.popitem(last=False)
+        if person in told or len(told) >= STRANGERS_TOLD:
+            return False
+        told[person] = now
+        return True
+
+    # -- what owners decide: each once under its key, which is the same when it is run again after a crash ----
+
+    async def pair(self, code: str, *, guest: bool, by: PersonId, key: str) -> str:
+        """Let in whom a code was given to, and tell them; give the answer to the owner."""
+        given = plain_code(code)
+        if not self._rules.pairing:
+            return phrases.PAIRING_OFF
+        if len(given) != CODE_LENGTH:
+            return phrases.PAIR_FORM.format(length=CODE_LENGTH)
+
+        def work(db: "Connection") -> str:
+            if (before := access.answer_to(db, key)) is not None:
+                return before
+            now = self._now()
+            since, until = stored(now - WRONG_CODES_TIME), stored(now)
+            wrong = access.wrong_codes(db, str(by), since=since, until=until)
+            if len(wrong) >= WRONG_CODES:
+                again = datetime.fromisoformat(wrong[-WRONG_CODES]) + WRONG_CODES_TIME
+                return phrases.PAIR_WAIT.format(minutes=_minutes(again - now))
+            stranger = matching(given, self._asking(db, now))
+            if stranger is None:
+                self._note(db, key, phrases.PAIR_WRONG, by=by, wrong_code=True)
+                return phrases.PAIR_WRONG
+            return self._let_in(db, stranger, "guest" if guest else "allowed", by=by, key=key)
+
+        return await self._carry_out(work)
+
+    async def allow(self, person: PersonId, *, by: PersonId, key: str) -> str:
+        """Let a person talk, with the memory; give the answer to the owner."""
+        if standing_of(person, self._rules) is Standing.OWNER:
+            return phrases.ALLOW_OWNER.format(person=person)
+
+        def work(db: "Connection") -> str:
+            if (before := access.answer_to(db, key)) is not None:
+                return before
+            asking = (each for each in self._asking(db, self._now()) if each.person == str(person))
+            stranger = next(asking, Asking(str(person), code="", chat="", name="", told_at="", at=""))
+            return self._let_in(db, stranger, "allowed", by=by, key=key)
+
+        return await self._carry_out(work)
+
+    async def deny(self, person: PersonId, *, by: PersonId, key: str) -> str:
+        """Keep a person out, whatever `allow` and `guests` say; give the answer to the owner."""
+        if person.channel == TERMINAL:
+            return phrases.DENY_TERMINAL
+        if standing_of(person, self._rules) is Standing.OWNER:
+            return phrases.DENY_OWNER.format(person=person)
+
+        def work(db: "Connection") -> str:
+            if (before := access.answer_to(db, key)) is not None:
+                return before
+            access.decide(db, str(person), "denied", name="", by=str(by), at=stored(self._now()))
+            answer = phrases.DENIED.format(person=person)
+            self._note(db, key, answer, by=by)
+            return answer
+
+        return await self._carry_out(work)
+
+    async def _carry_out(self, work: "Callable[[Connection], str]") -> str:
+        answer = await self._state.change(work)
+        self._wake()
+        return answer
+
+    def _let_in(
+        self, db: "Connection", stranger: Asking, decision: Decision, *, by: PersonId, key: str
+    ) -> str:
+        at = stored(self._now())
+        access.decide(db, stranger.person, decision, name=stranger.name, by=str(by), at=at)
+        if stranger.chat:
+            inbox.put(db, stranger.chat, phrases.LET_IN, key=f"let-in-{key}", owner="", at=at)
+        who = f"{stranger.person} ({stranger.name})" if stranger.name else stranger.person
+        said = phrases.MAY_TALK if decision == "allowed" else phrases.MAY_TALK_AS_GUEST
+        answer = said.format(who=who, person=stranger.person)
+        self._note(db, key, answer, by=by)
+        return answer
+
+    def _asking(self, db: "Connection", now: datetime) -> tuple[Asking, ...]:
+        # A code that is from the future was given before the clock was set back: how old it is, nobody knows.
+        return access.asking(db, since=stored(now - CODE_TIME), until=stored(now))
+
+    def _note(
+        self, db: "Connection", key: str, answer: str, *, by: PersonId, wrong_code: bool = False
+    ) -> None:
+        now = self._now()
+        before, wrong_before = stored(now - ANSWERS_KEPT), stored(now - WRONG_CODES_TIME)
+        access.forget_answers(db, before=before, wrong_before=wrong_before)
+        access.note_answer(db, key, answer, owner=str(by), wrong_code=wrong_code, at=stored(now))
+
+
+def new_code() -> str:
+    """A code that nobody can guess."""
+    return "".join(secrets.choice(CODE_LETTERS) for _ in range(CODE_LENGTH))
+
+
+def plain_code(text: str) -> str:
+    """A code as it was meant: in capitals, without blanks and dashes."""
+    return "".join(
+        letter for letter in text.upper() if not letter.isspace() and unicodedata.category(letter) != "Pd"
+    )
+
+
+def matching(code: str, everybody: tuple[Asking, ...]) -> Asking | None:
+    """Whose code this is; how long that takes tells nothing of the codes."""
+    given = code.encode("utf-8", "replace")
+    found = None
+    for each in everybody:  # all of them, also after the right one
+        if hmac.compare_digest(each.code.encode(), given):
+            found = each
+    return found
+
+
+def harmless_name(name: str) -> str:
+    """What a stranger calls himself, fit to stand in a line that an owner reads: short, and without Markdown."""
+    shown = "".join(
+        letter for letter in one_line(name) if letter.isprintable() and letter not in "`*_[]()<>|~#\\"
+    )
+    return " ".join(shown.split())[:NAME_CHARS].strip()
+
+
+def _minutes(span: timedelta) -> int:
+    return max(1, math.ceil(span.total_seconds() / 60))

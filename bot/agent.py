@@ -2,15 +2,16 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from bot import phrases
+from bot.assignment import Assignment
 from bot.conversation import Conversation, interrupted
 from bot.messages import ReplyPart
 from bot.model_trouble import answered_instead
-from bot.models.errors import EmptyAnswer, ModelError
+from bot.models.errors import ContextTooLong, EmptyAnswer, ModelError
 from bot.models.protocol import (
     Answer,
     AssistantMessage,
@@ -21,7 +22,6 @@ from bot.models.protocol import (
     TextDelta,
     ToolCall,
     ToolResult,
-    UserMessage,
 )
 from bot.models.tool_calls import new_call_id
 from bot.state.database import to_the_end
@@ -46,79 +46,117 @@ class Agent:
     """A model, its tools, and the words that it is given at the start of each turn."""
 
     def __init__(
-        self, model: LanguageModel, toolbox: Toolbox, *, prompt: Callable[[], str], steps_per_turn: int
+        self,
+        model: LanguageModel,
+        toolbox: Toolbox,
+        *,
+        prompt: Callable[[str], str],
+        steps_per_turn: int,
+        tokens_per_turn: int = 0,
+        make_room: Callable[[Conversation], Awaitable[object]] | None = None,
     ) -> None:
+        """`prompt` is given what the conversation recalls of the notes; `tokens_per_turn`: 0 for no limit.
+
+        `make_room` shortens a conversation that is too long for every model; None: requests are shortened instead.
+        """
         self._model = model
         self._toolbox = toolbox
         self._prompt = prompt
         self._steps_per_turn = steps_per_turn
+        self._tokens_per_turn = tokens_per_turn
+        self._make_room = make_room
 
     async def run_turn(
-        self, conversation: Conversation, text: str, *, prefer: str = ""
+        self, conversation: Conversation, assignment: Assignment
     ) -> AsyncGenerator[ReplyPart, None]:
-        """Answer what a person said, as `go_on` does; `prefer` is the model to be asked first."""
-        await conversation.load()
-        await to_the_end(conversation.append(UserMessage(text)))
-        async with aclosing(self.go_on(conversation, prefer=prefer)) as parts:
-            async for part in parts:
-                yield part
-
-    async def go_on(self, conversation: Conversation, *, prefer: str = "") -> AsyncGenerator[ReplyPart, None]:
         """Answer what the conversation ends with: yield the reply as it grows; the last part is `final`, never blank.
 
-        However the turn ends (ModelError, StateFault, cancelled, closed), what was shown is on disk by then, and so
-        is a result for each call.
+        The conversation is loaded. A turn that was cut off by a crash goes on after its last step that is on disk.
+        However it ends (ModelError, StateFault, cancelled, closed), what was shown is on disk by then, and so is a
+        result for each call; but a turn that is parked stays as it is.
         """
-        said: list[str] = []  # text of the steps that ended
-        shown = ""  # text of the step that is being answered
-        unanswered: tuple[ToolCall, ...] = ()  # calls on disk whose results are not
-        tries: list[ModelError] = []  # in vain, before those who answered
-        to_be_told = False  # that it was another model who answered
-        first = prefer  # whom to ask first: from the second step on who has begun
+        await to_the_end(assignment.hear(conversation))
+        done = assignment.progress(conversation)
+        told = _Told.before(done, prefer=assignment.prefer)
+        if done and isinstance(end := done[-1], AssistantMessage) and not end.calls:
+            yield ReplyPart(_joined(*told.said), final=True)  # it had ended, and that alone was not noted
+            return
         try:
-            system = self._prompt()
-            for step in range(1, self._steps_per_turn + 1):
-                last = step == self._steps_per_turn
-                request = self._request(system, conversation.messages(), last=last)
-                request = replace(request, prefer=first, begun=first != prefer)
-                answer: Answer | None = None
-                async with aclosing(
-                    self._model.stream(request)
-                ) as events:  # its connection does not outlive the turn
-                    async for event in events:
-                        match event:
-                            case Answer():
-                                answer = event
-                            case StartedOver():
-                                shown, to_be_told = "", True
-                                yield ReplyPart(_joined(*said) or BEGINNING)
-                            case TextDelta(text):
-                                shown += text
-                                if shown.strip():
-                                    yield ReplyPart(_joined(*said, shown))
-                message = self._settled(answer, request, last=last)
-                if not (message.text.strip() or message.calls):
-                    break
-                shown, unanswered = "", message.calls
-                said.append(message.text)
-                await conversation.append(message)
-                first = message.model
-                if answer is not None:
-                    tries += answer.tries
-                    to_be_told = to_be_told or answer.stands_in
-                if not message.calls:
-                    break
-                unanswered = ()  # from here on _run_calls sees to them
-                await self._run_calls(conversation, message.calls)
-        except BaseException:
-            await conversation.interrupt(shown, [interrupted(call) for call in unanswered])
+            if calls := _without_result(done):
+                await self._run_calls(conversation, calls, assignment)
+            async with aclosing(self._steps(conversation, assignment, told)) as parts:
+                async for part in parts:
+                    yield part
+            reply = told.reply(prefer=assignment.prefer)
+            told.end()
+            await conversation.append(*told.last_step, also=assignment.answered(reply))
+        except BaseException as error:
+            if not assignment.parked:
+                stopped = isinstance(error, asyncio.CancelledError | GeneratorExit)
+                ended = _joined(*told.said, told.shown, phrases.STOPPED_HERE)
+                await conversation.interrupt(
+                    told.shown,
+                    [interrupted(call) for call in told.unanswered],
+                    also=assignment.answered(ended) if stopped else None,
+                )
             raise
-        reply = _joined(*said)
-        if not reply:
-            raise EmptyAnswer("neither text nor a tool call", model=self._model.name)
-        cut = phrases.CUT_SHORT if answer is not None and answer.cut_short else ""
-        instead = answered_instead(message.model, tries, prefer=prefer, to_be_told=to_be_told)
-        yield ReplyPart(_joined(reply, cut, instead), final=True)
+        yield ReplyPart(reply, final=True)
+
+    async def _steps(
+        self, conversation: Conversation, assignment: Assignment, told: "_Told"
+    ) -> AsyncGenerator[ReplyPart, None]:
+        """Ask, run what is called for, ask again, until a step calls for nothing more; that one is not on disk yet."""
+        system = self._prompt(conversation.recalled)
+        may_shorten = self._make_room is None
+        while True:
+            if told.said:
+                await to_the_end(assignment.join(conversation))
+            last = len(told.said) + 1 >= self._steps_per_turn or 0 < self._tokens_per_turn <= told.tokens
+            request = replace(
+                self._request(system, conversation.messages(), last=last),
+                prefer=told.first,
+                begun=told.first != assignment.prefer,
+                may_shorten=may_shorten,
+            )
+            try:
+                async with aclosing(self._step(request, told)) as parts:
+                    async for part in parts:
+                        yield part
+            except ContextTooLong:
+                if may_shorten or self._make_room is None:
+                    raise
+                await self._make_room(conversation)
+                may_shorten = True
+                continue
+            message = self._settled(told.answer, request, last=last)
+            if not message.calls:
+                told.last_step = (message,) if message.text.strip() else ()
+                if not _joined(*told.said, message.text):
+                    raise EmptyAnswer("neither text nor a tool call", model=self._model.name)
+                return
+            told.unanswered = message.calls
+            told.take(message)
+            await conversation.append(message)
+            told.unanswered = ()  # from here on _run_calls sees to them
+            await self._run_calls(conversation, message.calls, assignment)
+
+    async def _step(self, request: ModelRequest, told: "_Told") -> AsyncGenerator[ReplyPart, None]:
+        """Have one step answered."""
+        told.answer = None
+        async with aclosing(
+            self._model.stream(request)
+        ) as events:  # its connection does not outlive the turn
+            async for event in events:
+                match event:
+                    case Answer():
+                        told.count(event)
+                    case StartedOver():
+                        told.shown, told.to_be_told = "", True
+                        yield ReplyPart(_joined(*told.said) or BEGINNING)
+                    case TextDelta(text):
+                        told.shown += text
+                        if told.shown.strip():
+                            yield ReplyPart(_joined(*told.said, told.shown))
 
     def _request(self, system: str, history: tuple[Message, ...], *, last: bool) -> ModelRequest:
         """At the last step without tools: a model that cannot call has to answer."""
@@ -138,26 +176,100 @@ class Agent:
         calls = _with_fresh_ids(message.calls, request.messages)
         return message if calls == message.calls else replace(message, calls=calls, raw=None)
 
-    async def _run_calls(self, conversation: Conversation, calls: Sequence[ToolCall]) -> None:
+    async def _run_calls(
+        self, conversation: Conversation, calls: Sequence[ToolCall], assignment: Assignment
+    ) -> None:
         """Run all at once; record the results in the order of the calls."""
-        tasks = [asyncio.create_task(self._toolbox.run(call)) for call in calls]
+        tasks = [
+            asyncio.create_task(self._toolbox.run(call, assignment.use(conversation, call.id)))
+            for call in calls
+        ]
         try:
             await asyncio.wait(tasks)
         except asyncio.CancelledError:
-            await to_the_end(_stop_calls(conversation, calls, tasks))
+            await to_the_end(_stop_calls(conversation, calls, tasks, parked=assignment.parked))
             raise
         await conversation.append(*_results(calls, tasks))
 
 
+@dataclass(slots=True)
+class _Told:
+    """What a turn has brought so far."""
+
+    said: list[str]
+    """Text of each step that has ended and is on disk."""
+    first: str
+    """Who is asked first: whom the person chose, then who has begun."""
+    shown: str = ""
+    """Text of the step that is being answered."""
+    unanswered: tuple[ToolCall, ...] = ()
+    """Calls that may be on disk, and whose results are not."""
+    answer: Answer | None = None
+    """The latest."""
+    last_step: tuple[AssistantMessage, ...] = ()
+    tries: list[ModelError] = field(default_factory=list)
+    """In vain, before those who answered."""
+    to_be_told: bool = False
+    """That it was another model who answered."""
+    tokens: int = 0
+
+    @classmethod
+    def before(cls, done: Sequence[Message], *, prefer: str) -> "_Told":
+        """Take up a turn after what is on disk of it."""
+        steps = [message for message in done if isinstance(message, AssistantMessage)]
+        return cls([step.text for step in steps], steps[-1].model if steps else prefer)
+
+    def count(self, answer: Answer) -> None:
+        """Take in what a model's answer says of how it came about."""
+        self.answer = answer
+        self.tries += answer.tries
+        self.to_be_told = self.to_be_told or answer.stands_in
+        self.tokens += answer.usage.input_tokens + answer.usage.output_tokens
+
+    def take(self, message: AssistantMessage) -> None:
+        """Take in a step that has ended."""
+        self.said.append(message.text)
+        self.shown, self.first = "", message.model
+
+    def end(self) -> None:
+        """Take in the last step: from here on it is on disk, or on its way there."""
+        self.said += [step.text for step in self.last_step]
+        self.shown = ""
+
+    def reply(self, *, prefer: str) -> str:
+        """All that is to be shown at the end."""
+        texts = [*self.said, *(step.text for step in self.last_step)]
+        cut = phrases.CUT_SHORT if self.answer is not None and self.answer.cut_short else ""
+        model = self.last_step[0].model if self.last_step else self.first
+        instead = answered_instead(model, self.tries, prefer=prefer, to_be_told=self.to_be_told)
+        return _joined(*texts, cut, instead)
+
+
 async def _stop_calls(
-    conversation: Conversation, calls: Sequence[ToolCall], tasks: Sequence[asyncio.Task[ToolResult]]
+    conversation: Conversation,
+    calls: Sequence[ToolCall],
+    tasks: Sequence[asyncio.Task[ToolResult]],
+    *,
+    parked: bool,
 ) -> None:
     for task in tasks:
         task.cancel()
     _, running = await asyncio.wait(tasks, timeout=STOP_GRACE)
     if running:
         log.warning("%d of %d tools did not end when they were stopped", len(running), len(tasks))
-    await conversation.interrupt("", _results(calls, tasks))
+    if not parked:
+        await conversation.interrupt("", _results(calls, tasks))
+
+
+def _without_result(progress: Sequence[Message]) -> tuple[ToolCall, ...]:
+    """The calls at the end of a turn that was cut off between them and their results."""
+    calls: tuple[ToolCall, ...] = ()
+    for message in progress:
+        if isinstance(message, AssistantMessage):
+            calls = message.calls
+        elif isinstance(message, ToolResult):
+            calls = tuple(call for call in calls if call.id != message.call_id)
+    return calls
 
 
 def _results(calls: Sequence[ToolCall], tasks: Sequence[asyncio.Task[ToolResult]]) -> list[ToolResult]:

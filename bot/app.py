@@ -5,29 +5,41 @@ import logging
 import os
 import socket
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
 from bot import phrases
-from bot.access import TERMINAL, Standing
+from bot.access import TERMINAL, Access, Standing
 from bot.agent import Agent
-from bot.assistant import Assistant
+from bot.assistant import Assistant, House
+from bot.backup import Backups
 from bot.builtin_tools import memory_tools
-from bot.commands.command import usable_by
+from bot.commands.command import CommandContext, usable_by
 from bot.commands.table import COMMANDS
+from bot.compaction import Compactor
 from bot.config import Settings
+from bot.conversation import Conversation
+from bot.delivery import Delivery
 from bot.embedding import open_embedding_of
+from bot.forgetting import Forgetting
+from bot.inbox import Inbox
+from bot.journal import Journal
+from bot.limits import DailyBudget, MessageRate
 from bot.log import log_to_file, log_to_stderr, secrets_of
 from bot.messages import Adapter, ChatId, IncomingMessage, PersonId
 from bot.models.opening import open_model
+from bot.presence import Presence
 from bot.prompt import system_prompt
+from bot.reminder_tools import reminder_tools
+from bot.reminders import Reminders
 from bot.startup import CannotStart, check_folders, leave_on_signals, open_sockets, stdin_is_a_channel
 from bot.state.database import State
 from bot.tools import Toolbox
-from bot.upkeep import Upkeep
+from bot.upkeep import Nights, Upkeep
 from memory.embeddings.opening import Embedding
 from memory.memory import Memory
 
@@ -48,6 +60,9 @@ class Parts:
     assistant: Assistant
     memory: Memory
     embedding: Embedding
+    reminders: Reminders
+    woken: asyncio.Event
+    """To be set where something in state.db is to be taken up."""
     upkeep: Upkeep
     """Not entered: work that goes on by itself is begun once there is a log to tell of it."""
 
@@ -80,7 +95,7 @@ async def serve(settings: Settings) -> None:
         adapters = [open_terminal(settings, assistant, session="main")] if at_terminal else []
         if not adapters:
             log.info("no channel is configured: only HTTP is served")
-        await run_channels(adapters, assistant, states, leaving)
+        await run_channels(adapters, parts, states, leaving)
         log.info("leaving")
 
 
@@ -91,7 +106,7 @@ async def talk(settings: Settings, *, session: str) -> None:
         log_to_file(settings.private_folder / "chat.log", secrets=secrets_of(settings))
         terminal = open_terminal(settings, parts.assistant, session=session)
         async with parts.upkeep:
-            await run_channels([terminal], parts.assistant, {}, leaving)
+            await run_channels([terminal], parts, {}, leaving)
 
 
 async def say(settings: Settings, text: str, *, session: str) -> None:
@@ -127,50 +142,93 @@ async def open_assistant(
     it, and a note that two watch would be paid for twice. `lasting`: more than one message will come.
     """
     embedding = open_embedding_of(settings)
-    notes = settings.memory
+    notes, private, now = settings.memory, settings.private_folder, settings.now
     if not alone:
         notes = notes.model_copy(update={"watch": notes.watch.model_copy(update={"enabled": False})})
     async with AsyncExitStack() as stack:
-        state = await stack.enter_async_context(State(settings.private_folder / "state.db", now=settings.now))
+        state = await stack.enter_async_context(State(private / "state.db", now=now))
+        presence = stack.enter_context(Presence(private / "locks"))
         memory = await stack.enter_async_context(
-            Memory(
-                notes,
-                workspace=settings.workspace,
-                now=settings.now,
-                embedding=embedding,
-                lasting=lasting,
-            )
+            Memory(notes, workspace=settings.workspace, now=now, embedding=embedding, lasting=lasting)
+        )
+        model = await stack.enter_async_context(open_model(settings, state, os.environ))
+        woken = asyncio.Event()
+        journal = Journal(memory, state)
+        reminders = Reminders(state, now=now, zone=settings.timezone)
+        inbox = Inbox(state, presence)
+        compactor = Compactor(
+            state, model, journal, memory, settings=settings.memory.flush, now=now, wake=woken.set
+        )
+        access = Access(settings.access, state, now=now, wake=woken.set)
+        backups = Backups(notes=settings.memory_folder, private=private, now=now)
+
+        async def tidy() -> None:
+            await inbox.prune(now())
+
+        nights = Nights(
+            settings.backup.time, ZoneInfo(settings.timezone), backups, settings.backup.keep, tidy=[tidy]
         )
         minutes = settings.memory.reindex.interval_minutes
-        upkeep = Upkeep(memory, reindex_minutes=minutes if alone else None)
-        model = await stack.enter_async_context(open_model(settings, state, os.environ))
+        upkeep = Upkeep(
+            memory, reindex_minutes=minutes if alone else None, nights=nights if alone else None, now=now
+        )
 
         def agent(*, with_memory: bool) -> Agent:
-            def prompt() -> str:
+            def prompt(recalled: str) -> str:
                 return system_prompt(
                     name=settings.agent.name,
                     instructions=settings.agent.instructions,
-                    today=settings.now().date(),
+                    today=now().date(),
                     timezone=settings.timezone,
                     memory=with_memory,
+                    recalled=recalled if with_memory else "",
                 )
 
-            toolbox = Toolbox(memory_tools(memory) if with_memory else ())
-            return Agent(model, toolbox, prompt=prompt, steps_per_turn=settings.limits.steps_per_turn)
+            async def make_room(conversation: Conversation) -> None:
+                await compactor.compact(conversation, cause="overflow", flush=with_memory)
+
+            tools = memory_tools(memory, journal) if with_memory else ()
+            return Agent(
+                model,
+                Toolbox((*tools, *reminder_tools(reminders))),
+                prompt=prompt,
+                steps_per_turn=settings.limits.steps_per_turn,
+                tokens_per_turn=settings.limits.tokens_per_turn,
+                make_room=make_room,
+            )
 
         assistant = Assistant(
-            agent=agent(with_memory=True),
-            guest_agent=agent(with_memory=False),
-            access=settings.access,
-            commands=COMMANDS,
-            memory=memory,
-            state=state,
-            model=model,
-            locks=settings.private_folder / "locks",
-            upkeep=upkeep,
-            now=settings.now,
+            House(
+                agent=agent(with_memory=True),
+                guest_agent=agent(with_memory=False),
+                access=access,
+                context=CommandContext(
+                    commands=COMMANDS,
+                    memory=memory,
+                    state=state,
+                    model=model,
+                    access=access,
+                    journal=journal,
+                    reminders=reminders,
+                    compactor=compactor,
+                    forgetting=Forgetting(memory, state),
+                    backups=backups,
+                    settings=settings,
+                    upkeep=upkeep,
+                    now=now,
+                ),
+                memory=memory,
+                state=state,
+                inbox=inbox,
+                compactor=compactor,
+                rate=MessageRate(settings.limits.messages_per_minute),
+                budget=DailyBudget(state, settings.limits.daily_tokens, now=now),
+                locks=private / "locks",
+            ),
+            delivery=Delivery(inbox),
+            woken=woken,
         )
-        yield Parts(assistant, memory, embedding, upkeep)
+        yield Parts(assistant, memory, embedding, reminders, woken, upkeep)
 
 
 def log_embedding(embedding: Embedding) -> None:
@@ -205,16 +263,24 @@ def open_terminal(settings: Settings, assistant: Assistant, *, session: str) -> 
 
 
 async def run_channels(
-    adapters: list[Adapter], assistant: Assistant, states: "dict[str, ChannelState]", leaving: asyncio.Event
+    adapters: Sequence[Adapter], parts: Parts, states: "dict[str, ChannelState]", leaving: asyncio.Event
 ) -> None:
     """Run every channel until all have ended or the program is to leave; without one, until it is to leave.
 
-    `states` is kept true for whoever looks on. What runs then gets its time.
+    What an earlier run has left is gone on with first. `states` is kept true for whoever looks on. What runs at
+    the end gets its time.
     """
-    told_to_leave: asyncio.Task[Any] = asyncio.create_task(leaving.wait())
-    running: dict[asyncio.Task[None], str] = {}
+    assistant = parts.assistant
     for adapter in adapters:
         assistant.attach(adapter)
+    await assistant.take_up()
+    told_to_leave: asyncio.Task[Any] = asyncio.create_task(leaving.wait())
+    beside = [
+        asyncio.create_task(assistant.look_after(), name="conversations"),
+        asyncio.create_task(parts.reminders.run(assistant.serves, parts.woken.set), name="reminders"),
+    ]
+    running: dict[asyncio.Task[None], str] = {}
+    for adapter in adapters:
         states[adapter.name] = "up"
         running[asyncio.create_task(adapter.run(assistant.accept))] = adapter.name
     try:
@@ -224,9 +290,9 @@ async def run_channels(
                 states[running.pop(task)] = "down"
                 task.result()
     finally:
-        for task in (told_to_leave, *running):
+        for task in (told_to_leave, *running, *beside):
             task.cancel()
-        await asyncio.gather(told_to_leave, *running, return_exceptions=True)
+        await asyncio.gather(told_to_leave, *running, *beside, return_exceptions=True)
         await assistant.close(PATIENCE)
 
 

@@ -4,7 +4,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from bot.tools import Tool, tool
+from bot.journal import Journal
+from bot.tools import Tool, ToolUse, tool
 from memory.memory import Memory, Target
 from memory.notes import NoteText, Written
 from memory.search import Hit
@@ -15,8 +16,8 @@ GET_CHARS = 20_000
 SEARCH_LIMIT = 50
 
 
-def memory_tools(memory: Memory) -> tuple[Tool, ...]:
-    """Give the tools by which a model searches, reads, writes and corrects the notes."""
+def memory_tools(memory: Memory, journal: Journal) -> tuple[Tool, ...]:
+    """Give the tools by which a model searches, reads, writes and corrects the notes; a call is carried out once."""
 
     @tool
     async def memory_search(
@@ -61,13 +62,14 @@ def memory_tools(memory: Memory) -> tuple[Tool, ...]:
                 description="daily: today's log, for most things. core: the few facts to know at all times."
             ),
         ],
+        use: ToolUse,
     ) -> dict[str, Any]:
         """Keep something for good.
 
         Use it at once when the person asks to remember, or tells a fact, decision, plan or preference that
         will matter later; not for small talk, nor for what is in the notes already.
         """
-        return _where(await memory.write(content, target=target))
+        return _where(await journal.write(content, key=use.key, target=target))
 
     @tool
     async def memory_edit(
@@ -76,9 +78,10 @@ def memory_tools(memory: Memory) -> tuple[Tool, ...]:
             str, Field(description="The passage to be replaced, exactly as it stands there, just once.")
         ],
         new: Annotated[str, Field(description="What stands there from now on; empty to remove the passage.")],
+        use: ToolUse,
     ) -> dict[str, Any]:
         """Correct or remove a passage of a note that is wrong or no longer true; read it first."""
-        return _where(await memory.edit(path, old, new))
+        return _where(await journal.edit(path, old, new, key=use.key))
 
     return memory_search, memory_get, memory_write, memory_edit
 

@@ -6,7 +6,7 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Literal, NoReturn, TextIO
@@ -140,7 +140,32 @@ def build_parser() -> argparse.ArgumentParser:
         "folder", metavar="DIR", nargs="?", type=Path, default=Path(), help="where (default: here)"
     )
     _add_memory_actions(command("memory", "Look into the memory, and write to it"), everywhere)
+    _add_backup_commands(command)
     return parser
+
+
+def _add_backup_commands(command: Callable[[str, str], _Parser]) -> None:
+    backup = command("backup", "Write notes and conversations into one archive, also while the service runs")
+    backup.add_argument(
+        "file",
+        metavar="FILE",
+        nargs="?",
+        type=Path,
+        help="a new file, or a folder for one (default: .commonplace/backups in the workspace); hidden files and "
+        "symbolic links among the notes are left out",
+    )
+    restore = command("restore", "Put what is in an archive in the place of notes and conversations")
+    restore.add_argument(
+        "file", metavar="FILE", type=Path, help="the archive; what was there before is kept in .commonplace"
+    )
+    export = command("export", "Print every conversation, also those that were ended")
+    export.add_argument(
+        "chat", metavar="CHAT", nargs="?", type=_text, help="of this chat alone, such as terminal:main"
+    )
+    export.add_argument("--json", action="store_true", help="print one JSON document a line, with everything")
+    export.add_argument(
+        "--out", metavar="DIR", type=Path, help="write a file for each conversation into this folder"
+    )
 
 
 def _add_memory_actions(memory: _Parser, everywhere: _Parser) -> None:
@@ -216,6 +241,14 @@ def _run(options: argparse.Namespace) -> int:
         from bot.config import load_settings
 
         settings = load_settings(config, workspace)
+        if options.command != "restore" and os.path.lexists(settings.private_folder / "restore.json"):
+            from bot.restore import UNFINISHED
+
+            raise CommandFailed(UNFINISHED)
+        if options.command in {"backup", "restore", "export"}:
+            from bot.cli_backup import run_backup_command
+
+            return run_backup_command(options, settings)
         if options.command == "memory":
             from bot.cli_memory import run_memory_action
 

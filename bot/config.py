@@ -1,11 +1,13 @@
 """All settings: one frozen section per part; each part is handed its own section and nothing else."""
 
 import os
-from datetime import datetime
+import re
+from dataclasses import dataclass, field
+from datetime import datetime, time
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, SecretStr, Strict, ValidationError, field_validator, model_validator
+from pydantic import Field, PrivateAttr, SecretStr, Strict, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from bot.config_errors import ConfigError, Origin, dotted, explain, unknown_key
@@ -101,7 +103,7 @@ class DiscordSettings(Section):
 
 
 class AccessSettings(Section):
-    """Who may talk, on channels that others reach. Not used yet: in the terminal you are the owner."""
+    """Who may talk, on channels that others reach; in the terminal you are the owner. Commands add to this."""
 
     owners: Texts = ()
     """Who may administer, such as ["telegram:123456", "discord:9876"]."""
@@ -231,29 +233,61 @@ class ProviderSettings(Section):
 
 
 class LimitsSettings(Section):
-    """What one person, one turn and one day may cost. Only steps_per_turn counts yet."""
+    """What one person, one turn and one day may cost."""
 
     messages_per_minute: int = Field(default=60, ge=1, le=MAX_COUNT)
     """Messages that one person may send in a minute; owners may send more."""
     steps_per_turn: int = Field(default=25, ge=1, le=1000)
     """How often the model may be asked, and run tools, for one message."""
+    tokens_per_turn: int = Field(default=0, ge=0, le=1_000_000_000_000)
+    """Tokens that one message may cost; 0 for no limit."""
     daily_tokens: int = Field(default=0, ge=0, le=1_000_000_000_000)
     """Tokens that may be used in a day; 0 for no limit."""
 
 
+class BackupSettings(Section):
+    """Backups of notes and conversations that the service makes by itself, in .commonplace/backups."""
+
+    keep: int = Field(default=7, ge=0, le=10_000)
+    """How many backups of nights are kept; 0: none are made. What /backup has made stays until you remove it."""
+    at: str = "03:30"
+    """When, as HH:MM in your time zone."""
+
+    @field_validator("at")
+    @classmethod
+    def _time_of_day(cls, value: str) -> str:
+        if not re.fullmatch(r"([01][0-9]|2[0-3]):[0-5][0-9]", value):
+            raise ValueError('a time of the day as HH:MM, such as "03:30"')
+        return value
+
+    @property
+    def time(self) -> time:
+        """`at`, as a time without a zone."""
+        return time.fromisoformat(self.at)
+
+
 class FlushSettings(Section):
-    """Before a conversation is shortened, what is worth keeping goes into the daily log. Not used yet."""
+    """Before a conversation is shortened, what is worth keeping goes into the daily log."""
 
     enabled: bool = True
-    """Whether this is done."""
+    """Whether this is done. Conversations are shortened all the same."""
     token_threshold: int = Field(default=6000, ge=1, le=100_000_000)
-    """Length of a conversation, in tokens, from which it is done."""
+    """Length of a conversation, in tokens, from which it is shortened."""
+    idle_minutes: int = Field(default=360, ge=0, le=1_000_000)
+    """Minutes without a word after which it is done as well; 0 for never."""
 
 
 class MemorySettings(NotesSettings):
     """Your notes."""
 
     flush: FlushSettings = section()
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFrom:
+    """Where settings come from, which makes no two of them different."""
+
+    file: Path | None = field(default=None, compare=False)
 
 
 class Settings(BaseSettings):
@@ -285,6 +319,8 @@ class Settings(BaseSettings):
     limits: LimitsSettings = section()
     memory: MemorySettings = section()
     index: IndexSettings = section()
+    backup: BackupSettings = section()
+    _read_from: ReadFrom = PrivateAttr(default=ReadFrom())
 
     @classmethod
     def settings_customise_sources(
@@ -371,6 +407,11 @@ class Settings(BaseSettings):
         return provider in self.providers and bool(self.providers[provider].model_path.strip())
 
     @property
+    def file(self) -> Path | None:
+        """The file that they were read from; None where all of them are defaults or of the environment."""
+        return self._read_from.file
+
+    @property
     def memory_folder(self) -> Path:
         """Where the notes are."""
         return self.workspace / self.memory.path
@@ -426,7 +467,9 @@ def load_settings(config: Path | None = None, workspace: Path | None = None) -> 
         name: table.model_copy(update={"model_path": _beside(file, table.model_path)})
         for name, table in settings.providers.items()
     }
-    return settings.model_copy(update={"workspace": folder, "providers": providers})
+    loaded = settings.model_copy(update={"workspace": folder, "providers": providers})
+    loaded._read_from = ReadFrom(file)
+    return loaded
 
 
 def _beside(file: Path | None, path: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bot.messages import ChatId
+from bot.messages import ChatId, PersonId
 from bot.models.protocol import (
     AssistantMessage,
     Image,
@@ -51,6 +51,8 @@ class Said:
     seq: int
     """Counts from 1 within the conversation; what is said later has a greater one."""
     message: Message
+    by: str = ""
+    """`channel:id` of the person whose words they are, where that is known."""
 
 
 class Conversation:
@@ -79,8 +81,8 @@ class Conversation:
 
     @property
     def said(self) -> tuple[Said, ...]:
-        """Every message since the latest summary, with its place."""
-        return tuple(self._said)
+        """Every message since the latest summary, with its place; not an answer that is being taken back."""
+        return tuple(_without_answer(self._said) if self._retracting else self._said)
 
     async def load(self) -> None:
         """Bring in what is on disk: first all, later what is new. Follows a `/new`, whoever made it."""
@@ -91,6 +93,21 @@ class Conversation:
             self.summary = self.recalled = ""
         if number is not None:
             self._take(await self._state.entries(number, after=self._last_seq))
+
+    @property
+    def last_seq(self) -> int:
+        """The seq of the latest entry that is known here; 0 where there is none."""
+        return self._last_seq
+
+    @property
+    def last_speaker(self) -> str:
+        """`channel:id` of the person who spoke last; "" where that is not known."""
+        return next((each.by for each in reversed(self._said) if isinstance(each.message, UserMessage)), "")
+
+    async def hear(self, heard: Sequence[tuple[str, PersonId]], *, also: "Also | None" = None) -> None:
+        """Add what people said, and who it was."""
+        entries = [_encoded(UserMessage(text), by=str(person)) for text, person in heard]
+        await self._add([*self._retraction(), *entries], also)
 
     async def retract(self) -> bool:
         """Take back the latest answer, so that what the person said can be answered again; it stays on disk.
@@ -114,8 +131,7 @@ class Conversation:
         `also` is done in the same transaction, and is told the rows that are new since the last look; the last
         ones are those of `messages`.
         """
-        retraction = [(RETRACTION, "{}")] if self._retracting else []
-        await self._add(retraction + [_encoded(message) for message in messages], also)
+        await self._add([*self._retraction(), *map(_encoded, messages)], also)
 
     async def remember(self, recalled: str) -> None:
         """Keep what stands in the notes as this conversation begins."""
@@ -131,6 +147,7 @@ class Conversation:
     ) -> None:
         """Put a summary in the place of all up to the message with seq `upto`, which stays on disk."""
         entries = [
+            *self._retraction(),
             (SUMMARIZED, _json({"upto": upto, "text": summary})),
             (RECALLED, _json({"text": recalled})),
         ]
@@ -154,6 +171,9 @@ class Conversation:
             except StateFault as fault:
                 log.error("a turn that was cut short could not be recorded: %s", fault)
 
+    def _retraction(self) -> list[tuple[str, str]]:
+        return [(RETRACTION, "{}")] if self._retracting else []
+
     async def _add(
         self,
         entries: Sequence[tuple[str, str]],
@@ -175,7 +195,20 @@ class Conversation:
                 self.summary = fields.get("text", "")
                 self._said = [each for each in self._said if each.seq > fields.get("upto", 0)]
             elif (message := _decoded(row)) is not None:
-                self._said.append(Said(row.seq, message))
+                self._said.append(
+                    Said(row.seq, message, _fields(row).get("by", "") if row.kind == "user" else "")
+                )
+
+
+def said_in(rows: Iterable[Row]) -> tuple[Said, ...]:
+    """Read the messages out of entries as they are stored; an answer that was taken back is none."""
+    said: list[Said] = []
+    for row in rows:
+        if row.kind == RETRACTION:
+            said = _without_answer(said)
+        elif row.kind not in (RECALLED, SUMMARIZED) and (message := _decoded(row)) is not None:
+            said.append(Said(row.seq, message))
+    return tuple(said)
 
 
 def _without_answer(said: Sequence[Said]) -> list[Said]:
@@ -215,15 +248,16 @@ def mended(messages: Iterable[Message]) -> tuple[Message, ...]:
 # -- messages as rows: a kind keeps its meaning for ever, a changed form gets a new kind ---------------------
 
 
-def _encoded(message: Message) -> tuple[str, str]:
+def _encoded(message: Message, *, by: str = "") -> tuple[str, str]:
     match message:
         case UserMessage(text, images):
             pictures = [{"type": each.media_type, "data": b64encode(each.data).decode()} for each in images]
-            return "user", _json({"text": text, **({"images": pictures} if pictures else {})})
+            kept = {"images": pictures} if pictures else {}
+            return "user", _json({"text": text, **kept, **({"by": by} if by else {})})
         case AssistantMessage(text, calls, model, raw):
             told = [{"id": call.id, "name": call.name, "arguments": call.arguments} for call in calls]
-            kept = {"raw": {"kind": raw.kind, "content": raw.content}} if raw else {}
-            return "assistant", _json({"text": text, "calls": told, "model": model, **kept})
+            step = {"raw": {"kind": raw.kind, "content": raw.content}} if raw else {}
+            return "assistant", _json({"text": text, "calls": told, "model": model, **step})
         case ToolResult(call_id, name, content, failed):
             return "result", _json({"call_id": call_id, "name": name, "content": content, "failed": failed})
 

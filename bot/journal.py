@@ -1,25 +1,168 @@
 """Writes to the notes that are done once: written down before, looked for after a crash, and never done twice."""
 
-from bot.state.database import State
-from memory.memory import Memory, Target
-from memory.notes import Written
+import asyncio
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakValueDictionary
+
+from bot.state import journal
+from bot.state.database import State, StateFault, to_the_end
+from bot.state.journal import Effect
+from memory.errors import MemoryFault, NoteUnwritable
+from memory.memory import Draft, Memory, Target
+from memory.notes import HeldNote, Written, as_block, as_passages
+from memory.traces import BeforeAppend, BeforeEdit
+
+if TYPE_CHECKING:
+    from apsw import Connection
+
+_Result = TypeVar("_Result")
+_Ask = Callable[[Callable[["Connection"], _Result]], _Result]
 
 
 class Journal:
-    """The memory's writes, each under a key that is the same when it is tried again, also after a crash."""
+    """The memory's writes, each under a key that is the same when it is tried again, also after a crash.
+
+    Under the note's lock the intent is committed, with how often exactly these lines stand in the note already;
+    then the note is written; then where it was written is committed. A second try with the same key, by whatever
+    process, gets that place. Where it is not known, it looks at the note: the lines stand there more often than
+    before, and it is done; the note ends in a torn beginning of them, and the rest is added; or else it is done
+    now. Whoever writes to a note next settles what was left open in it, so that equal lines under different keys
+    are not taken for each other. A daily log's day is that of the first try.
+
+    What cannot be known: whether a line that is not there any more was never written, or was deleted or rewritten
+    by another program between the crash and the second try; it is then written again. And whether a line that
+    another program has put there meanwhile, exactly the same, is ours; it is then taken for it.
+
+    Two writes are one only if they have the same key and say the same. Methods raise MemoryFault.
+    """
 
     def __init__(self, memory: Memory, state: State) -> None:
         self._memory = memory
         self._state = state
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def write(self, text: str, *, key: str, target: Target = "daily") -> Written:
         """Note something, as `Memory.write` does; a second time with the same key tells where it stands."""
-        raise NotImplementedError
+        draft = self._memory.draft(text, target=target)
+        return await self._add(draft, _key(key, "write", target, text))
 
     async def append(self, path: str, block: str, *, key: str, title: str) -> Written:
-        """Add a block of Markdown at the end of a note, as it is."""
-        raise NotImplementedError
+        """Add a block of Markdown at the end of a note, as it is; a new note begins with `# title`.
+
+        A blank line sets it off from what is there, unless both are bullets.
+        """
+        return await self._add(Draft(path, as_block(block), title), _key(key, "append", path, block))
 
     async def edit(self, path: str, old: str, new: str, *, key: str) -> Written:
-        """Replace one passage, as `Memory.edit` does."""
-        raise NotImplementedError
+        """Replace one passage, as `Memory.edit` does; a second time with the same key tells where it stands."""
+        old, new = as_passages(old, new)
+        intent = {"edit": {"old": old, "new": new}}
+        return await self._once(path, intent, _key(key, "edit", path, old, new), existing=True)
+
+    async def prune(self, *, before: str) -> None:
+        """Forget the keys of writes that were intended before a moment (as it is stored)."""
+        await self._state.change(lambda db: journal.prune(db, before=before))
+
+    async def _add(self, draft: Draft, key: str) -> Written:
+        intent = {"append": {"block": draft.block, "title": draft.title}}
+        return await self._once(draft.path, intent, key, existing=False)
+
+    async def _once(self, path: str, intent: Mapping[str, Any], key: str, *, existing: bool) -> Written:
+        loop = asyncio.get_running_loop()
+
+        def change(work: Callable[["Connection"], _Result]) -> _Result:
+            return asyncio.run_coroutine_threadsafe(self._state.change(work), loop).result()
+
+        def read(work: Callable[["Connection"], _Result]) -> _Result:
+            return asyncio.run_coroutine_threadsafe(self._state.read(work), loop).result()
+
+        def write(note: HeldNote, place: str) -> Written | None:
+            known, others = read(
+                lambda db: (journal.effect(db, key), journal.begun_at(db, note.path)),
+            )
+            if known and known.result is not None:
+                return Written(**known.result)
+            if known and known.path not in {place, note.path}:
+                return None  # noted by another process meanwhile, before midnight
+            for other in others:
+                if other.key != key:
+                    _settle(note, other, change)
+            if known is None or not known.begun:
+                wanted = _with_before(note, known.intent if known else intent)
+                change(lambda db: journal.intend(db, key, note.path, wanted, at=self._state.at()))
+                written = _do(note, wanted)
+            else:
+                written = _finish(note, known.intent) or _do(note, known.intent)
+            change(lambda db: journal.done(db, key, asdict(written)))
+            return written
+
+        try:
+            while True:
+                known = await self._state.read(lambda db: journal.effect(db, key))
+                if known and known.result is not None:
+                    return Written(**known.result)
+                place = known.path if known else path
+                # In this process they queue here, in order, and no thread is kept waiting.
+                async with self._turns.setdefault(place, asyncio.Lock()):
+                    held = self._memory.hold(place, partial(write, place=place), existing=existing)
+                    if written := await to_the_end(held):
+                        return written
+        except StateFault as fault:
+            raise NoteUnwritable(
+                f"{path} was not written, since that could not be journalled: {fault}"
+            ) from fault
+
+
+def _settle(note: HeldNote, other: Effect, change: "_Ask[None]") -> None:
+    """Find out whether something was done that a crash, or an error, has left open."""
+    written = _finish(note, other.intent)
+    if written is None:
+        change(lambda db: journal.not_done(db, other.key))
+    else:
+        change(lambda db: journal.done(db, other.key, asdict(written)))
+
+
+def _with_before(note: HeldNote, intent: Mapping[str, Any]) -> dict[str, Any]:
+    """What is to be done, with the note as it is now."""
+    match intent:
+        case {"append": {"block": block}}:
+            return {**intent, "before": asdict(note.before_append(block))}
+        case {"edit": {"old": old, "new": new}}:
+            return {**intent, "before": asdict(note.before_edit(old, new))}
+    raise _unknown(intent)
+
+
+def _do(note: HeldNote, intent: Mapping[str, Any]) -> Written:
+    match intent:
+        case {"append": {"block": block, "title": title}, "before": before}:
+            return note.append(block, title=title, before=BeforeAppend(**before))
+        case {"edit": {"old": old, "new": new}}:
+            return note.edit(old, new)
+    raise _unknown(intent)
+
+
+def _finish(note: HeldNote, intent: Mapping[str, Any]) -> Written | None:
+    """Give where it was done, after completing what was torn; None where it was not done."""
+    match intent:
+        case {"append": {"block": block, "title": title}, "before": before}:
+            return note.finish_append(block, title=title, before=BeforeAppend(**before))
+        case {"edit": {"old": old, "new": new}, "before": before}:
+            return note.finish_edit(old, new, BeforeEdit(**before))
+    raise _unknown(intent)
+
+
+def _unknown(intent: Mapping[str, Any]) -> MemoryFault:
+    return NoteUnwritable(
+        f"An unfinished write of another version cannot be understood: {', '.join(intent)}."
+    )
+
+
+def _key(key: str, *asked: str) -> str:
+    """The key of exactly this write: a model may use the id of a call again for another one."""
+    said = json.dumps(asked).encode()
+    return f"{key}/{hashlib.sha256(said).hexdigest()[:16]}"

@@ -1,10 +1,10 @@
 """Where log lines go: to standard error for people to read, with no secret in them."""
 
+import fcntl
 import logging
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from io import TextIOWrapper
 from pathlib import Path
 
 from bot.config import Settings
@@ -12,7 +12,9 @@ from bot.plain_text import without_controls
 from memory.embeddings.table import PROVIDERS
 from memory.redaction import secret_of_address, without_secrets
 
-CHAT_LOG_BYTES = 500_000
+CHAT_LOG_BYTES = 5_000_000
+"""When it has grown to this, the file is called `….1` and a new one is begun."""
+CHAT_LOGS_KEPT = 3
 TALKATIVE = ("httpcore", "httpx")
 """Libraries that tell of every request at INFO, with its whole address, in which some services put the key."""
 
@@ -39,6 +41,47 @@ class _ToStderr(logging.Handler):
             self.handleError(record)
 
 
+class _ToSharedFile(logging.Handler):
+    """Adds each line to a file that other processes write to as well; made when there is one to write.
+
+    Not logging's own rotating file: that keeps the file open, so that of two processes each goes on writing to one
+    that the other has put aside, and the next to rotate throws away what the first has written since.
+    """
+
+    def __init__(self, path: Path, *, most_bytes: int, kept: int) -> None:
+        super().__init__()
+        self._path = path
+        self._most_bytes = most_bytes
+        self._kept = kept
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            line = (self.format(record) + "\n").encode("utf-8", "backslashreplace")
+            # For its owner alone, as the conversations are: a traceback may quote them.
+            fd = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            try:
+                os.write(fd, line)
+                if os.fstat(fd).st_size >= self._most_bytes:
+                    self._rotate(fd)
+            finally:
+                os.close(fd)
+        except (OSError, ValueError):  # the folder is gone, or the disk is full
+            self.handleError(record)
+
+    def _rotate(self, fd: int) -> None:
+        """Put the file aside, once: whoever else has come so far leaves it to us, or finds another file there."""
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return
+        if not os.path.samestat(os.fstat(fd), self._path.stat()):
+            return
+        names = [self._path, *(Path(f"{self._path}.{number}") for number in range(1, self._kept + 1))]
+        for older, newer in zip(reversed(names), reversed(names[:-1]), strict=False):
+            if newer.exists():
+                newer.replace(older)
+
+
 def log_to_stderr(level: str, *, secrets: Iterable[str] = ()) -> None:
     """Log for a service: every line from `level` on (a lower-case name) goes to standard error."""
     _replace_handlers(_ToStderr(), level, secrets)
@@ -46,15 +89,7 @@ def log_to_stderr(level: str, *, secrets: Iterable[str] = ()) -> None:
 
 def log_to_file(path: Path, *, secrets: Iterable[str] = ()) -> None:
     """Log for a talk in the terminal: warnings and worse go to a small file, made when there is one to write."""
-    from logging.handlers import RotatingFileHandler
-
-    class PrivateFile(RotatingFileHandler):
-        def _open(self) -> TextIOWrapper:
-            # For its owner alone, as the conversations are: a traceback may quote them.
-            os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
-            return super()._open()
-
-    handler = PrivateFile(path, maxBytes=CHAT_LOG_BYTES, backupCount=1, encoding="utf-8", delay=True)
+    handler = _ToSharedFile(path, most_bytes=CHAT_LOG_BYTES, kept=CHAT_LOGS_KEPT)
     _replace_handlers(handler, "warning", secrets)
 
 

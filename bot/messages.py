@@ -59,6 +59,11 @@ class IncomingMessage:
     edit_of: str = ""
     """The id of the message in whose place this one was put by its sender."""
 
+    @property
+    def title(self) -> str:
+        """What people call the chat; "" where it has no name."""
+        return self.chat_name or ("" if self.in_room else self.sender_name)
+
 
 @dataclass(frozen=True, slots=True)
 class ReplyPart:
@@ -84,6 +89,10 @@ class Reply:
     """To be told the platform's ids of the messages that show it, all of them, as soon as there is one more."""
     shown: tuple[str, ...] = ()
     """Ids that were kept before a crash: these messages are to be edited, not sent once more."""
+
+
+class ChannelFault(Exception):
+    """What an adapter raises where its platform fails; one line, with no secret in it."""
 
 
 Accept = Callable[[IncomingMessage], Awaitable[None]]

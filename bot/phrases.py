@@ -8,6 +8,13 @@ NOTHING_RUNS = "Nothing is running here."
 CANNOT_KEEP = (
     "I cannot keep our conversation at the moment, so I would rather not go on. Please try again later."
 )
+CANNOT_KEEP_YET = (
+    "I cannot keep our conversation at the moment, so I wait; I will answer as soon as I can write again."
+)
+GIVEN_UP = "Sorry, I ended again and again over this message, so I leave it. It is in the log."
+BUDGET_SPENT = "The tokens of today are spent. What you said is kept; /retry asks again after midnight."
+TOO_MANY_MESSAGES = "That was too much at once, so I have not taken it in. Please go on in {seconds} s."
+MEMORY_IS_CLOSED = "The memory is off here, since others listen. An owner can open it: /memory on"
 OUR_FAULT = "Sorry, something went wrong on my side. It is in the log; please try again."
 
 NO_ANSWER = "I got no answer from the language model: {reason}. What you said is kept; /retry asks again."
@@ -105,3 +112,151 @@ NOTE_CUT = "(lines {first} to {last} of {total}; there is more)"
 
 GREETING = "{name}: just say something. /help lists the commands, Ctrl-D leaves."
 """When a person sits down at the terminal."""
+
+START = (
+    "Hello, I am {name}. Just write to me, as you would to a person. What matters I note, and I find it again "
+    "when you ask. `/remember TEXT` notes something at once, `/recall QUERY` looks it up; /help shows what "
+    "else there is."
+)
+START_GUEST = (
+    "Hello, I am {name}. Just write to me, as you would to a person. /help shows what else there is."
+)
+PAIRING = (
+    "Your code is {code}. To be let in, have an owner send me this line within {minutes} min:\n\n"
+    "`/pair {code}`"
+)
+LET_IN = "You can talk with me now. /start tells how."
+MAY_TALK = (
+    "{who} will be able to read and write the memory, all of it, and can talk with me now. "
+    "`/deny {person}` ends that."
+)
+MAY_TALK_AS_GUEST = "{who} can talk with me now as a guest, without the memory. `/deny {person}` ends that."
+ALLOW_OWNER = "{person} is an owner already, and may do everything."
+DENIED = "{person} can no longer talk with me. `/allow {person}` takes that back."
+DENY_OWNER = (
+    "{person} is an owner by the settings, so I cannot. Take the name out of access.owners there and "
+    "start me again."
+)
+DENY_TERMINAL = "Whoever sits at the machine itself can always talk with me."
+PAIR_WRONG = (
+    "Nobody has that code now. It may be mistyped, used already, or more than an hour old; whoever "
+    "writes to me gets a new one."
+)
+PAIR_FORM = (
+    "A code has {length} letters and digits: `/pair CODE`, or `/pair CODE guest` for somebody who is not to use "
+    "the memory."
+)
+PAIR_WAIT = "That were too many wrong codes. Please go on in {minutes} min; `/allow USER` works meanwhile."
+PAIRING_OFF = "Pairing is off (access.pairing in the settings). `/allow USER` lets somebody in."
+WHO = (
+    "Tell me who by channel and id, as in `/{command} telegram:123456`. A name with @ is not enough: it may be "
+    "somebody else's tomorrow."
+)
+MEMORY_ON = (
+    "The memory is on in this room: I may tell here what is in the notes, and note what is said. "
+    "`/memory off` ends that."
+)
+MEMORY_OFF = "The memory is off in this room. `/memory on` opens it again."
+MEMORY_ALWAYS_ON = (
+    "Nobody else listens here, so the memory is always on. `/memory on` and `off` are for rooms."
+)
+
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+MONTHS = (
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
+MOMENT = "{weekday}, {day} {month} {year} at {time} ({zone})"
+DUE_YESTERDAY = "yesterday {time}"
+DUE_EARLIER = "{weekday} {day} {month} {time}"
+RULE_ONE = "every {unit}"
+RULE_MANY = "every {count} {unit}s"
+RULE_AT = "at {times}"
+RULE_WEEK_DAYS = "{every} on {days}"
+RULE_NTH = "{every} on the {nth} {day}"
+RULE_DAY = "{every} on day {day}"
+RULE_LATE_DAY = "{every} on day {day} (the last day of shorter months)"
+RULE_LAST_DAY = "{every} on its last day"
+RULE_DATE = "{every} on {day} {month}"
+NTH = {1: "first", 2: "second", 3: "third", 4: "fourth", 5: "fifth (or last)", -1: "last"}
+AND = "{first} and {last}"
+WHEN_UNREAD = (
+    "I cannot read when that is. Write the time first, for example `20m`, `tomorrow 9:00` or `every monday 8:00`; "
+    "`2026-12-03 14:00` is always understood."
+)
+WHEN_PAST = "That would be {moment}, which is past. Please tell me a time that lies ahead."
+WHEN_TODAY = "Today at what time? For example `today 18:00`."
+WHEN_NO_CLOCK = "{time} is no time of day. From 00:00 to 23:59, please."
+WHEN_NO_DATE = (
+    "There is no {date} in the calendar. A day is always understood as year-month-day: `2026-12-03`."
+)
+WHEN_OTHER_DAY = "{moment} is no {weekday}. Which of the two is it?"
+WHEN_TWO_DATES = "{date} can be read in two ways. Please write it as year-month-day: `2026-12-03`."
+WHEN_DOUBT = (
+    "Is {number} the hour? Then write `{begin} at {number}`; if it belongs to the text, put a colon before it: "
+    "`{begin}: {number} …`."
+)
+WHEN_TWO_DAYS = "One moment for one reminder, please, or again and again: `every monday and tuesday 8:00`."
+WHEN_NO_COUNT = (
+    "{count} × {unit} is not something that I can count with. Whole numbers that are not too large, please."
+)
+WHEN_TOO_OFTEN = "Once a minute is as often as I can: `every 1 minute`."
+WHEN_TOO_FAR = "I cannot find such a moment in the calendar. `2026-12-03 14:00` is always understood."
+WHEN_ODD_RULE = (
+    "These do not go together. For example: `every monday 8:00`, `every month on the 1st at 9:00`."
+)
+WHEN_UNTIL = "I cannot end it at a date by itself. Leave that out; `/reminders cancel N` ends it."
+REMIND_WHAT = "What shall I remind you of? For example: `/remind tomorrow 9:00 call mum`"
+SCHEDULE_WHAT = "What shall I do then? For example: `/schedule every monday 8:00 what is planned this week?`"
+REMINDER_SET = "Reminder {number}: {moment}{again}."
+SCHEDULE_SET = "Scheduled as {number}: {moment}{again}. `/reminders cancel {number}` ends it."
+AGAIN = ", then {rule}"
+REMINDER = "⏰ {text}"
+REMINDER_LATE = "⏰ {text}\n\n(due {due})"
+SCHEDULED_LATE = "{text}\n\n(due {due})"
+REMINDERS_NONE = "Nothing is to come here. `/remind tomorrow 9:00 call mum` sets a reminder."
+REMINDERS = "To come here:\n{rows}\n\n`/reminders cancel N` ends one."
+REMINDERS_ROW = "- **{number}**: {moment}{again}: {text}"
+REMINDERS_ROW_PROMPT = "- **{number}** (scheduled): {moment}{again}: {text}"
+REMINDER_CANCELLED = "Reminder {number} is ended: {text}"
+REMINDER_UNKNOWN = "There is no reminder {number} to come here. `/reminders` lists them."
+REMINDERS_FULL = "There are {limit} to come here already. End some first: `/reminders`."
+REMINDER_LONG = "That text has {length} characters; {limit} at most, please."
+CANCEL_WHICH = "Tell me which by its number: `/reminders cancel 3`; `/reminders` lists them."
+
+BACKED_UP = "Backed up, with our conversations: {file}\nFiles: {files}\nSize: {size}"
+BACKED_UP_IN_PART = "Backed up in {file}, but this could not be read and is missing there:\n{problems}"
+NOT_BACKED_UP = "I could not do that: {reason}."
+BACKUP_JOB = "Last backup of the night: {last}; next: {next}"
+BACKUP_NOW = "Backing up: now"
+CONFIG = "Settings file: {file}\nWorkspace: {workspace}\n\nOther than the defaults:\n{rows}"
+CONFIG_NO_FILE = "none"
+CONFIG_ROW = "- {key} = {value}"
+CONFIG_NOTHING = "- nothing"
+CONFIG_IS_SET = "set"
+CONFIG_ARE_SET = "set ({count})"
+
+FLUSHED = {
+    "noted": "Noted in {places}.",
+    "raw": "No language model answered, so what was said stands in {places} as it is, until one does.",
+    "doubtful": "The model's notes may not be whole, so what was said stands beside them in {places}.",
+    "nothing": "There was nothing in it that had to be noted.",
+    "old": "There is nothing new to note.",
+    "waits": "No language model answered; it is tried again with your next message.",
+    "no model": "There is no language model here to sort what was said. What you had me note is noted.",
+    "off": "What was said is not noted by itself here: memory.flush.enabled is false.",
+}
+PLACES_AND = " and "
+COMPACTED = "The earlier part of our conversation is summed up now; all of it is kept."
+NOTHING_TO_COMPACT = "Our conversation is short already: there is nothing to sum up."
+NOT_NOTED_HERE = "What is said here goes into no notes."

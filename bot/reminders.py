@@ -1,16 +1,244 @@
 """Reminders and scheduled prompts: kept in state.db, delivered once when they are due, however late that is noticed."""
 
-from collections.abc import Callable
-from datetime import datetime
+import asyncio
+import logging
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
 
-from bot.state.database import State
+from bot import phrases
+from bot.messages import ChatId, IncomingMessage, PersonId
+from bot.state import inbox
+from bot.state import reminders as stored_reminders
+from bot.state.database import State, StateFault, stored
+from bot.state.reminders import ReminderRow
+from bot.when import Rule, When, due_before, moment_in_full, read_when, rule_in_words
+
+if TYPE_CHECKING:
+    import apsw
+
+log = logging.getLogger(__name__)
+
+MOST_IN_A_CHAT = 200
+MOST_CHARACTERS = 2_000
+CHECK_SECONDS = 15.0
+"""So late at most is one noticed to be due after the machine has slept, or its clock was set."""
+LATE = timedelta(minutes=1)
+"""So much later it says when it was due."""
+AT_ONCE = 100
+"""How many are delivered by one transaction."""
+
+
+class NotSet(Exception):
+    """A reminder that cannot be kept; the text tells why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Who asks for a reminder, and where it goes."""
+
+    key: str
+    """Names the request for ever: the same when it is made again after a crash."""
+    chat: ChatId
+    person: PersonId
+    sender_name: str = ""
+    chat_name: str = ""
+    in_room: bool = False
 
 
 class Reminders:
     """What is due when, for every chat."""
 
-    def __init__(self, state: State, *, now: Callable[[], datetime], zone: str) -> None:
+    def __init__(
+        self, state: State, *, now: Callable[[], datetime], zone: str, check_seconds: float = CHECK_SECONDS
+    ) -> None:
         """`now` is on the owner's clock, in `zone` (an IANA name)."""
+        self.zone = ZoneInfo(zone)
         self._state = state
         self._now = now
-        self._zone = zone
+        self._check_seconds = check_seconds
+        self._changed = asyncio.Event()
+        self._faulty = False
+
+    def read(self, text: str, *, asked_at: datetime | None = None) -> tuple[When, str]:
+        """Read the moment with which a line begins, and the rest, as `read_when` does; raise NoMoment.
+
+        `asked_at`: when that was written, where that is long ago; "in 20 minutes" counts from there.
+        """
+        return read_when(text, asked_at or self._now(), self.zone)
+
+    async def find(self, key: str) -> ReminderRow | None:
+        """What was added under a key before."""
+        return await self._state.read(lambda db: stored_reminders.find(db, key))
+
+    async def add(self, asked: Asked, when: When, text: str, *, prompt: bool = False) -> ReminderRow:
+        """Keep a reminder, or a prompt that is said to the assistant; once on disk, give it with its number.
+
+        A second time with the same key gives the first. Raises NotSet where the text is too long, or where there
+        are too many in the chat.
+        """
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        if len(text) > MOST_CHARACTERS:
+            raise NotSet(phrases.REMINDER_LONG.format(length=len(text), limit=MOST_CHARACTERS))
+        row = ReminderRow(
+            number=0,
+            key=asked.key,
+            chat=str(asked.chat),
+            person=str(asked.person),
+            sender_name=asked.sender_name,
+            chat_name=asked.chat_name,
+            in_room=asked.in_room,
+            text=text,
+            prompt=prompt,
+            due_at=stored(when.due),
+            rule=when.rule,
+            zone=self.zone.key,
+            state="active",
+        )
+
+        def write(db: "apsw.Connection") -> ReminderRow:
+            if found := stored_reminders.find(db, row.key):
+                return found
+            if stored_reminders.count_active(db, row.chat) >= MOST_IN_A_CHAT:
+                raise NotSet(phrases.REMINDERS_FULL.format(limit=MOST_IN_A_CHAT))
+            return stored_reminders.add(db, row, at=self._state.at())
+
+        added = await self._state.change(write)
+        self._changed.set()
+        return added
+
+    async def active(self, chat: ChatId) -> tuple[ReminderRow, ...]:
+        """What is to come in a chat, the nearest first."""
+        return await self._state.read(lambda db: stored_reminders.active(db, str(chat)))
+
+    async def cancel(self, number: int, *, chat: ChatId, owner: bool, key: str) -> ReminderRow | None:
+        """End one: only of this chat and no prompt, unless an owner wants it; None where there is none to come."""
+        return await self._state.change(
+            lambda db: stored_reminders.cancel(
+                db, number, chat=None if owner else str(chat), prompts=owner, key=key, at=self._state.at()
+            )
+        )
+
+    def moment(self, row: ReminderRow, *, seconds: bool = False) -> str:
+        """When it is due next, in full."""
+        return moment_in_full(datetime.fromisoformat(row.due_at), self.zone, seconds=seconds)
+
+    async def run(self, serves: Callable[[ChatId], bool], wake: Callable[[], None]) -> None:
+        """Deliver what is due for the chats that `serves` tells, until cancelled.
+
+        Delivered is: a row in the outbox or inbox, in one transaction with what becomes of the reminder; `wake` is
+        called after it. Other processes may do the same beside it.
+        """
+        started = self._now()
+        while True:
+            self._changed.clear()
+            wait = self._check_seconds
+            try:
+                if count := await self._deliver_due(serves, started):
+                    wake()
+                wait = 0.0 if count == AT_ONCE else await self._until_next()
+                self._faulty = False
+            except StateFault as fault:
+                if not self._faulty:
+                    log.error("reminders have to wait: %s", fault)
+                self._faulty = True
+            except Exception:
+                log.exception("reminders broke off and are tried again")
+            try:
+                async with asyncio.timeout(wait):
+                    await self._changed.wait()
+            except TimeoutError:
+                pass
+
+    async def _until_next(self) -> float:
+        now = self._now()
+        due = await self._state.read(lambda db: stored_reminders.next_due(db, stored(now)))
+        if due is None:
+            return self._check_seconds
+        ahead = (datetime.fromisoformat(due) - now).total_seconds()
+        return min(max(ahead, 0.0), self._check_seconds)
+
+    async def _deliver_due(self, serves: Callable[[ChatId], bool], started: datetime) -> int:
+        now = self._now()
+        chats = await self._state.read(lambda db: stored_reminders.chats_due(db, stored(now)))
+        served = {chat for chat in chats if _is_served(chat, serves)}
+        if not served:
+            return 0
+        return await self._state.change(lambda db: self._claim(db, now, served, started))
+
+    def _claim(self, db: "apsw.Connection", now: datetime, chats: Collection[str], started: datetime) -> int:
+        rows = stored_reminders.due(db, stored(now), chats, limit=AT_ONCE)
+        for row in rows:
+            db.execute("SAVEPOINT reminder")
+            try:
+                self._deliver(db, row, now, started)
+            except (ValueError, LookupError, TypeError, OSError) as error:
+                db.execute("ROLLBACK TO reminder")
+                log.error("reminder %d in state.db cannot be read and is given up: %r", row.number, error)
+                stored_reminders.end(db, row.number, "broken", at=stored(now))
+            db.execute("RELEASE reminder")
+        return len(rows)
+
+    def _deliver(self, db: "apsw.Connection", row: ReminderRow, now: datetime, started: datetime) -> None:
+        due = datetime.fromisoformat(row.due_at)
+        late = due < started or now - due > LATE
+        if row.prompt:
+            message = _as_message(row, now)
+            if late:
+                text = phrases.SCHEDULED_LATE.format(text=row.text, due=due_before(due, now, self.zone))
+                message = _as_message(row, now, text)
+            inbox.add(db, message, owner="", at=stored(now))
+        else:
+            text = phrases.REMINDER.format(text=row.text)
+            if late:
+                text = phrases.REMINDER_LATE.format(text=row.text, due=due_before(due, now, self.zone))
+            inbox.put(db, row.chat, text, key=f"reminder-{row.number}-{row.due_at}", owner="", at=stored(now))
+        following = _following(row, now, due)
+        if isinstance(following, datetime):
+            stored_reminders.advance(db, row.number, stored(following))
+        else:
+            stored_reminders.end(db, row.number, following, at=stored(now))
+
+
+def again_in_words(row: ReminderRow) -> str:
+    """How it comes round again; "" for once."""
+    return rule_in_words(Rule.parse(row.rule)) if row.rule else ""
+
+
+def _following(row: ReminderRow, now: datetime, due: datetime) -> "datetime | stored_reminders.ReminderState":
+    """When it comes round again, or what has become of it. One whose rule cannot be read has come all the same."""
+    if not row.rule:
+        return "done"
+    try:
+        # Later than both: a clock that was set back brings none twice, one that was missed often comes once.
+        after = max(now.astimezone(UTC), due)
+        return Rule.parse(row.rule).next_after(after, ZoneInfo(row.zone)) or "done"
+    except (ValueError, LookupError, OSError) as error:
+        log.error(
+            "reminder %d will not come again, its rule %r cannot be read: %r", row.number, row.rule, error
+        )
+        return "broken"
+
+
+def _as_message(row: ReminderRow, now: datetime, text: str = "") -> IncomingMessage:
+    channel, _, person = row.person.partition(":")
+    return IncomingMessage(
+        id=f"schedule-{row.number}-{row.due_at}",
+        chat=ChatId.parse(row.chat),
+        sender=PersonId(channel, person),
+        text=text or row.text,
+        sent_at=now,
+        sender_name=row.sender_name,
+        chat_name=row.chat_name,
+        in_room=row.in_room,
+        alone=True,
+    )
+
+
+def _is_served(chat: str, serves: Callable[[ChatId], bool]) -> bool:
+    try:
+        return serves(ChatId.parse(chat))
+    except ValueError:
+        return True  # nobody's: it is taken up, and found to be broken

@@ -1,10 +1,10 @@
-"""Jobs that run again and again, such as a regular look at all notes."""
+"""Jobs that run again and again: a regular look at all notes, or what is done at night."""
 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta, tzinfo
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
@@ -31,6 +31,7 @@ class JobStatus:
 
     name: str
     minutes: float
+    """Between two runs; of a daily job about that."""
     running: bool = False
     next_run: str = ""
     last_run: str = ""
@@ -39,8 +40,28 @@ class JobStatus:
     """How it last ended: `ok`, or what went wrong in one line; empty before the first end."""
 
 
+class JobFailed(Exception):
+    """A job could not do its work for a reason outside of it; the text is one line for people."""
+
+
+DAY_MINUTES = 24 * 60.0
+
+
+def next_daily(after: datetime, at: time, zone: tzinfo) -> datetime:
+    """The next moment after `after` (aware) at which a clock in `zone` shows `at`; in UTC, once on each day.
+
+    Where that day's clock shows it twice, the first time counts; where it skips it, as long after the change.
+    """
+    day = after.astimezone(zone).date() - timedelta(days=1)
+    while True:
+        moment = datetime.combine(day, at.replace(fold=0), zone).astimezone(UTC)
+        if moment > after:
+            return moment
+        day += timedelta(days=1)
+
+
 class Schedule:
-    """Runs jobs at intervals while it is entered; an async context manager.
+    """Runs jobs at intervals, or at a time of the day, while it is entered; an async context manager.
 
     A job that fails is logged and runs again the next time; one that takes longer than its interval is not
     started twice. A run that was missed, asleep or busy, is made up for once. Leaving cancels what runs.
@@ -55,6 +76,7 @@ class Schedule:
         self._now = now
         self._check_seconds = check_seconds
         self._statuses: dict[str, JobStatus] = {}
+        self._nexts: dict[str, Callable[[datetime], datetime]] = {}
         self._running: set[asyncio.Task[object]] = set()
 
     async def __aenter__(self) -> Self:
@@ -82,10 +104,40 @@ class Schedule:
 
     def every(self, minutes: float, job: Callable[[], Awaitable[object]], *, name: str) -> None:
         """Run `job` each so many minutes, for the first time when they have passed. A name serves once."""
+        self._add(JobStatus(name, minutes), job, lambda now: now + timedelta(minutes=minutes))
+
+    def daily(
+        self,
+        at: time,
+        zone: tzinfo,
+        job: Callable[[], Awaitable[object]],
+        *,
+        name: str,
+        last_run: datetime | None = None,
+        soon: timedelta | None = None,
+    ) -> None:
+        """Run `job` each day when a clock in `zone` shows `at`; with `soon`, for the first time so long from now on.
+
+        `last_run`: when an earlier process ran it. A name serves once.
+        """
+        status = JobStatus(name, DAY_MINUTES, last_run=_iso(last_run) if last_run else "")
+        self._add(status, job, lambda now: next_daily(now, at, zone))
+        if soon is not None and (first := self._now() + soon) < self._nexts[name](self._now()):
+            self._scheduler.modify_job(name, next_run_time=first.astimezone(UTC))
+
+    def _add(
+        self,
+        status: JobStatus,
+        job: Callable[[], Awaitable[object]],
+        following: Callable[[datetime], datetime],
+    ) -> None:
+        """Add a job that is due next at `following(now)`."""
+        name = status.name
         if name in self._statuses:
             raise ValueError(f"there is a job called {name} already")
-        self._statuses[name] = JobStatus(name, minutes)
-        self._scheduler.add_job(partial(self._run, job, name), _interval(minutes), id=name, name=name)
+        self._statuses[name] = status
+        self._nexts[name] = following
+        self._scheduler.add_job(partial(self._run, job, name), _trigger(following), id=name, name=name)
 
     def jobs(self) -> tuple[JobStatus, ...]:
         """How each job fares, in the order in which they were added."""
@@ -111,37 +163,42 @@ class Schedule:
             outcome = "ok"
         except asyncio.CancelledError:
             log.info("%s was stopped", name)
-        except MemoryFault as error:  # tells in one line what is wrong, and where
+        except (MemoryFault, JobFailed) as error:  # tells in one line what is wrong, and where
             outcome = _one_line(error)
-            minutes = self._statuses[name].minutes
-            log.warning("%s failed: %s; it runs again in %g minutes", name, outcome, minutes)
+            log.warning("%s failed: %s; it runs again in %g minutes", name, outcome, self._minutes_left(name))
         except Exception as error:
-            log.exception("%s failed; it runs again in %g minutes", name, self._statuses[name].minutes)
+            log.exception("%s failed; it runs again in %g minutes", name, self._minutes_left(name))
             outcome = _one_line(error)
         finally:
             self._running.discard(task)
             self._statuses[name] = replace(self._statuses[name], running=False, last_outcome=outcome)
+
+    def _minutes_left(self, name: str) -> float:
+        """Of an interval, all of it; a daily job is due at a time, and some of its day may have passed."""
+        minutes, now = self._statuses[name].minutes, self._now()
+        left = (self._nexts[name](now) - now).total_seconds() / 60
+        return round(left) if minutes == DAY_MINUTES else minutes
 
     async def _mind_the_clock(self) -> object:
         """Keep going by a clock that jumps: timers count while the machine is awake, jobs are due by the clock."""
         while True:
             await asyncio.sleep(self._check_seconds)
             now = self._now()
-            for name, status in self._statuses.items():
-                latest = now + timedelta(minutes=status.minutes)
+            for name, following in self._nexts.items():
+                latest = following(now)
                 job = self._job(name)
                 if job and job.next_run_time > latest + timedelta(seconds=1):  # the clock was set back
                     job.modify(next_run_time=latest)
             self._scheduler.wakeup()
 
 
-def _interval(minutes: float) -> object:
-    """When a job is due: always so far ahead of now. APScheduler's own counts each run that a jump skipped."""
+def _trigger(following: Callable[[datetime], datetime]) -> object:
+    """When a job is due: always seen from now. APScheduler's own count each run that a jump skipped."""
     from apscheduler.triggers.base import BaseTrigger
 
     class FromNow(BaseTrigger):  # type: ignore[misc]
         def get_next_fire_time(self, previous: datetime | None, now: datetime) -> datetime:
-            return now + timedelta(minutes=minutes)
+            return following(now)
 
     return FromNow()
 

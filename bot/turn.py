@@ -1,7 +1,7 @@
 """One reply in the making: a task that can be stopped while what it has said so far is still being shown."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 
 from bot import phrases
@@ -9,13 +9,20 @@ from bot.messages import ReplyPart
 
 
 class Turn:
-    """Runs as soon as it is made; `parts` may be read once, by whoever shows them."""
+    """Runs as soon as it is made; `parts` is for whoever shows them, and may be read again from what is there."""
 
     def __init__(
-        self, reply: AsyncGenerator[ReplyPart, None], *, in_words: Callable[[BaseException], str]
+        self,
+        reply: AsyncGenerator[ReplyPart, None],
+        *,
+        in_words: Callable[[BaseException], str],
+        answers: Sequence[str] = (),
     ) -> None:
-        """`in_words` makes of an error what the person is told of it."""
+        """`in_words` makes of an error what the person is told of it; `answers` may grow until the end."""
+        self.error: BaseException | None = None
+        """What it broke off with."""
         self._in_words = in_words
+        self._answers = answers
         self._text = ""
         self._ending: str | None = None
         """What stands below the text at the end; None as long as there may be more."""
@@ -32,19 +39,20 @@ class Turn:
 
     async def parts(self) -> AsyncGenerator[ReplyPart, None]:
         """Yield what there is whenever there is more (a slow reader misses what was in between), then the whole."""
-        while True:
+        while self._ending is None:
             await self._news.wait()
             self._news.clear()
-            if self._ending is not None:
-                break
-            yield ReplyPart(self._text)
-        yield ReplyPart("\n\n".join(filter(None, (self._text.rstrip(), self._ending))), final=True)
+            if self._ending is None:
+                yield ReplyPart(self._text)
+        text = "\n\n".join(filter(None, (self._text.rstrip(), self._ending)))
+        yield ReplyPart(text, final=True, answers=tuple(self._answers))
 
     def _come_to_its_end(self, task: "asyncio.Task[None]") -> None:
         """Put an error in words here and not in `parts`: it must come to light also where nobody shows the reply."""
         self._ending = phrases.STOPPED_HERE if task.cancelled() else ""
         self._news.set()
         if not task.cancelled() and (error := task.exception()):
+            self.error = error
             self._ending = self._in_words(error)
 
     def stop(self) -> bool:

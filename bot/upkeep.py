@@ -1,11 +1,16 @@
-"""What the service does for the memory all the while: notes are indexed and given vectors without a search."""
+"""What the service does by itself: notes are indexed and given vectors without a search; at night, a backup."""
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta, tzinfo
 from typing import Self
 
+from bot.backup import BackupFault, Backups
 from bot.plain_text import one_line
-from bot.scheduler import JobStatus, Schedule
+from bot.scheduler import JobFailed, JobStatus, Schedule
+from bot.state.database import StateFault
 from memory.errors import MemoryFault
 from memory.memory import Memory
 
@@ -15,16 +20,45 @@ PAUSE = 30.0
 """Seconds after which the memory's own work is begun anew where it broke off."""
 
 REINDEX = "re-index"
+BACKUP = "backup"
+TIDYING = "tidying up"
+
+OVERDUE = timedelta(hours=25)
+"""After so long without a backup, such as on a machine that is off at night, one is made soon after the start."""
+SOON = timedelta(minutes=10)
+
+
+@dataclass(frozen=True, slots=True)
+class Nights:
+    """What is done once a day, when the owner's clock shows `at`."""
+
+    at: time
+    zone: tzinfo
+    backups: Backups
+    keep: int
+    """How many backups of nights are kept; 0 for none at all."""
+    tidy: Sequence[Callable[[], Awaitable[object]]] = ()
+    """Done one after the other; one that fails does not keep the next from its work."""
 
 
 class Upkeep:
     """Works while it is entered; an async context manager, to be left before the memory is closed."""
 
-    def __init__(self, memory: Memory, *, reindex_minutes: float | None, pause: float = PAUSE) -> None:
-        """`reindex_minutes`: None for no regular look at all notes."""
+    def __init__(
+        self,
+        memory: Memory,
+        *,
+        reindex_minutes: float | None,
+        nights: Nights | None = None,
+        pause: float = PAUSE,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        """`reindex_minutes`: None for no regular look at all notes; `nights`: None for nothing at night."""
         self._memory = memory
         self._minutes = reindex_minutes
+        self._nights = nights
         self._pause = pause
+        self._now = now
         self._schedule: Schedule | None = None
         self._work: asyncio.Task[None] | None = None
         self._problem = ""
@@ -38,12 +72,24 @@ class Upkeep:
     @property
     def reindex(self) -> JobStatus | None:
         """How the regular look at all notes fares; None where there is none."""
-        return next(iter(self._schedule.jobs()), None) if self._schedule else None
+        return self._job(REINDEX)
+
+    @property
+    def backup(self) -> JobStatus | None:
+        """How the backup of the night fares; None where there is none."""
+        return self._job(BACKUP)
+
+    def _job(self, name: str) -> JobStatus | None:
+        jobs = self._schedule.jobs() if self._schedule else ()
+        return next((job for job in jobs if job.name == name), None)
 
     async def __aenter__(self) -> Self:
-        if self._minutes is not None:
-            self._schedule = await Schedule().__aenter__()
+        if self._minutes is not None or self._nights is not None:
+            self._schedule = await Schedule(now=self._now).__aenter__()
+        if self._schedule and self._minutes is not None:
             self._schedule.every(self._minutes, self._reindex, name=REINDEX)
+        if self._schedule and self._nights is not None:
+            self._add_nights(self._schedule, self._nights)
         self._work = asyncio.create_task(self._run(), name="upkeep of the memory")
         return self
 
@@ -78,6 +124,45 @@ class Upkeep:
         except MemoryFault:
             if not self._leaving:  # else it was stopped by us, which is no failure
                 raise
+
+    def _add_nights(self, schedule: Schedule, nights: Nights) -> None:
+        if nights.keep:
+            last = nights.backups.latest_nightly()
+            overdue = last is None or self._now() - last > OVERDUE
+            schedule.daily(
+                nights.at,
+                nights.zone,
+                self._back_up,
+                name=BACKUP,
+                last_run=last,
+                soon=SOON if overdue else None,
+            )
+        if nights.tidy:
+            schedule.daily(nights.at, nights.zone, self._tidy, name=TIDYING)
+
+    async def _back_up(self) -> None:
+        assert self._nights
+        try:
+            made = await self._nights.backups.make_nightly(keep=self._nights.keep)
+        except BackupFault as fault:
+            raise JobFailed(str(fault)) from fault
+        log.info("backed up %d files to %s", made.files, made.file)
+        if made.problems:
+            raise JobFailed(f"{made.file.name} was written without {'; '.join(made.problems)}")
+
+    async def _tidy(self) -> None:
+        assert self._nights
+        faults = []
+        for work in self._nights.tidy:
+            try:
+                await work()
+            except (MemoryFault, StateFault) as fault:
+                faults.append(str(fault))
+            except Exception as error:
+                log.exception("tidying up broke off in the middle")
+                faults.append(_cause(error))
+        if faults:
+            raise JobFailed("; ".join(faults))
 
     async def _look(self) -> None:
         """Index what was written while nobody watched."""

@@ -1,11 +1,11 @@
 """Memory: notes that can be written, corrected and found; joins the parts."""
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import partial
@@ -17,13 +17,14 @@ from memory import chunker, words
 from memory.dates import read_dates
 from memory.embeddings.opening import Embedding
 from memory.embeddings.protocol import ModelId
-from memory.errors import IndexBroken, IndexUnavailable
+from memory.errors import IndexBroken, IndexUnavailable, MemoryFault, NoteMissing
+from memory.forgetting import NoteLines, Wanted
 from memory.index.nearest.protocol import Nearest
 from memory.index.nearest.table import open_nearest
 from memory.index.protocol import Index, IndexNumbers, Likeness, VectorNumbers
 from memory.index.sqlite import SqliteIndex
 from memory.listing import Problem
-from memory.notes import Notes, NoteText, Written, as_entry
+from memory.notes import HeldNote, Notes, NoteText, Written, as_entry
 from memory.progress import Job, Progress, RunningJobs, Tell
 from memory.scan import scan_notes
 from memory.search import Candidates, Days, SearchResults, Source, Time, Weights, rank
@@ -96,6 +97,41 @@ class MemoryStatus:
     """How far a local model is on its way; None while none is fetched."""
     problems: tuple[Problem, ...]
     """Notes that could not be read in full, and what else is not as it should be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A block of Markdown, and the note that it goes to."""
+
+    path: str
+    block: str
+    title: str
+    """The note's heading where it is new."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundLines:
+    """What there is in the notes that is to be forgotten."""
+
+    lines: tuple[NoteLines, ...]
+    more: bool
+    """Whether there is more than was asked for."""
+    in_trash: int
+    """In how many files of the trash it is."""
+    unread: tuple[Problem, ...]
+    """Notes that could not be looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class ForgottenLines:
+    """What was removed."""
+
+    lines: int
+    missed: tuple[NoteLines, ...]
+    """Lines that stood no longer where they were found."""
+    in_trash: int
+    problem: str
+    """Why something of it may still be in the index; "" where nothing is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,14 +238,48 @@ class Memory:
         """Have `status` know whether somebody makes vectors just now; sends nothing of the notes."""
         await self._vectors.probe()
 
-    async def write(self, text: str, *, target: Target = "daily") -> Written:
-        """Note something: in today's log, or in the core note that is always at hand."""
-        entry = as_entry(text)
+    def draft(self, text: str, *, target: Target = "daily") -> Draft:
+        """How a text would be noted now: in today's log, or in the core note. Raises NothingToWrite."""
         day = f"{self._now():%Y-%m-%d}"
         path, title = (f"{day}.md", day) if target == "daily" else (CORE_NOTE, "Memory")
-        written = await asyncio.to_thread(self._notes.append, path, entry, title=title)
+        return Draft(path, as_entry(text), title)
+
+    async def write(self, text: str, *, target: Target = "daily") -> Written:
+        """Note something: in today's log, or in the core note that is always at hand."""
+        draft = self.draft(text, target=target)
+        written = await asyncio.to_thread(self._notes.append, draft.path, draft.block, title=draft.title)
         self._writes += 1
         return written
+
+    async def hold(
+        self, path: str, work: Callable[[HeldNote], _Result], *, existing: bool = False
+    ) -> _Result:
+        """Do something to a note under its lock, in a thread; `existing`: it must be there."""
+
+        def held() -> _Result:
+            with self._notes.held(path, existing=existing) as note:
+                return work(note)
+
+        try:
+            return await asyncio.to_thread(held)
+        finally:
+            self._writes += 1
+
+    async def find_lines(self, wanted: Wanted, *, most: int) -> FoundLines:
+        """Look for what is to be forgotten through all notes, line by line, and in the trash."""
+        return await asyncio.to_thread(self._find_lines, wanted, most)
+
+    async def forget_lines(self, lines: Sequence[NoteLines], wanted: Wanted) -> ForgottenLines:
+        """Remove these lines from the notes, `wanted` from the trash, and what was made of them from the index."""
+        removed, missed = await asyncio.to_thread(self._remove_lines, lines)
+        in_trash = await asyncio.to_thread(self._notes.forget_removed, wanted)
+        self._writes += 1
+        problem = ""
+        try:
+            await self._on_index(self._purge)
+        except (IndexBroken, IndexUnavailable) as error:
+            problem = str(error)
+        return ForgottenLines(removed, missed, in_trash, problem)
 
     async def get(self, path: str, *, line: int = 1, limit: int | None = None) -> NoteText:
         """Read a note from `line` (1-based) on, at most `limit` lines."""
@@ -331,7 +401,7 @@ class Memory:
         return self._nearest
 
     async def _follow(self, watcher: "Watcher") -> None:
-        async with aclosing(watcher.changes()) as changes:
+        async with contextlib.aclosing(watcher.changes()) as changes:
             async for _ in changes:
                 try:
                     await self.sync()
@@ -404,6 +474,42 @@ class Memory:
         self._synced = _Synced(at=began, writes=writes, index=identity)
         self._problems = report.problems
         return report
+
+    def _find_lines(self, wanted: Wanted, most: int) -> FoundLines:
+        found: list[NoteLines] = []
+        listing = self._notes.walk()
+        unread = [problem for problem in listing.problems if problem.hides_notes]
+        for stat in sorted(listing.notes):
+            try:
+                text = self._notes.load(stat.path).text
+            except NoteMissing:
+                continue
+            except MemoryFault as error:
+                unread.append(Problem(stat.path, str(error), hides_notes=True))
+                continue
+            lines = text.split("\n")
+            found += (
+                NoteLines(stat.path, first + 1, last + 1, "\n".join(lines[first : last + 1]))
+                for first, last in wanted.found_in(text)
+            )
+            if len(found) > most:
+                break
+        in_trash = self._notes.removed_with(wanted)
+        return FoundLines(tuple(found[:most]), len(found) > most, in_trash, tuple(unread))
+
+    def _remove_lines(self, lines: Sequence[NoteLines]) -> tuple[int, tuple[NoteLines, ...]]:
+        missed = []
+        for path in dict.fromkeys(each.path for each in lines):
+            here = [each for each in lines if each.path == path]
+            gone: frozenset[str] = frozenset()
+            with contextlib.suppress(NoteMissing), self._notes.held(path, existing=True) as note:
+                gone = note.remove(each.text for each in here)
+            missed += [each for each in here if each.text not in gone]
+        return len(lines) - len(missed), tuple(missed)
+
+    def _purge(self, index: Index) -> None:
+        self._sync(self._sync_work, index)
+        index.purge()
 
     def _retry_refused(self, index: Index) -> None:
         for model in self._vectors.models:

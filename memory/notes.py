@@ -5,14 +5,14 @@ import os
 import re
 import time
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from memory import disk
 from memory.charset import Decoded, decode, decode_lines, raw_lines
-from memory.entry import as_entry, clean, lead_in
+from memory.entry import as_entry, clean
 from memory.errors import (
     EditRefused,
     MemoryFault,
@@ -21,12 +21,34 @@ from memory.errors import (
     NoteUnwritable,
     NothingToWrite,
 )
+from memory.forgetting import Wanted
 from memory.listing import Listing, NoteStat, Problem, list_notes
 from memory.locks import LOCK_SECONDS, locked
 from memory.paths import Place, find_place, opened_folder, printable
-from memory.trash import keep_removed
+from memory.traces import (
+    BeforeAppend,
+    BeforeEdit,
+    addition,
+    before_append,
+    before_edit,
+    edit_is_done,
+    missing_rest,
+    places,
+)
+from memory.trash import forget_kept, keep_removed, kept_with
 
-__all__ = ["Listing", "Loaded", "NoteStat", "NoteText", "Notes", "Problem", "Written", "as_entry"]
+__all__ = [
+    "HeldNote",
+    "Listing",
+    "Loaded",
+    "NoteStat",
+    "NoteText",
+    "Notes",
+    "Problem",
+    "Written",
+    "as_block",
+    "as_entry",
+]
 
 NOTE_MAX_BYTES = 16 * 1024 * 1024
 _TRIES = 20
@@ -34,6 +56,7 @@ _YOUNG_NS = 2_000_000_000
 _OLD_DRAFT_SECONDS = 3600.0
 # Another file system; a file mounted by itself; a folder or an owner that is not ours.
 _NO_RENAME = {errno.EXDEV, errno.EBUSY, errno.EACCES, errno.EPERM}
+_LINE_END = re.compile(r"\r\n|\r|\n")
 _MARKER = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
 
 
@@ -125,16 +148,9 @@ class Notes:
         A note that is missing or empty begins with `# title`. Raises NothingToWrite, NoteUnwritable,
         PathRefused; then the note is as it was.
         """
-        entry = clean(entry).strip("\n")
-        if not entry.strip():
-            raise NothingToWrite("There is nothing to write: the text is blank.")
-        with self._locked(path, existing=False) as place, _refusal(place.path):
-            for _ in range(_TRIES):
-                with opened_folder(place, create=True) as folder:
-                    _remove_draft(place, folder=folder)
-                    if written := _append(place, entry, title=title, folder=folder):
-                        return written
-        raise NoteUnwritable(f"{place.path} is being replaced by another program again and again; try again.")
+        block = as_block(entry)
+        with self.held(path) as note:
+            return note.append(block, title=title, before=note.before_append(block))
 
     def edit(self, path: str, old: str, new: str) -> Written:
         """Replace the one passage that reads `old` by `new`; an empty `new` removes it, and lines left bare.
@@ -143,85 +159,33 @@ class Notes:
         linked note the target is. Raises EditRefused, NoteMissing, NoteUnreadable, NoteUnwritable,
         PathRefused; then the note is as it was.
         """
-        old, new = old.replace("\r\n", "\n").replace("\r", "\n"), clean(new)
-        if not old.strip():
-            raise EditRefused("The passage to replace is blank; copy it from the note.")
-        if old == new:
-            raise EditRefused("The new passage is the same as the old one; nothing was changed.")
-        with self._locked(path, existing=True) as place, _refusal(place.path):
-            for _ in range(_TRIES):
-                try:
-                    with opened_folder(place) as folder:
-                        _remove_draft(place, folder=folder)
-                        if written := self._edit(place, old, new, folder=folder):
-                            return written
-                except (FileNotFoundError, NotADirectoryError):
-                    raise _missing(path) from None
-        raise NoteUnwritable(f"{place.path} is being written by another program again and again; try again.")
+        old, new = as_passages(old, new)
+        with self.held(path, existing=True) as note:
+            return note.edit(old, new)
 
-    def _edit(self, place: Place, old: str, new: str, *, folder: int) -> Written | None:
-        """Edit the version that stands there now; None where another program has changed it meanwhile."""
-        fd = disk.open_file(place.name, os.O_RDONLY, folder=folder)
+    def removed_with(self, wanted: Wanted) -> int:
+        """In how many files of the trash there is what is to be forgotten. Raises NoteUnreadable."""
         try:
-            found, data = _read_one_version(fd, place.path)
-            change = _Change.of(decode(data), old, new, path=place.path)
-            if len(change.data) > NOTE_MAX_BYTES:
-                raise NoteUnwritable(f"{place.path} would grow over 16 MiB; write to another note.")
-            kept = keep_removed(self._trash, note=place.path, removed=change.removed)
-            try:
-                done = self._put_in_place(place, change.data, old=data, found=found, fd=fd, folder=folder)
-            except BaseException:
-                if _stands_there(fd, place.name, folder=folder):
-                    kept.unlink()
-                raise
-            if not done:
-                kept.unlink()
-                return None
-            if not disk.same_version(os.fstat(fd), found) and not _stands_there(
-                fd, place.name, folder=folder
-            ):
-                # Written to in the very instant of the rename: those words are in no note any more.
-                keep_removed(self._trash, note=place.path, removed=disk.read_all(fd, limit=NOTE_MAX_BYTES))
-        finally:
-            os.close(fd)
-        return Written(place.path, change.line_start, change.line_end, change.offset)
+            return kept_with(self._trash, wanted)
+        except OSError as error:
+            raise NoteUnreadable(f"The trash could not be read: {disk.reason(error)}.") from error
 
-    def _put_in_place(
-        self, place: Place, data: bytes, *, old: bytes, found: os.stat_result, fd: int, folder: int
-    ) -> bool:
-        """Make `data` the note's content in one step; False where it is no longer the version that was found.
+    def forget_removed(self, wanted: Wanted) -> int:
+        """Forget it there, and what a crash has left of notes that were being written. Raises NoteUnwritable."""
+        try:
+            disk.sweep(self._private / "tmp", pattern="note-*", seconds=LOCK_SECONDS)
+            return forget_kept(self._trash, wanted)
+        except OSError as error:
+            raise NoteUnwritable(f"The trash could not be written: {disk.reason(error)}.") from error
 
-        Drafts belong into the private folder. Where that is mounted apart from the notes (a container), only
-        a hidden file beside the note can be renamed onto it; it is there for a moment, and the next write of
-        the note removes one that a crash has left. Where nothing can be renamed onto the note (it is mounted by
-        itself, its folder or owner is not ours), it is written over, and the trash has it whole.
+    @contextmanager
+    def held(self, path: str, *, existing: bool = False) -> Iterator["HeldNote"]:
+        """Hold a note's lock: nobody who takes it, in whatever process, writes to the note meanwhile.
+
+        `existing`: as in `find_place`. Raises NoteUnwritable, PathRefused.
         """
-        temporary = self._private / "tmp"
-        disk.sweep(temporary, pattern="note-*", seconds=_OLD_DRAFT_SECONDS)
-        with disk.opened_private(temporary) as private:
-            drafts = (
-                (private, f"note-{os.urandom(8).hex()}"),
-                (folder, _draft_beside(place)),
-            )
-            for home, name in drafts:
-                try:
-                    with disk.draft(name, data, folder=home, like=fd):
-                        if not _is_version(found, place.name, folder=folder):
-                            return False
-                        os.rename(name, place.name, src_dir_fd=home, dst_dir_fd=folder)
-                    disk.sync_folder(folder)
-                except OSError as error:
-                    if error.errno not in _NO_RENAME:
-                        raise
-                    if error.errno != errno.EXDEV:
-                        break
-                else:
-                    return True
-        keep_removed(self._trash, note=place.path, removed=old)
-        if not _is_version(found, place.name, folder=folder):
-            return False
-        disk.overwrite(place.name, data, old=old, folder=folder)
-        return True
+        with self._locked(path, existing=existing) as place:
+            yield HeldNote(place, private=self._private)
 
     @contextmanager
     def _opened(self, path: str) -> Iterator[tuple[Place, int]]:
@@ -250,6 +214,221 @@ class Notes:
                     yield place
                     return
         raise NoteUnwritable(f"{printable(path)} is being moved about; try again.")
+
+
+class HeldNote:
+    """A note whose lock is held. Other programs (editors) may write to it all the same.
+
+    Methods raise MemoryFault; then the note is as it was, unless they say otherwise.
+    """
+
+    def __init__(self, place: Place, *, private: Path) -> None:
+        """Get one from `Notes.held`."""
+        self._place = place
+        self._private = private
+        self._trash = private / "trash"
+
+    @property
+    def path(self) -> str:
+        """Where the note really stands, whatever link or spelling it was asked for by."""
+        return self._place.path
+
+    def before_append(self, block: str) -> BeforeAppend:
+        """What the note is before `append`, by which a second try will know what the first one did."""
+        return before_append(self._data(), block)
+
+    def append(self, block: str, *, title: str, before: BeforeAppend) -> Written:
+        """Add a block (see `as_block`) at the end, unless that is done since `before`; on disk when this returns.
+
+        It is done where the block stands there more often than it did; a torn beginning of it is completed.
+        """
+        written = self._added(block, title=title, before=before, begin=True)
+        assert written is not None
+        return written
+
+    def finish_append(self, block: str, *, title: str, before: BeforeAppend) -> Written | None:
+        """Give where the block stands that was added since `before`; None where nothing of it does.
+
+        What a crash has torn in two is completed.
+        """
+        return self._added(block, title=title, before=before, begin=False)
+
+    def before_edit(self, old: str, new: str) -> BeforeEdit:
+        """What the note is before `edit`, and what it would become. Raises what `edit` would."""
+        with self._existing() as folder, self._opened(folder) as fd:
+            _, data = _read_one_version(fd, self.path)
+            change = _Change.of(decode(data), old, new, path=self.path)
+        return before_edit(
+            data,
+            change.data,
+            removes=not new,
+            line_start=change.line_start,
+            line_end=change.line_end,
+            offset=change.offset,
+        )
+
+    def finish_edit(self, old: str, new: str, before: BeforeEdit) -> Written | None:
+        """Give where the new passage stands where the edit is done; None where it is not."""
+        data = self._data()
+        if not edit_is_done(data, old, new, before):
+            return None
+        note = decode(data)
+        if before.lines and (found := places(note.text, before.lines)):
+            return _place(self.path, note, found[-1], before.lines)
+        return Written(self.path, before.line_start, before.line_end, before.offset)
+
+    def remove(self, blocks: Iterable[str]) -> frozenset[str]:
+        """Remove whole lines, for good: nothing is kept in the trash. Tells which of the blocks stood there."""
+        wanted = tuple(dict.fromkeys(blocks))
+        for _ in range(_TRIES):
+            with self._existing() as folder, self._opened(folder) as fd:
+                _remove_draft(self._place, folder=folder)
+                found, old = _read_one_version(fd, self.path)
+                data, gone = _without_blocks(decode(old), wanted, path=self.path)
+                if not gone or self._put_in_place(
+                    data, old=old, found=found, fd=fd, folder=folder, for_good=True
+                ):
+                    return gone
+        raise NoteUnwritable(f"{self.path} is being written by another program again and again; try again.")
+
+    def edit(self, old: str, new: str) -> Written:
+        """See `Notes.edit`."""
+        for _ in range(_TRIES):
+            with self._existing() as folder:
+                _remove_draft(self._place, folder=folder)
+                if written := self._edit(old, new, folder=folder):
+                    return written
+        raise NoteUnwritable(f"{self.path} is being written by another program again and again; try again.")
+
+    def _added(self, block: str, *, title: str, before: BeforeAppend, begin: bool) -> Written | None:
+        with _refusal(self.path):
+            for _ in range(_TRIES):
+                try:
+                    with opened_folder(self._place, create=begin) as folder:
+                        _remove_draft(self._place, folder=folder)
+                        return _append(
+                            self._place, block, title=title, before=before, begin=begin, folder=folder
+                        )
+                except _Replaced:
+                    continue
+                except (FileNotFoundError, NotADirectoryError):
+                    if begin:
+                        raise
+                    return None
+        raise NoteUnwritable(f"{self.path} is being replaced by another program again and again; try again.")
+
+    def _data(self) -> bytes:
+        """All that stands there; b"" where there is no such note."""
+        with _refusal(self.path):
+            try:
+                with opened_folder(self._place) as folder, self._opened(folder) as fd:
+                    return disk.read_all(fd, limit=NOTE_MAX_BYTES + 1)
+            except (FileNotFoundError, NotADirectoryError):
+                return b""
+
+    @contextmanager
+    def _existing(self) -> Iterator[int]:
+        """Open the folder of a note that must be there."""
+        with _refusal(self.path):
+            try:
+                with opened_folder(self._place) as folder:
+                    yield folder
+            except (FileNotFoundError, NotADirectoryError):
+                raise _missing(self.path) from None
+
+    @contextmanager
+    def _opened(self, folder: int) -> Iterator[int]:
+        fd = disk.open_file(self._place.name, os.O_RDONLY, folder=folder)
+        try:
+            yield fd
+        finally:
+            os.close(fd)
+
+    def _edit(self, old: str, new: str, *, folder: int) -> Written | None:
+        """Edit the version that stands there now; None where another program has changed it meanwhile."""
+        place = self._place
+        fd = disk.open_file(place.name, os.O_RDONLY, folder=folder)
+        try:
+            found, data = _read_one_version(fd, place.path)
+            change = _Change.of(decode(data), old, new, path=place.path)
+            if len(change.data) > NOTE_MAX_BYTES:
+                raise NoteUnwritable(f"{place.path} would grow over 16 MiB; write to another note.")
+            kept = keep_removed(self._trash, note=place.path, removed=change.removed)
+            try:
+                done = self._put_in_place(change.data, old=data, found=found, fd=fd, folder=folder)
+            except BaseException:
+                if _stands_there(fd, place.name, folder=folder):
+                    kept.unlink()
+                raise
+            if not done:
+                kept.unlink()
+                return None
+            if not disk.same_version(os.fstat(fd), found) and not _stands_there(
+                fd, place.name, folder=folder
+            ):
+                # Written to in the very instant of the rename: those words are in no note any more.
+                keep_removed(self._trash, note=place.path, removed=disk.read_all(fd, limit=NOTE_MAX_BYTES))
+        finally:
+            os.close(fd)
+        return Written(place.path, change.line_start, change.line_end, change.offset)
+
+    def _put_in_place(self, data: bytes, *, old: bytes, found: os.stat_result, fd: int, folder: int) -> bool:
+        """Make `data` the note's content in one step; False where it is no longer the version that was found.
+
+        Drafts belong into the private folder. Where that is mounted apart from the notes (a container), only
+        a hidden file beside the note can be renamed onto it; it is there for a moment, and the next write of
+        the note removes one that a crash has left. Where nothing can be renamed onto the note (it is mounted by
+        itself, its folder or owner is not ours), it is written over, and the trash has it whole unless it is `for_good`.
+        """
+        place, temporary = self._place, self._private / "tmp"
+        disk.sweep(temporary, pattern="note-*", seconds=_OLD_DRAFT_SECONDS)
+        with disk.opened_private(temporary) as private:
+            drafts = (
+                (private, f"note-{os.urandom(8).hex()}"),
+                (folder, _draft_beside(place)),
+            )
+            for home, name in drafts:
+                try:
+                    with disk.draft(name, data, folder=home, like=fd):
+                        if not _is_version(found, place.name, folder=folder):
+                            return False
+                        os.rename(name, place.name, src_dir_fd=home, dst_dir_fd=folder)
+                    disk.sync_folder(folder)
+                except OSError as error:
+                    if error.errno not in _NO_RENAME:
+                        raise
+                    if error.errno != errno.EXDEV:
+                        break
+                else:
+                    return True
+        if not for_good:
+            keep_removed(self._trash, note=place.path, removed=old)
+        if not _is_version(found, place.name, folder=folder):
+            return False
+        disk.overwrite(place.name, data, old=old, folder=folder)
+        return True
+
+
+def as_block(text: str) -> str:
+    """A block of Markdown as it is written, without line ends around it. Raises NothingToWrite where it is blank."""
+    block = clean(text).strip("\n")
+    if not block.strip():
+        raise NothingToWrite("There is nothing to write: the text is blank.")
+    return block
+
+
+def as_passages(old: str, new: str) -> tuple[str, str]:
+    """The two passages of an edit as they are looked for and written. Raises EditRefused."""
+    old, new = old.replace("\r\n", "\n").replace("\r", "\n"), clean(new)
+    if not old.strip():
+        raise EditRefused("The passage to replace is blank; copy it from the note.")
+    if old == new:
+        raise EditRefused("The new passage is the same as the old one; nothing was changed.")
+    return old, new
+
+
+class _Replaced(Exception):
+    """An editor has put another text in the note's place while it was written to."""
 
 
 @contextmanager
@@ -282,16 +461,23 @@ def _read_one_version(fd: int, path: str) -> tuple[os.stat_result, bytes]:
     raise NoteUnreadable(f"{path} is being written all the time; try again when that has ended.")
 
 
-def _append(place: Place, entry: str, *, title: str, folder: int) -> Written | None:
-    """Append to the file that stands there now; None where an editor has put another text in its place."""
+def _append(
+    place: Place, block: str, *, title: str, before: BeforeAppend, begin: bool, folder: int
+) -> Written | None:
+    """Append to the file that stands there now, unless that is done; None where it is not, and not to be begun.
+
+    Raises _Replaced where an editor has put another text in its place: which may hold the block already.
+    """
     created = False
     try:
         fd = disk.open_file(place.name, os.O_RDWR | os.O_APPEND, folder=folder)
     except FileNotFoundError:
+        if not begin:
+            return None
         try:
             fd = disk.create_file(place.name, os.O_RDWR | os.O_APPEND, folder=folder)
         except FileExistsError:
-            return None
+            raise _Replaced from None
         created = True
     try:
         found = os.fstat(fd)
@@ -299,36 +485,47 @@ def _append(place: Place, entry: str, *, title: str, folder: int) -> Written | N
             # An editor may have emptied it to write it anew, over whatever we add before it does.
             time.sleep(0.05)
             if not _is_version(found, place.name, folder=folder):
-                return None
-        if found.st_size + len(entry.encode()) > NOTE_MAX_BYTES:
-            raise NoteUnwritable(f"{place.path} would grow over 16 MiB; write to another note.")
+                raise _Replaced
         data = disk.read_all(fd, limit=NOTE_MAX_BYTES)
-        note = decode(data)
-        before = note.text
-        lead = lead_in(before, entry, title=title).replace("\n", note.line_end)
-        # A crash may have torn a wide character in two, or a line end; LF after CR only completes that.
-        torn = b"\0" * (-len(data) % note.unit)
-        half = "\n" if note.raw.endswith("\r") and lead.startswith("\n") else ""
-        lead_bytes = torn + note.encode(half + lead)
-        entry_bytes = note.encode(f"{entry}\n".replace("\n", note.line_end))
+        rest = missing_rest(data, block, before, title=title)
+        if not rest:
+            note = decode(data)
+            standing = places(note.text, block)
+            if len(standing) > before.count:
+                return _place(place.path, note, standing[-1], block)
+            if not begin:
+                return None
+            rest = b"".join(addition(data, block, title=title))
+        if found.st_size + len(rest) > NOTE_MAX_BYTES:
+            raise NoteUnwritable(f"{place.path} would grow over 16 MiB; write to another note.")
         try:
-            start = disk.append_bytes(fd, lead_bytes + entry_bytes)
+            start = disk.append_bytes(fd, rest)
             if created:
                 disk.sync_folder(folder)
         except BaseException:
-            if created and os.fstat(fd).st_size in {0, len(lead_bytes) + len(entry_bytes)}:
+            if created and os.fstat(fd).st_size in {0, len(rest)}:
                 os.unlink(place.name, dir_fd=folder)
             raise
-        whole = disk.read_all(fd, limit=start + len(lead_bytes) + len(entry_bytes))
-        if not (whole.endswith(lead_bytes + entry_bytes) and _stands_there(fd, place.name, folder=folder)):
-            return None
-        if start != len(data):
-            # Another program has added something between our look and our write.
-            before = decode(whole[:start]).text
+        # Another program may have added something between our look and our write, and after it.
+        whole = disk.read_all(fd, limit=start + len(rest))
+        if not (whole.endswith(rest) and _stands_there(fd, place.name, folder=folder)):
+            raise _Replaced
     finally:
         os.close(fd)
-    first = before.count("\n") + lead.count("\n") + 1
-    return Written(place.path, first, first + entry.count("\n"), start + len(lead_bytes))
+    note = decode(whole)
+    last = note.text.count("\n")
+    offset = len(whole) - len(note.encode(f"{block}\n".replace("\n", note.line_end)))
+    return Written(place.path, last - block.count("\n"), last, offset)
+
+
+def _place(path: str, note: Decoded, at: int, block: str) -> Written:
+    """The place of a block that stands at an offset in the note's text."""
+    line = note.text.count("\n", 0, at) + 1
+    raw_at = 0
+    for _ in range(line - 1):
+        raw_at = next(_LINE_END.finditer(note.raw, raw_at)).end()
+    offset = len(note.mark) + len(note.encode(note.raw[:raw_at]))
+    return Written(path, line, line + block.count("\n"), offset)
 
 
 def _draft_beside(place: Place) -> str:
@@ -398,6 +595,22 @@ class _Change:
         )
 
 
+def _without_blocks(note: Decoded, blocks: Iterable[str], *, path: str) -> tuple[bytes, frozenset[str]]:
+    """The note's bytes without these whole lines, and which of the blocks stood there."""
+    if note.unit > 1 and not note.clean:
+        raise EditRefused(f"{path} is damaged {note.codec.upper()} text; save it as UTF-8 in an editor first.")
+    text = note.text
+    standing = {block: found for block in blocks if (found := places(text, block))}
+    gone: set[int] = set()
+    for block, found in standing.items():
+        for at in found:
+            first = text.count("\n", 0, at)
+            gone.update(range(first, first + block.count("\n") + 1))
+    lines = re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+", note.raw)
+    kept = "".join(line for number, line in enumerate(lines) if number not in gone)
+    return note.mark + note.encode(kept), frozenset(standing)
+
+
 def _only_place(shown: str, old: str, *, path: str) -> tuple[int, int]:
     """Find the one passage that reads `old`, whatever its line ends; places that overlap count as several."""
     line_end = r"(?:\r\n|\r(?!\n)|(?<!\r)\n)"
@@ -421,7 +634,7 @@ def _whole_lines(shown: str, start: int, end: int) -> tuple[int, int]:
         return start, end
     if shown[end - 1] in "\r\n":
         return begin, end
-    line_end = re.compile(r"\r\n|\r|\n").match(shown, end)
+    line_end = _LINE_END.match(shown, end)
     return (begin, line_end.end()) if line_end else (start, end)
 
 

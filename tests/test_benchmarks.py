@@ -75,3 +75,76 @@ def test_a_chain_that_asks_too_often_or_too_long_is_told() -> None:
         "[]",
         "['9.00 s for call 1', '9 requests by call 1', 'waits of 7.00 s']",
     ]
+
+
+CONVERSATIONS = """
+import asyncio, random
+from datetime import datetime, UTC
+from pathlib import Path
+import conversations as c
+from tests.fakes.platform import Platform, Shown
+platform = Platform(Path("unused"))
+people = c.People(platform, random.Random(1), soon="4s", now=lambda: datetime.now(UTC))
+found = c.Findings()
+def show(key, text, *answers, connection=1, kept=True, final=True):
+    at = len(platform.shown)
+    platform.shown.append(Shown(f"m{at}", "c00", key, 0, connection, at, text, at if final else None, answers, kept))
+def told():
+    print(sorted(fault.partition(":")[0] for fault in found.faults))
+"""
+
+
+def test_a_message_that_is_lost_doubled_or_out_of_order_is_told() -> None:
+    said = "first, second, third = [people.post('c00', 'say').id for _ in range(3)]\n"
+    right = "show('r1', 'T00000 is done.', first); show('r2', 'T00001, T00002', second, third)\n"
+    wrong = (
+        "show('r2', 'T00001 is done.', second); show('r1', 'What?', first); show('r3', 'T00001', second)\n"
+        "show('r4', 'Well', final=False)\n"
+    )
+    check = "c.check_answers(found, people, platform); c.check_doubles(found, platform, killed=True); told()"
+    assert run(CONVERSATIONS + said + right + check) == "[]\n"
+    assert run(CONVERSATIONS + said + wrong + check).strip() == str(
+        [
+            "answers out of order",
+            "answers that do not speak of their message",
+            "messages answered by two replies",
+            "messages without an answer",
+            "replies that were begun and never ended",
+        ]
+    )
+
+
+def test_a_reply_sent_twice_is_excused_only_where_nobody_could_have_known_of_it() -> None:
+    for first, second, excused in (
+        ("connection=1, kept=False", "connection=2", True),
+        ("connection=1, kept=True", "connection=2", False),
+        ("connection=1, kept=False", "connection=1", False),
+    ):
+        code = (
+            f"show('r1', 'Well', final=False, {first}); show('r1', 'Well', {second})\n"
+            "c.check_doubles(found, platform, killed=True); told()"
+        )
+        assert run(CONVERSATIONS + code) == ("[]\n" if excused else "['sent twice for no such reason']\n")
+
+
+def test_facts_that_are_lost_doubled_or_torn_are_told(tmp_path: Path) -> None:
+    code = (
+        "for _ in range(4): people.post('c00', 'write')\n"
+        f"folder = Path({str(tmp_path)!r})\n"
+        "items = ''.join(f'- {c.item(number, \"new\")}\\n' for number in range(c.ITEMS))\n"
+        "(folder / 'items.md').write_text(items)\n"
+        "lines = [f'- {c.parcel(f\"T{number:05}\")}\\n' for number in range(4)]\n"
+        "def check(text):\n"
+        "    (folder / 'day.md').write_text(text); found.faults.clear()\n"
+        "    c.check_notes(found, people, folder, excused=set()); told()\n"
+        "check(''.join(lines))\n"
+        "check(''.join(lines[1:]))\n"
+        "check(''.join([*lines, lines[2]]))\n"
+        "check(''.join(lines) + '- Parcel T000')\n"
+    )
+    assert run(CONVERSATIONS + code).splitlines() == [
+        "[]",
+        "['facts lost']",
+        "['facts that stand twice']",
+        "['torn lines of the notes']",
+    ]

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from datetime import datetime
 from pathlib import Path
@@ -25,7 +25,7 @@ from prompt_toolkit.utils import is_dumb_terminal
 from rich.console import Console
 
 from adapters.terminal.screen import show, show_growing
-from bot.messages import Accept, ChatId, IncomingMessage, PersonId, ReplyPart
+from bot.messages import Accept, ChatId, IncomingMessage, PersonId, Reply
 from bot.plain_text import without_controls
 
 PROMPT = "› "
@@ -95,24 +95,37 @@ class LiveTerminal:
 
     async def _say(self, text: str, accept: Accept, session: PromptSession[str]) -> None:
         message = IncomingMessage(
-            id=token_hex(8), chat=self._chat, sender=self._sender, text=text, sent_at=self._now()
+            id=token_hex(8),
+            chat=self._chat,
+            sender=self._sender,
+            text=text,
+            sent_at=self._now(),
+            alone=True,
         )
         answered = self._answered[message.id] = asyncio.Event()
-        with self._keys_meanwhile(session):
-            await accept(message)
-            await answered.wait()
-
-    async def render(self, message: IncomingMessage, parts: AsyncIterator[ReplyPart]) -> None:
-        """Show the reply as it grows."""
         try:
-            await show_growing(self._console, parts)
+            with self._keys_meanwhile(session):
+                await accept(message)
+                await answered.wait()
         finally:
-            if answered := self._answered.pop(message.id, None):
-                answered.set()
+            del self._answered[message.id]
 
-    async def send(self, chat: ChatId, text: str) -> None:
-        """Show a message above the line that is being typed."""
-        del chat
+    def serves(self, chat: ChatId) -> bool:
+        """Tell whether a chat is the one that is held here."""
+        return chat == self._chat
+
+    async def render(self, reply: Reply) -> None:
+        """Show a reply as it grows; what was not asked for just now, above the line that is being typed."""
+        answered = self._answered.get(reply.to.id) if reply.to else None
+        if answered is None:
+            await self._show_above("".join([part.text async for part in reply.parts][-1:]))
+            return
+        try:
+            await show_growing(self._console, reply.parts)
+        finally:
+            answered.set()
+
+    async def _show_above(self, text: str) -> None:
         if self._session is not None and self._session.app.is_running:
             await run_in_terminal(lambda: show(self._console, text))
         else:

@@ -11,7 +11,7 @@ from datetime import datetime
 from secrets import token_hex
 from typing import TextIO
 
-from bot.messages import Accept, ChatId, IncomingMessage, PersonId, ReplyPart
+from bot.messages import Accept, ChatId, IncomingMessage, PersonId, Reply
 from bot.plain_text import without_controls
 
 UNANSWERED_AT_ONCE = 16
@@ -59,7 +59,12 @@ class PlainTerminal:
                 continue
             await self._room.acquire()
             message = IncomingMessage(
-                id=token_hex(8), chat=self._chat, sender=self._sender, text=text, sent_at=self._now()
+                id=token_hex(8),
+                chat=self._chat,
+                sender=self._sender,
+                text=text,
+                sent_at=self._now(),
+                alone=True,
             )
             self._waiting.add(message.id)
             await accept(message)
@@ -67,22 +72,24 @@ class PlainTerminal:
             self._all_answered.clear()
             await self._all_answered.wait()
 
-    async def render(self, message: IncomingMessage, parts: AsyncIterator[ReplyPart]) -> None:
-        """Print the finished reply."""
+    def serves(self, chat: ChatId) -> bool:
+        """Tell whether a chat is the one that is held here."""
+        return chat == self._chat
+
+    async def render(self, reply: Reply) -> None:
+        """Print the finished reply; whoever reads slowly holds up nothing else."""
         text = ""
         try:
-            async for part in parts:
+            async for part in reply.parts:
                 text = part.text
-            await self.send(message.chat, text)
+            await self._say(text)
         finally:
-            if message.id in self._waiting:
-                self._waiting.remove(message.id)
+            if reply.to and reply.to.id in self._waiting:
+                self._waiting.remove(reply.to.id)
                 self._room.release()
                 self._all_answered.set()
 
-    async def send(self, chat: ChatId, text: str) -> None:
-        """Print `text` and a line break; whoever reads slowly holds up nothing else."""
-        del chat
+    async def _say(self, text: str) -> None:
         try:
             async with self._printing:
                 await asyncio.to_thread(self._print, without_controls(text).rstrip("\n") + "\n")

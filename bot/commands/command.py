@@ -44,6 +44,11 @@ class Option:
         return shown if self.required else f"[{shown}]"
 
 
+async def _nothing_runs(chat: ChatId) -> bool:
+    del chat
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class CommandContext:
     """What a command may reach for."""
@@ -52,8 +57,6 @@ class CommandContext:
     memory: "Memory"
     state: "State"
     model: "FallbackModel"
-    stop: Callable[[ChatId], Awaitable[bool]]
-    """End the turn that runs in a chat; false where none does."""
     access: "Access"
     journal: "Journal"
     reminders: "Reminders"
@@ -61,6 +64,8 @@ class CommandContext:
     forgetting: "Forgetting"
     backups: "Backups"
     settings: "Settings"
+    stop: Callable[[ChatId], Awaitable[bool]] = _nothing_runs
+    """End the turn that runs in a chat; false where none does."""
     upkeep: "Upkeep | None" = None
     """What goes on by itself; None where nothing does."""
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
@@ -97,6 +102,8 @@ class Command:
     options: tuple[Option, ...] = ()
     owner_only: bool = False
     uses_memory: bool = False
+    also_closed: tuple[str, ...] = ()
+    """Of a command that uses the memory: actions that may be done where the memory is closed, in a room."""
     at_once: bool = False
     """Runs beside the turn that its chat is busy with instead of after it."""
 
@@ -151,7 +158,14 @@ def read_options(command: Command, rest: str) -> dict[str, str]:
 
 
 async def run_command(
-    name: str, rest: str, *, message: IncomingMessage, standing: Standing, key: str, context: CommandContext
+    name: str,
+    rest: str,
+    *,
+    message: IncomingMessage,
+    standing: Standing,
+    memory_is_open: bool = True,
+    key: str,
+    context: CommandContext,
 ) -> str | AnswerAgain:
     """Answer `/name rest`. A command that the person may not use is told of no more than one that does not exist."""
     usable = {command.name: command for command in usable_by(standing, context.commands)}
@@ -162,6 +176,8 @@ async def run_command(
         options = read_options(command, rest)
     except WrongUse as error:
         return str(error)
+    if command.uses_memory and not memory_is_open and options.get("action") not in command.also_closed:
+        return phrases.MEMORY_IS_CLOSED
     return await command.handler(CommandCall(message, standing, options, key), context)
 
 

@@ -1,4 +1,4 @@
-"""The slash commands of every day: help, a new conversation, stop, status."""
+"""The slash commands of every day: help, stop, status."""
 
 from bot import phrases
 from bot.access import Standing
@@ -12,12 +12,6 @@ async def show_help(call: CommandCall, context: CommandContext) -> str:
     return phrases.HELP.format(
         commands="\n".join(f"- `{command.usage}` {command.help}" for command in usable)
     )
-
-
-async def begin_anew(call: CommandCall, context: CommandContext) -> str:
-    """End the conversation; the next message begins another."""
-    await context.state.end_conversation(str(call.message.chat))
-    return phrases.NEW
 
 
 async def stop_turn(call: CommandCall, context: CommandContext) -> str:

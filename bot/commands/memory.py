@@ -24,7 +24,7 @@ LINES_SHOWN = 60
 
 async def remember(call: CommandCall, context: CommandContext) -> str:
     """Write a line into today's log."""
-    written = await context.memory.write(call.options["text"])
+    written = await context.journal.write(call.options["text"], key=call.key)
     return phrases.REMEMBERED.format(place=written_place(written.path, written.line_start, written.line_end))
 
 
@@ -37,9 +37,11 @@ async def recall(call: CommandCall, context: CommandContext) -> str:
 
 
 async def look_after_memory(call: CommandCall, context: CommandContext) -> str:
-    """Status, search, a note, or a new index."""
+    """Status, search, a note, a new index, or whether the memory is open to a room."""
     wanted = call.options.get("what", "")
     match call.options.get("action", "status"):
+        case "on" | "off" as action:
+            return await _open(call, context, memory=action == "on")
         case "search":
             return passages(await context.memory.search(wanted)) if wanted else phrases.SEARCH_WHAT
         case "get":
@@ -59,6 +61,15 @@ async def look_after_memory(call: CommandCall, context: CommandContext) -> str:
                 indexed=status.last_indexed_at or phrases.NEVER,
             )
             return "\n".join([text, *how_it_keeps_up(status, context.upkeep)]) + _problems(status.problems)
+
+
+async def _open(call: CommandCall, context: CommandContext, *, memory: bool) -> str:
+    if not call.message.in_room:
+        return phrases.MEMORY_ALWAYS_ON
+    await context.access.open_memory(call.message.chat, memory=memory)
+    if not memory:  # what was recalled in this conversation would be told on
+        await context.state.end_conversation(str(call.message.chat))
+    return phrases.MEMORY_ON if memory else phrases.MEMORY_OFF
 
 
 async def reindex(call: CommandCall, context: CommandContext) -> str:
@@ -97,6 +108,15 @@ def how_it_keeps_up(status: "MemoryStatus", upkeep: "Upkeep | None") -> "Iterato
             else phrases.REINDEX.format(
                 last=", ".join(filter(None, (reindex.last_run, reindex.last_outcome))) or phrases.NEVER,
                 next=reindex.next_run,
+            )
+        )
+    if upkeep and (backup := upkeep.backup):
+        yield (
+            phrases.BACKUP_NOW
+            if backup.running
+            else phrases.BACKUP_JOB.format(
+                last=", ".join(filter(None, (backup.last_run, backup.last_outcome))) or phrases.NEVER,
+                next=backup.next_run,
             )
         )
     for job in status.jobs:

@@ -1,12 +1,17 @@
 """The table of all slash commands: `/help`, the channels' menus and docs/commands.md are printed from it."""
 
 from bot.commands.command import Command, Option
-from bot.commands.everyday import begin_anew, show_help, show_status, stop_turn
+from bot.commands.conversations import begin_anew, compact, flush
+from bot.commands.everyday import show_help, show_status, stop_turn
 from bot.commands.memory import look_after_memory, recall, reindex, remember
 from bot.commands.models import ask_again, choose_model, show_models, show_usage
+from bot.commands.people import allow, deny, pair, welcome
+from bot.commands.reminders import look_after_reminders, remind, schedule
+from bot.commands.upkeep import back_up, show_config
 
 COMMANDS: tuple[Command, ...] = (
     Command("help", "lists the commands", show_help),
+    Command("start", "says hello, and what there is", welcome),
     Command("new", "begins a new conversation; the memory stays", begin_anew),
     Command("stop", "stops the reply that is being made", stop_turn, at_once=True),
     Command("retry", "answers your latest message again", ask_again),
@@ -38,10 +43,46 @@ COMMANDS: tuple[Command, ...] = (
             ),
         ),
     ),
+    Command("compact", "notes what matters, and sums up the earlier part of our conversation", compact),
+    Command("flush", "notes now what matters of our conversation", flush, uses_memory=True),
     Command("usage", "counts the tokens of today and of the last 30 days", show_usage),
     Command(
+        "remind",
+        "reminds you here at a time, once or again and again",
+        remind,
+        (
+            Option("when", "20m, tomorrow 9:00, every monday 8:00, 2026-12-03 14:00 …", type="word"),
+            Option("text", "What to say then, word for word."),
+        ),
+    ),
+    Command(
+        "reminders",
+        "lists what is to come here; cancel ends one",
+        look_after_reminders,
+        (
+            Option(
+                "action",
+                "Without it, the list.",
+                required=False,
+                type="word",
+                choices=("cancel",),
+            ),
+            Option("number", "Which one, by its number in the list.", required=False, shown="N"),
+        ),
+    ),
+    Command(
+        "schedule",
+        "has me answer a prompt here at its times",
+        schedule,
+        (
+            Option("when", "every monday 8:00, every day at 7:30, tomorrow 9:00 …", type="word"),
+            Option("prompt", "What is said to me then."),
+        ),
+        owner_only=True,
+    ),
+    Command(
         "memory",
-        "shows the state of the memory, searches it, shows a note, or builds the index anew",
+        "shows the state of the memory, searches it, shows a note, rebuilds the index; on, off in rooms",
         look_after_memory,
         (
             Option(
@@ -49,7 +90,7 @@ COMMANDS: tuple[Command, ...] = (
                 "What to do; without it, status.",
                 required=False,
                 type="word",
-                choices=("status", "search", "get", "rebuild"),
+                choices=("status", "search", "get", "rebuild", "on", "off"),
             ),
             Option(
                 "what", "What to search for, or the note to show, such as 2026-11-21.md:3-9.", required=False
@@ -57,6 +98,7 @@ COMMANDS: tuple[Command, ...] = (
         ),
         owner_only=True,
         uses_memory=True,
+        also_closed=("on", "off"),
     ),
     Command(
         "models",
@@ -74,11 +116,44 @@ COMMANDS: tuple[Command, ...] = (
         owner_only=True,
     ),
     Command(
+        "allow",
+        "lets somebody talk, with the memory",
+        allow,
+        (Option("user", "Who, by channel and id, such as telegram:123456."),),
+        owner_only=True,
+    ),
+    Command(
+        "deny",
+        "keeps somebody out",
+        deny,
+        (Option("user", "Who, by channel and id, such as telegram:123456."),),
+        owner_only=True,
+    ),
+    Command(
+        "pair",
+        "lets in who was given this code; as guest, without the memory",
+        pair,
+        (
+            Option("code", "The code that the person was given.", type="word"),
+            Option(
+                "guest",
+                "The word guest, for a person who is not to use the memory.",
+                required=False,
+                shown="guest",
+            ),
+        ),
+        owner_only=True,
+    ),
+    Command(
         "reindex",
         "looks at all notes for what has changed",
         reindex,
         owner_only=True,
         uses_memory=True,
     ),
+    Command(
+        "backup", "writes notes and conversations into an archive on the server", back_up, owner_only=True
+    ),
+    Command("config", "shows the settings that differ from the defaults", show_config, owner_only=True),
 )
 """In the order in which they are listed."""

@@ -55,17 +55,22 @@ class Call:
         self._dead: set[RouteName] = set()  # keys that are no use in this call
         self._left_out: list[Candidate] = []  # with the keys that rested while others were ready
         self._shown = False
+        self._ever_shown = False  # by any try
 
     # -- what happens ------------------------------------------------------------------------------------
 
     async def routes(self) -> AsyncGenerator[Route, None]:
-        """Yield whom to ask. Each time it goes on, `failed` has been called; it ends where nothing is left."""
+        """Yield whom to ask. Each time it goes on, `failed` has been called; it ends where nothing is left.
+
+        Raises ContextTooLong where no window holds the request, and it may not be shortened.
+        """
         waiting = self._in_order()
         too_long: list[Candidate] = []
         shorter = 0
         while True:
             # Who is no language model answers only what no model does, however short.
             if too_long and (not waiting or self._next_of(waiting).last_resort):
+                self._insist_on_all(self._latest_too_long())
                 if shorter < SHORTER_AT_MOST and self._shorten(too_long):
                     waiting[:0] = sorted(too_long, key=self._has_no_room)
                     shorter += 1
@@ -80,6 +85,7 @@ class Call:
                 if roomy := self._roomier(candidate, waiting):
                     waiting = [*roomy, candidate, *(each for each in waiting if each not in roomy)]
                     continue
+                self._insist_on_all(ContextTooLong("its window is too small", model=candidate.name))
                 self._shorten([candidate])
             self._asked.add(candidate.name)
             async for route in self._keys(candidate, waiting):
@@ -106,6 +112,7 @@ class Call:
         self.tries.append(Try(route.name, number, error))
         self._outcomes[route.name] = Outcome(route.name, self._health.now(), error=error, tokens=self._tokens)
         self._shown = shown
+        self._ever_shown = self._ever_shown or shown
 
     def answered(self, route: Route, answer: Answer, *, seconds: float) -> tuple[ModelError, ...]:
         """Record the answer; give what was tried before in vain, and what was passed over."""
@@ -153,9 +160,13 @@ class Call:
         first = [known[self.request.prefer]] if self.request.prefer in known else []
         order = first + [candidate for candidate in chain if candidate not in first]
         if not self._plan.fallback:
-            return order[:1]
+            return list(filter(self._may_be_asked, order[:1]))
+        order = list(filter(self._may_be_asked, order))
         end = _last_resort_in(order)
         return sorted(order[:end], key=self._is_to_come_last) + order[end:]
+
+    def _may_be_asked(self, candidate: Candidate) -> bool:
+        return not (candidate.last_resort and self.request.language_model_only)
 
     def _by_merit(self) -> list[Candidate]:
         """The chain by how its models fare; a last resort keeps its place."""
@@ -188,7 +199,8 @@ class Call:
     def _named_for(self, error: ModelError) -> list[Candidate]:
         known = self._plan.candidates
         names = dict.fromkeys(self._plan.on_error.get(error.kind, ()))
-        return [known[name] for name in names if name in known and name not in self._asked]
+        led = [known[name] for name in names if name in known and name not in self._asked]
+        return list(filter(self._may_be_asked, led))
 
     def _larger_first(self, waiting: list[Candidate], refused: Candidate, error: ContextTooLong) -> None:
         """After a window that was too small, put those last that are known to be no larger."""
@@ -196,6 +208,15 @@ class Call:
         if window:
             end = _last_resort_in(waiting)
             waiting[:end] = sorted(waiting[:end], key=lambda other: 0 < self._window(other.name) <= window)
+
+    def _insist_on_all(self, error: ContextTooLong) -> None:
+        """Raise where the request may not be shortened; once a part is on screen it is better to go on with less."""
+        if not self.request.may_shorten and not self._ever_shown:
+            raise error
+
+    def _latest_too_long(self) -> ContextTooLong:
+        errors = [each.error for each in self.tries if isinstance(each.error, ContextTooLong)]
+        return errors[-1] if errors else ContextTooLong("it fits no window")
 
     def _shorten(self, too_long: Sequence[Candidate]) -> bool:
         """Make the request fit the largest window, or half as long; tell whether that was possible."""

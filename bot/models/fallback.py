@@ -48,7 +48,8 @@ class FallbackModel:
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """Answer as the first model does that can; `Answer.tries` tells what was in vain before.
 
-        Raises NoModelAnswered with every failure where none can.
+        Raises NoModelAnswered with every failure where none can; ContextTooLong, before anything is shown, where
+        no window holds a request that may not be shortened.
         """
         await self.health.refresh()
         call = Call(

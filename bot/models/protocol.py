@@ -114,6 +114,10 @@ class ModelRequest:
     """`provider/model` to be asked first, where there is a choice."""
     begun: bool = False
     """Whether it is preferred for having begun this turn, and not because a person chose it."""
+    may_shorten: bool = True
+    """Where it fits no window: whether something of it may be left out; else ContextTooLong is raised."""
+    language_model_only: bool = False
+    """Whether only a language model may answer, and not what stands in where none does."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,29 @@
 """state.db: who was let in or kept out by hand, who asks to be let in, and where the memory is open to a room."""
 
+from dataclasses import dataclass
+from typing import Literal
+
 import apsw
+
+Decision = Literal["allowed", "guest", "denied"]
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """A stranger who was given a code."""
+
+    person: str
+    code: str
+    chat: str
+    """Where the stranger is told that somebody has said yes."""
+    name: str
+    told_at: str
+    at: str
+    """Since when the code counts."""
 
 
 def m006_access(db: apsw.Connection) -> None:
-    """People by decision of an owner, codes that wait for one, and rooms."""
+    """People by decision of an owner, codes that wait for one, what owners were answered, and rooms."""
     db.execute(
         """
         CREATE TABLE people (
@@ -16,10 +35,17 @@ def m006_access(db: apsw.Connection) -> None:
         ) STRICT;
         CREATE TABLE pairing (
             person TEXT PRIMARY KEY,
-            code TEXT NOT NULL,
+            code TEXT NOT NULL UNIQUE,
             chat TEXT NOT NULL,
             name TEXT NOT NULL,
             told_at TEXT NOT NULL,
+            at TEXT NOT NULL
+        ) STRICT;
+        CREATE TABLE decisions (
+            key TEXT PRIMARY KEY,
+            owner TEXT NOT NULL,
+            answer TEXT NOT NULL,
+            wrong_code INTEGER NOT NULL,
             at TEXT NOT NULL
         ) STRICT;
         CREATE TABLE rooms (
@@ -28,3 +54,88 @@ def m006_access(db: apsw.Connection) -> None:
         ) STRICT;
         """
     )
+
+
+# -- people -------------------------------------------------------------------------------------------------
+
+
+def decision(db: apsw.Connection, person: str) -> Decision | None:
+    """What an owner has decided about a person; None for nothing."""
+    found: Decision | None = db.execute("SELECT standing FROM people WHERE person = ?", (person,)).get
+    return found
+
+
+def decide(db: apsw.Connection, person: str, standing: Decision, *, name: str, by: str, at: str) -> None:
+    """Note what an owner has decided; the person's code, if there is one, counts no longer."""
+    db.execute(
+        "INSERT OR REPLACE INTO people (person, standing, name, decided_by, at) VALUES (?, ?, ?, ?, ?)",
+        (person, standing, name, by, at),
+    )
+    db.execute("DELETE FROM pairing WHERE person = ?", (person,))
+
+
+# -- who asks to be let in ----------------------------------------------------------------------------------
+
+
+def asking(db: apsw.Connection, *, since: str, until: str) -> tuple[Asking, ...]:
+    """Whose code was given after `since`, and not after `until`; the other codes are forgotten."""
+    db.execute("DELETE FROM pairing WHERE at <= ? OR at > ?", (since, until))
+    rows = db.execute("SELECT person, code, chat, name, told_at, at FROM pairing ORDER BY at, person")
+    return tuple(Asking(*row) for row in rows)
+
+
+def keep_asking(db: apsw.Connection, stranger: Asking) -> None:
+    """Keep a stranger's code, in the place of what was kept of the same one."""
+    db.execute(
+        "INSERT OR REPLACE INTO pairing (person, code, chat, name, told_at, at) VALUES (?, ?, ?, ?, ?, ?)",
+        (stranger.person, stranger.code, stranger.chat, stranger.name, stranger.told_at, stranger.at),
+    )
+
+
+# -- what owners were answered ------------------------------------------------------------------------------
+
+
+def answer_to(db: apsw.Connection, key: str) -> str | None:
+    """What was answered to a command that was carried out before; None where it was not."""
+    answer: str | None = db.execute("SELECT answer FROM decisions WHERE key = ?", (key,)).get
+    return answer
+
+
+def note_answer(
+    db: apsw.Connection, key: str, answer: str, *, owner: str, wrong_code: bool = False, at: str
+) -> None:
+    """Keep an answer for the case that the command is run again after a crash."""
+    db.execute(
+        "INSERT INTO decisions (key, owner, answer, wrong_code, at) VALUES (?, ?, ?, ?, ?)",
+        (key, owner, answer, wrong_code, at),
+    )
+
+
+def forget_answers(db: apsw.Connection, *, before: str, wrong_before: str) -> None:
+    """Forget answers given before a moment; those to wrong codes before another one."""
+    db.execute(
+        "DELETE FROM decisions WHERE at <= ? OR (wrong_code AND at <= ?)",
+        (before, wrong_before),
+    )
+
+
+def wrong_codes(db: apsw.Connection, owner: str, *, since: str, until: str) -> tuple[str, ...]:
+    """When an owner has sent wrong codes, after `since` and not after `until`; the earliest first."""
+    rows = db.execute(
+        "SELECT at FROM decisions WHERE owner = ? AND wrong_code AND at > ? AND at <= ? ORDER BY at",
+        (owner, since, until),
+    )
+    return tuple(str(at) for (at,) in rows)
+
+
+# -- rooms --------------------------------------------------------------------------------------------------
+
+
+def memory_in_room(db: apsw.Connection, chat: str) -> bool:
+    """Whether an owner has opened the memory to a room."""
+    return bool(db.execute("SELECT memory FROM rooms WHERE chat = ?", (chat,)).get)
+
+
+def open_memory(db: apsw.Connection, chat: str, *, memory: bool) -> None:
+    """Open the memory to a room, or close it."""
+    db.execute("INSERT OR REPLACE INTO rooms (chat, memory) VALUES (?, ?)", (chat, memory))

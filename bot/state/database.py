@@ -196,7 +196,7 @@ class State:
             with _transaction(db):
                 for change in batch:
                     change.run(db)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - whoever waits for one of them is told
             for change in batch:
                 change.fail(error)
         for change in batch:

@@ -114,6 +114,15 @@ def unfinished(db: apsw.Connection) -> tuple[tuple[str, Received], ...]:
     return tuple((row[0], _received(row[1:])) for row in rows)
 
 
+def owners(db: apsw.Connection) -> tuple[tuple[str, ChatId], ...]:
+    """Who sees to what is not done yet, messages and notices, and in which chat; each pair once."""
+    rows = db.execute(
+        "SELECT owner, chat FROM inbox WHERE state != 'delivered' UNION "
+        "SELECT owner, chat FROM outbox WHERE NOT delivered"
+    )
+    return tuple((owner, ChatId.parse(chat)) for owner, chat in rows)
+
+
 def take_over(db: apsw.Connection, numbers: Iterable[int], *, owner: str) -> None:
     """Make them another process's; what it had begun counts as tried once."""
     db.executemany(
@@ -222,7 +231,7 @@ def _encoded(message: IncomingMessage) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _received(row: tuple[apsw.SQLiteValue, ...]) -> Received:
+def _received(row: "tuple[apsw.SQLiteValue, ...]") -> Received:
     number, chat, message, payload, state, turn, conversation, heard, reply, shown, attempts = row
     fields = json.loads(str(payload))
     channel, _, person = fields["sender"].partition(":")

@@ -12,7 +12,13 @@ import apsw
 class Effect:
     """Something that is to be done to a note, once."""
 
+    key: str
+    path: str
+    """Where the note really stands."""
     intent: Mapping[str, Any]
+    """What is to be done, and what stood there before; empty once it is done."""
+    begun: bool
+    """Whether it may have been done; False where it is known that it was not."""
     result: Mapping[str, Any] | None = None
     """What came of it; None as long as nobody knows."""
 
@@ -23,36 +29,61 @@ def m004_effects(db: apsw.Connection) -> None:
         """
         CREATE TABLE effects (
             key TEXT PRIMARY KEY,
+            path TEXT NOT NULL,
             intent TEXT NOT NULL,
+            begun INTEGER NOT NULL,
             result TEXT,
             at TEXT NOT NULL
-        ) STRICT
+        ) STRICT;
+        CREATE INDEX effects_open ON effects (path) WHERE result IS NULL AND begun;
         """
     )
 
 
-def intend(db: apsw.Connection, key: str, intent: Mapping[str, Any], *, at: str) -> Effect:
-    """Note what is to be done, or give what was noted under this key before."""
-    db.execute(
-        "INSERT INTO effects (key, intent, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-        (key, json.dumps(intent, ensure_ascii=False), at),
-    )
-    found = effect(db, key)
-    assert found is not None
-    return found
-
-
 def effect(db: apsw.Connection, key: str) -> Effect | None:
     """Look one up."""
-    row = db.execute("SELECT intent, result FROM effects WHERE key = ?", (key,)).fetchone()
-    return Effect(json.loads(row[0]), json.loads(row[1]) if row[1] else None) if row else None
+    row = db.execute("SELECT key, path, intent, begun, result FROM effects WHERE key = ?", (key,)).fetchone()
+    return _effect(row) if row else None
+
+
+def begun_at(db: apsw.Connection, path: str) -> tuple[Effect, ...]:
+    """Whatever may have been done to a note without anybody knowing, in order."""
+    rows = db.execute(
+        "SELECT key, path, intent, begun, result FROM effects "
+        "WHERE path = ? AND result IS NULL AND begun ORDER BY rowid",
+        (path,),
+    )
+    return tuple(_effect(row) for row in rows)
+
+
+def intend(db: apsw.Connection, key: str, path: str, intent: Mapping[str, Any], *, at: str) -> None:
+    """Note what is about to be done; in the place of an intent that is known not to have been done."""
+    db.execute(
+        "INSERT INTO effects (key, path, intent, begun, at) VALUES (?, ?, ?, 1, ?) "
+        "ON CONFLICT (key) DO UPDATE SET intent = excluded.intent, begun = 1",
+        (key, path, json.dumps(intent, ensure_ascii=False), at),
+    )
+
+
+def not_done(db: apsw.Connection, key: str) -> None:
+    """Note that nothing came of it so far."""
+    db.execute("UPDATE effects SET begun = 0 WHERE key = ? AND result IS NULL", (key,))
 
 
 def done(db: apsw.Connection, key: str, result: Mapping[str, Any]) -> None:
-    """Note what came of it."""
-    db.execute("UPDATE effects SET result = ? WHERE key = ?", (json.dumps(result, ensure_ascii=False), key))
+    """Note what came of it. What was written stands in the note, and nowhere else from here on."""
+    db.execute(
+        "UPDATE effects SET intent = '{}', result = ? WHERE key = ? AND result IS NULL",
+        (json.dumps(result, ensure_ascii=False), key),
+    )
 
 
 def prune(db: apsw.Connection, *, before: str) -> None:
-    """Forget effects that were done before a moment."""
-    db.execute("DELETE FROM effects WHERE result IS NOT NULL AND at < ?", (before,))
+    """Forget what was intended before a moment: nobody tries it again so late."""
+    db.execute("DELETE FROM effects WHERE at < ?", (before,))
+
+
+def _effect(row: "tuple[apsw.SQLiteValue, ...]") -> Effect:
+    key, path, intent, begun, result = row
+    known = json.loads(str(result)) if result else None
+    return Effect(str(key), str(path), json.loads(str(intent)), bool(begun), known)

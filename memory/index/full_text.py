@@ -93,6 +93,11 @@ def register(db: apsw.Connection) -> None:
     db.register_fts5_function("closeness", _closeness)
 
 
+def tidy(tables: Tables) -> None:
+    """Have the words of chunks that are gone leave the file: FTS5 only marks them as deleted."""
+    tables.run("INSERT INTO chunk_words@ (chunk_words@) VALUES ('optimize')")
+
+
 def propose(tables: Tables, terms: Sequence[Term], *, most: int) -> Proposal:
     """At most `most` chunks for any of the terms.
 

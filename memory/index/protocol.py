@@ -192,6 +192,13 @@ class Index(Protocol):
         """
         ...
 
+    def purge(self) -> None:
+        """Let nothing stay in the file of texts that are in no note any more: no vector, no word, no byte.
+
+        Raises `IndexUnavailable` also while somebody else reads or rebuilds.
+        """
+        ...
+
     def numbers(self) -> IndexNumbers:
         """How much it holds."""
         ...

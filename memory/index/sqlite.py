@@ -185,6 +185,15 @@ class SqliteIndex:
                 return 0
             return sqlite_vectors.forget_unused(moment.db, most=most, wanted=wanted)
 
+    def purge(self) -> None:
+        """See `Index.purge`."""
+        with self._file.writing() as moment:
+            if "shadow" in moment.about:
+                raise IndexUnavailable("the index is being built anew just now")
+            sqlite_vectors.forget_every_unused(moment.db)
+            full_text.tidy(self._tables(moment))
+        self._file.vacuum()
+
     def numbers(self) -> IndexNumbers:
         """See `Index.numbers`."""
         with self._file.reading() as moment:

@@ -158,6 +158,15 @@ class IndexFile:
         with _errors_typed():
             self._create(only_if_broken=False)
 
+    def vacuum(self) -> None:
+        """Write the file anew, so that nothing is left in it of what was deleted; nor in its journal."""
+        with _errors_typed():
+            db = self._connection()
+            db.execute("VACUUM")
+            busy = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            if busy is None or busy[0]:
+                raise IndexUnavailable("the index is in use by another program")
+
     def close(self) -> None:
         """Let go of the file; it is opened again where it is needed."""
         if self._db:

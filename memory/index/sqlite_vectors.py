@@ -173,6 +173,14 @@ def forget_unused(db: apsw.Connection, *, most: int, wanted: Collection[ModelId]
     return gone
 
 
+def forget_every_unused(db: apsw.Connection) -> None:
+    """Forget all texts that are in no note, with their vectors."""
+    unused = "(SELECT id FROM texts WHERE uses = 0)"
+    db.execute(f"DELETE FROM vectors WHERE text IN {unused}")  # noqa: S608
+    db.execute(f"DELETE FROM refusals WHERE text IN {unused}")  # noqa: S608
+    db.execute("DELETE FROM texts WHERE uses = 0")
+
+
 def _unwanted(db: apsw.Connection, wanted: Collection[ModelId]) -> Iterable[tuple[int, int]]:
     for model_id, provider, model, dimensions, seen in db.execute(
         "SELECT id, provider, model, dimensions, seen FROM models"

@@ -18,6 +18,7 @@ from rich.console import Console
 from adapters.terminal.plain import PlainTerminal
 from adapters.terminal.screen import show
 from bot.messages import ChatId, IncomingMessage, PersonId, ReplyPart
+from tests.fakes.talking import notice, reply_to
 from tests.fakes.terminal_window import TerminalWindow
 
 ROOT = Path(__file__).parent.parent.parent
@@ -159,7 +160,7 @@ async def talk(given: bytes, answer: Callable[[str], str], *, blocking: bool = T
 
     async def accept(message: IncomingMessage) -> None:
         heard.append(message.text)
-        tasks.add(asyncio.create_task(terminal.render(message, parts(message.text))))
+        tasks.add(asyncio.create_task(terminal.render(reply_to(message, parts(message.text)))))
 
     async def write() -> None:
         await asyncio.sleep(0 if blocking else 0.05)
@@ -213,7 +214,7 @@ async def test_when_nobody_reads_the_answers_the_talk_is_over() -> None:
             async def parts() -> AsyncIterator[ReplyPart]:
                 yield ReplyPart("unheard", final=True)
 
-            await terminal.render(message, parts())
+            await terminal.render(reply_to(message, parts()))
 
         os.write(sink, b"hello\n")
         with pytest.raises(BrokenPipeError):
@@ -240,7 +241,7 @@ async def test_whoever_reads_slowly_holds_up_nothing_else() -> None:
         terminal = PlainTerminal(
             chat=CHAT, sender=OWNER, now=lambda: datetime.now(UTC), stdin=reader, stdout=stdout
         )
-        printing = asyncio.create_task(terminal.send(CHAT, "x" * 1_000_000))
+        printing = asyncio.create_task(terminal.render(notice(CHAT, "x" * 1_000_000)))
         await asyncio.sleep(0.05)
         held_up = reads.is_set()
         reads.set()
@@ -270,6 +271,7 @@ from pathlib import Path
 from adapters.terminal.live import LiveTerminal
 from bot.messages import ChatId, PersonId, ReplyPart
 from bot.turn import Turn
+from tests.fakes.talking import notice, reply_to
 
 LONG = "\\n\\n".join(f"Paragraph {number} " + "lorem ipsum " * 10 for number in range(15))
 
@@ -294,7 +296,7 @@ async def main():
         return turns[-1].stop()
     async def accept(message):
         turns.append(Turn(reply(message), in_words=str))
-        tasks.add(asyncio.create_task(terminal.render(message, turns[-1].parts())))
+        tasks.add(asyncio.create_task(terminal.render(reply_to(message, turns[-1].parts()))))
     terminal = LiveTerminal(
         chat=ChatId("terminal", "main"), sender=PersonId("terminal", "owner"), now=lambda: datetime.now(UTC),
         stop=stop, commands={"help": "lists the commands", "hello": "greets"},
@@ -302,7 +304,7 @@ async def main():
     )
     async def remind():
         await asyncio.sleep(float(sys.argv[2]))
-        await terminal.send(terminal._chat, "a **reminder**")
+        await terminal.render(notice(terminal._chat, "a **reminder**"))
     if len(sys.argv) > 2:
         tasks.add(asyncio.create_task(remind()))
     await terminal.run(accept)

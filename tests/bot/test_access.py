@@ -1,14 +1,42 @@
-import pytest
+"""Who may do what: the rules, what strangers are told, codes, and the memory in rooms."""
 
-from bot.access import Standing, standing_of
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import apsw
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bot import phrases
+from bot.access import (
+    CODE_LENGTH,
+    CODE_LETTERS,
+    STRANGERS_TOLD,
+    Access,
+    Standing,
+    harmless_name,
+    new_code,
+    plain_code,
+    standing_of,
+)
 from bot.config import AccessSettings
-from bot.messages import PersonId
+from bot.messages import ChatId, IncomingMessage, PersonId
+from bot.state import inbox
+from bot.state.access import Decision
+from bot.state.database import State
+from tests.fakes.clock import FakeClock
 
 RULES = AccessSettings(
     owners=("telegram:1",),
     allow=("telegram:2", "discord:*", "telegram:5"),
     guests=("telegram:*", "discord:3", "telegram:5"),
 )
+OWNER, OTHER_OWNER = PersonId("telegram", "1"), PersonId("terminal", "owner")
 
 
 @pytest.mark.parametrize(
@@ -22,11 +50,32 @@ RULES = AccessSettings(
         ("telegram:5", Standing.GUEST),
         ("signal:1", Standing.STRANGER),
         ("terminal:owner", Standing.OWNER),
+        ("Telegram:1", Standing.STRANGER),
+        ("telegram:01", Standing.GUEST),
+        ("telegram: 1", Standing.GUEST),
     ],
 )
 def test_the_nearest_rule_counts_and_of_equal_ones_the_narrower(person: str, standing: Standing) -> None:
-    channel, _, name = person.partition(":")
-    assert standing_of(PersonId(channel, name), RULES) is standing
+    assert standing_of(person_of(person), RULES) is standing
+
+
+@pytest.mark.parametrize(
+    ("person", "decision", "standing"),
+    [
+        ("telegram:1", "denied", Standing.OWNER),
+        ("telegram:1", "guest", Standing.OWNER),
+        ("terminal:owner", "denied", Standing.OWNER),
+        ("telegram:2", "denied", Standing.STRANGER),
+        ("discord:3", "allowed", Standing.ALLOWED),
+        ("discord:9", "guest", Standing.GUEST),
+        ("signal:1", "allowed", Standing.ALLOWED),
+        ("signal:1", None, Standing.STRANGER),
+    ],
+)
+def test_what_an_owner_decided_beats_all_but_the_owners_of_the_settings(
+    person: str, decision: Decision | None, standing: Standing
+) -> None:
+    assert standing_of(person_of(person), RULES, decision) is standing
 
 
 def test_without_rules_nobody_is_known() -> None:
@@ -36,3 +85,407 @@ def test_without_rules_nobody_is_known() -> None:
 def test_nobody_becomes_owner_by_calling_himself_a_star() -> None:
     rules = AccessSettings.model_construct(owners=("telegram:*",), allow=(), guests=())
     assert standing_of(PersonId("telegram", "*"), rules) is Standing.STRANGER
+
+
+# -- a house with a door ------------------------------------------------------------------------------------
+
+
+def person_of(text: str) -> PersonId:
+    channel, _, name = text.partition(":")
+    return PersonId(channel, name)
+
+
+@dataclass(slots=True)
+class Door:
+    """One process's Access, and whoever comes to it."""
+
+    access: Access
+    state: State
+    clock: FakeClock
+    woken: list[str] = field(default_factory=list)
+    count: int = 0
+
+    def message(self, person: str, *, room: bool = False, name: str = "") -> IncomingMessage:
+        self.count += 1
+        chat = ChatId("telegram", "-100") if room else ChatId.parse(person)
+        sender = person_of(person)
+        return IncomingMessage(
+            str(self.count), chat, sender, "hello", self.clock.now(), sender_name=name, in_room=room
+        )
+
+    async def knock(self, person: str, *, room: bool = False, name: str = "") -> str:
+        return await self.access.greet(self.message(person, room=room, name=name))
+
+    async def standing(self, person: str) -> Standing:
+        return await self.access.standing_of(person_of(person))
+
+    async def pair(
+        self, code: str, *, guest: bool = False, by: PersonId = OWNER, key: str | None = None
+    ) -> str:
+        self.count += 1
+        return await self.access.pair(code, guest=guest, by=by, key=key or f"message-{self.count}")
+
+    async def allow(self, person: str, *, key: str | None = None) -> str:
+        self.count += 1
+        return await self.access.allow(person_of(person), by=OWNER, key=key or f"message-{self.count}")
+
+    async def deny(self, person: str, *, key: str | None = None) -> str:
+        self.count += 1
+        return await self.access.deny(person_of(person), by=OWNER, key=key or f"message-{self.count}")
+
+    async def notices(self) -> list[tuple[str, str]]:
+        return [(str(each.chat), each.text) for _, each in await self.state.read(inbox.undelivered)]
+
+    async def rows(self) -> int:
+        def count(db: apsw.Connection) -> int:
+            tables = ("people", "pairing", "decisions", "rooms", "outbox")
+            return sum(db.execute(f"SELECT count(*) FROM {table}").get for table in tables)
+
+        return await self.state.read(count)
+
+
+def door_of(state: State, clock: FakeClock, rules: AccessSettings) -> Door:
+    woken: list[str] = []
+    return Door(Access(rules, state, now=clock.now, wake=lambda: woken.append("")), state, clock, woken)
+
+
+@pytest.fixture
+async def state(tmp_path: Path) -> AsyncIterator[State]:
+    async with State(tmp_path / "state.db") as opened:
+        yield opened
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def door(state: State, clock: FakeClock) -> Door:
+    return door_of(state, clock, AccessSettings(owners=("telegram:1",), guests=("discord:*",)))
+
+
+def code_in(told: str) -> str:
+    found = re.search(rf"^`/pair ([{CODE_LETTERS}]{{{CODE_LENGTH}}})`$", told, re.MULTILINE)
+    assert found, told
+    return found[1]
+
+
+async def test_a_stranger_gets_a_code_and_the_line_that_an_owner_sends(door: Door) -> None:
+    told = await door.knock("telegram:77")
+    assert told == phrases.PAIRING.format(code=code_in(told), minutes=60)
+    assert await door.standing("telegram:77") is Standing.STRANGER
+
+
+async def test_a_code_lets_its_person_in_with_the_memory_which_the_owner_is_told(door: Door) -> None:
+    answer = await door.pair(code_in(await door.knock("telegram:77", name="Ann")))
+    assert await door.standing("telegram:77") is Standing.ALLOWED
+    assert answer.startswith("telegram:77 (Ann) will be able to read and write the memory")
+    assert "\n" not in answer
+    assert await door.notices() == [("telegram:77", phrases.LET_IN)]
+    assert door.woken
+
+
+async def test_a_code_with_guest_lets_in_without_the_memory(door: Door) -> None:
+    answer = await door.pair(code_in(await door.knock("telegram:77")), guest=True, by=OTHER_OWNER)
+    assert await door.standing("telegram:77") is Standing.GUEST
+    assert "without the memory" in answer
+
+
+@pytest.mark.parametrize(
+    "written", ["{}", " {} ", "{}-", "–{}—", "{0[0]}{0[1]}{0[2]}{0[3]} {0[4]}{0[5]}-{0[6]}{0[7]}"]
+)
+async def test_a_code_counts_in_small_letters_and_in_groups(door: Door, written: str) -> None:
+    code = code_in(await door.knock("telegram:77"))
+    await door.pair(written.format(code).lower())
+    assert await door.standing("telegram:77") is Standing.ALLOWED
+
+
+async def test_what_is_no_code_is_answered_with_the_form_and_not_counted(door: Door) -> None:
+    for text in ("", "-", "ABC", "CDFHJKMNP", "x" * 100_000):
+        assert await door.pair(text) == phrases.PAIR_FORM.format(length=CODE_LENGTH)
+    for text in ("ＣＤＦＨＪＫＭＮ", "\ud800DFHJKMN", "ÄÄÄÄÄÄÄÄ", "'; DROP "):
+        assert await door.pair(text) in (phrases.PAIR_WRONG, phrases.PAIR_FORM.format(length=CODE_LENGTH))
+    assert await door.rows() == 4 - (plain_code("'; DROP ") != "'; DROP ")
+
+
+async def test_the_same_code_is_told_again_after_ten_minutes_and_a_new_one_after_an_hour(door: Door) -> None:
+    first = code_in(await door.knock("telegram:77"))
+    door.clock.seconds += 599
+    assert await door.knock("telegram:77") == ""
+    door.clock.seconds += 1
+    again = await door.knock("telegram:77")
+    assert code_in(again) == first
+    assert "within 50 min" in again
+    assert await door.knock("telegram:77") == ""
+    door.clock.seconds += 3000
+    assert code_in(await door.knock("telegram:77")) != first
+    assert await door.pair(first) == phrases.PAIR_WRONG
+    assert await door.standing("telegram:77") is Standing.STRANGER
+
+
+async def test_the_fourth_gets_no_code_until_one_is_used_or_too_old(door: Door) -> None:
+    codes = []
+    for number in range(3):
+        codes.append(code_in(await door.knock(f"telegram:{number + 70}")))
+        door.clock.seconds += 60
+    assert await door.knock("telegram:74") == phrases.STRANGER
+    assert await door.knock("telegram:74") == ""
+    assert await door.knock("telegram:75") == phrases.STRANGER
+    await door.pair(codes[2])
+    code_in(await door.knock("telegram:74"))
+    assert await door.knock("telegram:75") == ""
+    door.clock.seconds += 3600 - 180
+    code_in(await door.knock("telegram:75"))
+
+
+async def test_where_pairing_is_off_a_stranger_is_turned_away_once_in_ten_minutes(
+    state: State, clock: FakeClock
+) -> None:
+    door = door_of(state, clock, AccessSettings(pairing=False))
+    assert await door.knock("telegram:77") == phrases.STRANGER
+    clock.seconds += 599
+    assert await door.knock("telegram:77") == ""
+    clock.seconds += 1
+    assert await door.knock("telegram:77") == phrases.STRANGER
+    assert await door.pair("CDFHJKMN") == phrases.PAIRING_OFF
+    assert await door.rows() == 0
+
+
+async def test_in_a_room_a_stranger_meets_silence(door: Door) -> None:
+    assert await door.knock("telegram:77", room=True) == ""
+    assert await door.rows() == 0
+
+
+@pytest.mark.parametrize("pairing", [True, False])
+async def test_a_flood_of_strangers_leaves_no_trace(state: State, clock: FakeClock, pairing: bool) -> None:
+    door = door_of(state, clock, AccessSettings(pairing=pairing))
+    told = [await door.knock(f"telegram:{number}", name="x" * 10_000) for number in range(3000)]
+    assert sum(map(bool, told)) == STRANGERS_TOLD + (3 if pairing else 0)
+    assert await door.rows() == (3 if pairing else 0)
+    assert len(door.access._refused) == STRANGERS_TOLD
+    clock.seconds += 600
+    assert await door.knock("telegram:2999") == phrases.STRANGER
+    assert len(door.access._refused) == 1
+
+
+async def test_a_clock_set_back_makes_no_code_older_than_an_hour_count(door: Door) -> None:
+    code = code_in(await door.knock("telegram:77"))
+    door.clock.seconds -= 1800
+    assert await door.pair(code) == phrases.PAIR_WRONG
+    code_in(await door.knock("telegram:77"))
+
+
+async def test_after_ten_wrong_codes_an_owner_waits_and_the_other_one_does_not(door: Door) -> None:
+    code = code_in(await door.knock("telegram:77"))
+    for _ in range(10):
+        assert await door.pair("CCCCCCCC") == phrases.PAIR_WRONG
+        door.clock.seconds += 30
+    assert await door.pair(code) == phrases.PAIR_WAIT.format(minutes=5)
+    assert await door.standing("telegram:77") is Standing.STRANGER
+    door.clock.seconds += 299
+    assert await door.pair(code) == phrases.PAIR_WAIT.format(minutes=1)
+    await door.pair(code_in(await door.knock("telegram:78")), by=OTHER_OWNER)
+    assert await door.standing("telegram:78") is Standing.ALLOWED
+    door.clock.seconds += 1
+    await door.pair(code)
+    assert await door.standing("telegram:77") is Standing.ALLOWED
+
+
+async def test_a_command_that_runs_again_after_a_crash_gives_the_same_answer_and_does_nothing_more(
+    door: Door,
+) -> None:
+    code = code_in(await door.knock("telegram:77", name="Ann"))
+    answer = await door.pair(code, guest=True, key="message-900")
+    await door.deny("telegram:77", key="message-901")
+    assert await door.pair(code, guest=True, key="message-900") == answer
+    assert await door.standing("telegram:77") is Standing.STRANGER
+    assert len(await door.notices()) == 1
+    allowed = await door.allow("telegram:77", key="message-902")
+    assert await door.deny("telegram:77", key="message-901") == phrases.DENIED.format(person="telegram:77")
+    assert await door.allow("telegram:77", key="message-902") == allowed
+    assert await door.standing("telegram:77") is Standing.ALLOWED
+    for _ in range(20):
+        assert await door.pair("CCCCCCCC", key="message-903") == phrases.PAIR_WRONG
+    await door.pair(code_in(await door.knock("telegram:78")))
+    assert await door.standing("telegram:78") is Standing.ALLOWED
+
+
+async def test_who_is_denied_gets_no_code_and_loses_the_one_there_was(door: Door) -> None:
+    code = code_in(await door.knock("telegram:77"))
+    await door.deny("telegram:77")
+    assert await door.pair(code) == phrases.PAIR_WRONG
+    assert await door.knock("telegram:77") == phrases.STRANGER
+    assert await door.knock("telegram:77") == ""
+    await door.deny("discord:5")
+    assert (await door.standing("discord:5"), await door.standing("discord:6")) == (
+        Standing.STRANGER,
+        Standing.GUEST,
+    )
+
+
+async def test_who_is_allowed_while_a_code_waits_is_told_and_the_code_is_void(door: Door) -> None:
+    code = code_in(await door.knock("telegram:77"))
+    await door.allow("telegram:77")
+    assert await door.standing("telegram:77") is Standing.ALLOWED
+    assert await door.notices() == [("telegram:77", phrases.LET_IN)]
+    assert await door.pair(code) == phrases.PAIR_WRONG
+    await door.allow("discord:6")
+    assert await door.standing("discord:6") is Standing.ALLOWED
+    assert len(await door.notices()) == 1
+
+
+@pytest.mark.parametrize(
+    ("person", "answer"),
+    [
+        ("telegram:1", phrases.DENY_OWNER.format(person="telegram:1")),
+        ("terminal:owner", phrases.DENY_TERMINAL),
+    ],
+)
+async def test_an_owner_of_the_settings_cannot_be_denied(door: Door, person: str, answer: str) -> None:
+    assert await door.deny(person) == answer
+    assert await door.allow(person) == phrases.ALLOW_OWNER.format(person=person)
+    assert await door.standing(person) is Standing.OWNER
+    assert await door.rows() == 0
+
+
+async def test_what_one_process_decides_counts_in_the_other_at_once(
+    door: Door, clock: FakeClock, tmp_path: Path
+) -> None:
+    async with State(tmp_path / "state.db") as state:
+        other = door_of(state, clock, AccessSettings(owners=("telegram:1",)))
+        code = code_in(await door.knock("telegram:77"))
+        assert await other.standing("telegram:77") is Standing.STRANGER
+        await other.pair(code)
+        assert await door.standing("telegram:77") is Standing.ALLOWED
+        await door.deny("telegram:77")
+        assert await other.standing("telegram:77") is Standing.STRANGER
+
+
+async def test_answers_are_not_kept_for_ever(door: Door) -> None:
+    for number in range(50):
+        await door.deny("telegram:77", key=f"message-{number}")
+        await door.pair("CCCCCCCC", by=PersonId("telegram", str(number)))
+        door.clock.seconds += 86_400
+    assert await door.rows() <= 1 + 30 + 1
+
+
+def test_codes_have_no_look_alikes_and_no_order() -> None:
+    codes = {new_code() for _ in range(1000)}
+    assert len(codes) == 1000
+    assert set("".join(codes)) == set(CODE_LETTERS)
+    for alike in ("0OQD", "1IL", "2Z", "5S", "6GC", "8B", "UV"):
+        assert len(set(alike) & set(CODE_LETTERS)) <= 1
+    assert all(plain_code(code.lower()) == code for code in codes)
+
+
+def test_a_strangers_name_cannot_pass_for_words_of_ours() -> None:
+    assert harmless_name("Ann\n\n**Owner** [yes](http://x)\u202e `/pair`") == "Ann Owner yeshttp://x /pair"
+    assert len(harmless_name("x" * 1000)) == 40
+    assert harmless_name("\ud800\x1b[31m") == ""
+
+
+# -- rooms --------------------------------------------------------------------------------------------------
+
+
+async def test_the_memory_is_closed_in_a_room_until_an_owner_opens_it(door: Door) -> None:
+    room = door.message("telegram:1", room=True)
+    assert await door.access.memory_is_open(door.message("telegram:1"))
+    assert not await door.access.memory_is_open(room)
+    await door.access.open_memory(room.chat, memory=True)
+    assert await door.access.memory_is_open(room)
+    await door.access.open_memory(room.chat, memory=False)
+    assert not await door.access.memory_is_open(room)
+    assert await door.access.memory_is_open(door.message("telegram:1"))
+
+
+# -- any sequence -------------------------------------------------------------------------------------------
+
+STEPS = st.one_of(
+    st.tuples(st.just("knock"), st.integers(0, 6)),
+    st.tuples(st.just("wait"), st.sampled_from([1, 300, 599, 600, 1500, 3599, 3600])),
+    st.tuples(st.just("pair"), st.integers(0, 9)),
+    st.tuples(st.just("guess"), st.integers(1, 11)),
+    st.tuples(st.just("deny"), st.integers(0, 6)),
+    st.tuples(st.just("allow"), st.integers(0, 6)),
+    st.tuples(st.just("restart"), st.just(0)),
+)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(STEPS, min_size=5, max_size=40))
+def test_at_most_three_codes_count_each_once_and_for_an_hour(steps: list[tuple[str, int]]) -> None:
+    asyncio.run(follow(steps))
+
+
+@pytest.mark.thorough
+@settings(max_examples=400, deadline=None)
+@given(st.lists(STEPS, min_size=5, max_size=80))
+def test_at_most_three_codes_count_each_once_and_for_an_hour_whatever_happens(
+    steps: list[tuple[str, int]],
+) -> None:
+    asyncio.run(follow(steps))
+
+
+async def follow(steps: list[tuple[str, int]]) -> None:
+    """Carry out the steps, and compare each with what a plain book of codes says."""
+    clock = FakeClock()
+    given: list[tuple[str, str, float]] = []  # code, person, when
+    void: set[str] = set()
+    let_in: dict[str, Standing] = {}
+    wrong: list[float] = []
+
+    def valid() -> dict[str, str]:
+        return {code: who for code, who, at in given if clock.seconds - at < 3600 and code not in void}
+
+    async def attempt(door: Door, code: str) -> None:
+        before = valid()
+        may = len([at for at in wrong if clock.seconds - at < 600]) < 10
+        answer = await door.pair(code)
+        if not may:
+            assert "too many wrong codes" in answer
+        elif code in before:
+            assert answer.startswith(before[code])
+            void.add(code)
+            let_in[before[code]] = Standing.ALLOWED
+        else:
+            assert answer == phrases.PAIR_WRONG
+            wrong.append(clock.seconds)
+
+    with TemporaryDirectory() as folder:
+        async with State(Path(folder) / "state.db") as state:
+            door = door_of(state, clock, AccessSettings(owners=("telegram:1",)))
+            for what, number in steps:
+                person = f"telegram:{number + 70}"
+                match what:
+                    case "knock" if let_in.get(person, Standing.STRANGER) is Standing.STRANGER:
+                        told = await door.knock(person)
+                        if "/pair" in told:
+                            assert person not in let_in, "who was denied gets no code"
+                            code, mine = (
+                                code_in(told),
+                                [each for each, who in valid().items() if who == person],
+                            )
+                            assert mine in ([], [code])
+                            if not mine:
+                                given.append((code, person, clock.seconds))
+                        else:
+                            assert told in ("", phrases.STRANGER)
+                            assert person in valid().values() or len(valid()) == 3 or person in let_in
+                    case "wait":
+                        clock.seconds += number
+                    case "pair" if number < len(given):
+                        await attempt(door, given[-1 - number][0])
+                    case "guess":
+                        for _ in range(number):
+                            await attempt(door, "CCCCCCCC")
+                    case "deny" | "allow":
+                        await (door.deny(person) if what == "deny" else door.allow(person))
+                        void |= {code for code, who in valid().items() if who == person}
+                        let_in[person] = Standing.STRANGER if what == "deny" else Standing.ALLOWED
+                    case "restart":
+                        door.access = door_of(state, clock, AccessSettings(owners=("telegram:1",))).access
+                assert len(valid()) <= 3
+                for each in range(70, 77):
+                    expected = let_in.get(f"telegram:{each}", Standing.STRANGER)
+                    assert await door.standing(f"telegram:{each}") is expected

@@ -19,6 +19,7 @@ from bot import agent as agent_module
 from bot.agent import LAST_STEP, OUT_OF_STEPS, Agent
 from bot.builtin_tools import memory_tools
 from bot.conversation import INTERRUPTED_RESULT, INTERRUPTED_TEXT, Conversation
+from bot.journal import Journal
 from bot.messages import ChatId, ReplyPart
 from bot.models.errors import EmptyAnswer, Overloaded
 from bot.models.protocol import AssistantMessage, Message, ToolCall, ToolResult, UserMessage
@@ -27,6 +28,7 @@ from bot.tools import Toolbox, tool
 from memory.memory import Memory
 from memory.settings import MemorySettings
 from tests.fakes.scripted_model import ScriptedModel
+from tests.fakes.talking import run_turn
 
 CHAT = ChatId("terminal", "main")
 
@@ -105,15 +107,15 @@ def conversation(state: State) -> Conversation:
 
 @pytest.fixture
 def agent(model: ScriptedModel, bench: Bench) -> Agent:
-    return Agent(model, bench.toolbox(), prompt=lambda: "the prompt", steps_per_turn=5)
+    return Agent(model, bench.toolbox(), prompt=lambda _: "the prompt", steps_per_turn=5)
 
 
 async def turn(agent: Agent, conversation: Conversation, text: str = "hello") -> list[ReplyPart]:
-    return [part async for part in agent.run_turn(conversation, text)]
+    return [part async for part in run_turn(agent, conversation, text)]
 
 
 async def show(agent: Agent, conversation: Conversation, shown: list[str]) -> None:
-    async for part in agent.run_turn(conversation, "where?"):
+    async for part in run_turn(agent, conversation, "where?"):
         shown += [part.text]
 
 
@@ -252,12 +254,17 @@ async def test_ids_that_a_model_gives_twice_are_made_unique(
 
 
 async def test_the_memory_is_written_and_found_in_a_turn(
-    model: ScriptedModel, conversation: Conversation, tmp_path: Path
+    model: ScriptedModel, conversation: Conversation, state: State, tmp_path: Path
 ) -> None:
     async with Memory(
         MemorySettings(), workspace=tmp_path, now=lambda: datetime(2026, 11, 21, tzinfo=UTC)
     ) as memory:
-        agent = Agent(model, Toolbox(memory_tools(memory)), prompt=lambda: "", steps_per_turn=5)
+        agent = Agent(
+            model,
+            Toolbox(memory_tools(memory, Journal(memory, state))),
+            prompt=lambda _: "",
+            steps_per_turn=5,
+        )
         model.enqueue("", calls=[("memory_write", {"content": "Anna likes tea", "target": "daily"})])
         model.enqueue("", calls=[("memory_search", {"query": "tea"})])
         model.enqueue("Noted.")
@@ -302,7 +309,7 @@ async def test_a_model_that_calls_without_having_tools_is_told_so(
 ) -> None:
     model.enqueue("", calls=[("memory_search", {"query": "x"})])
     model.enqueue("I have no memory here.")
-    guest = Agent(model, Toolbox(), prompt=lambda: "", steps_per_turn=5)
+    guest = Agent(model, Toolbox(), prompt=lambda _: "", steps_per_turn=5)
     assert (await turn(guest, conversation))[-1].text == "I have no memory here."
     told = model.history[1].messages[-1]
     assert isinstance(told, ToolResult)
@@ -313,7 +320,7 @@ async def test_one_step_alone_is_without_tools(
     model: ScriptedModel, bench: Bench, conversation: Conversation
 ) -> None:
     model.enqueue("Hello.")
-    only = Agent(model, bench.toolbox(), prompt=lambda: "the prompt", steps_per_turn=1)
+    only = Agent(model, bench.toolbox(), prompt=lambda _: "the prompt", steps_per_turn=1)
     assert (await turn(only, conversation))[-1].text == "Hello."
     assert (model.history[0].tools, model.history[0].system) == ((), "the prompt")
 
@@ -364,7 +371,7 @@ async def test_a_stream_that_ends_without_an_answer_is_an_error(bench: Bench, st
 
     model = Cut()
     model.enqueue(["half an ", "answer"])
-    agent = Agent(model, bench.toolbox(), prompt=lambda: "", steps_per_turn=5)
+    agent = Agent(model, bench.toolbox(), prompt=lambda _: "", steps_per_turn=5)
     with pytest.raises(EmptyAnswer):
         await turn(agent, Conversation(state, CHAT))
     assert (await on_disk(state))[-1] == AssistantMessage(f"half an answer\n\n{INTERRUPTED_TEXT}")
@@ -456,7 +463,7 @@ async def test_closing_the_reply_is_a_stop(
     agent: Agent, model: ScriptedModel, conversation: Conversation, state: State
 ) -> None:
     model.enqueue(["One", ", two"], hang=True)
-    async with aclosing(agent.run_turn(conversation, "count")) as parts:
+    async with aclosing(run_turn(agent, conversation, "count")) as parts:
         async for part in parts:
             if part.text == "One, two":
                 break
@@ -468,7 +475,7 @@ async def test_a_reply_that_is_dropped_is_closed_by_the_event_loop(
     agent: Agent, model: ScriptedModel, conversation: Conversation, state: State
 ) -> None:
     model.enqueue(["One", ", two"])
-    async for _ in agent.run_turn(conversation, "count"):
+    async for _ in run_turn(agent, conversation, "count"):
         break
     for _ in range(200):
         await asyncio.sleep(0.005)
@@ -482,7 +489,7 @@ async def test_closing_at_the_last_part_finds_everything_on_disk(
     agent: Agent, model: ScriptedModel, conversation: Conversation, state: State
 ) -> None:
     model.enqueue("One.")
-    async with aclosing(agent.run_turn(conversation, "count")) as parts:
+    async with aclosing(run_turn(agent, conversation, "count")) as parts:
         async for part in parts:
             if part.final:
                 break
@@ -527,7 +534,7 @@ async def cancelled_at(path: Path, *suspensions: int) -> bool:
     """Cancel a whole turn; tell whether it had come to its end before."""
     model, bench = ScriptedModel(), Bench()
     enqueue_all(model)
-    agent = Agent(model, bench.toolbox(), prompt=lambda: "", steps_per_turn=5)
+    agent = Agent(model, bench.toolbox(), prompt=lambda _: "", steps_per_turn=5)
     shown: list[str] = []
     async with State(path) as state:
 
@@ -549,7 +556,7 @@ async def cancelled_at(path: Path, *suspensions: int) -> bool:
         assert not shown or "\n\n".join(filter(None, texts)) == shown[-1], "what was seen is on disk"
         after = ScriptedModel()
         after.enqueue("Here again.")
-        agent = Agent(after, Toolbox(), prompt=lambda: "", steps_per_turn=5)
+        agent = Agent(after, Toolbox(), prompt=lambda _: "", steps_per_turn=5)
         await turn(agent, Conversation(state, CHAT), "and?")
         assert after.history[0].messages == (*history, UserMessage("and?"))
     return not task.cancelled()
@@ -572,10 +579,10 @@ async def closed_after(folder: Path, parts: int) -> bool:
     model, bench = ScriptedModel(), Bench()
     bench.gate.set()
     enqueue_all(model)
-    agent = Agent(model, bench.toolbox(), prompt=lambda: "", steps_per_turn=5)
+    agent = Agent(model, bench.toolbox(), prompt=lambda _: "", steps_per_turn=5)
     seen = 0
     async with State(folder / f"closed{parts}.db") as state:
-        async with aclosing(agent.run_turn(Conversation(state, CHAT), "where?")) as reply:
+        async with aclosing(run_turn(agent, Conversation(state, CHAT), "where?")) as reply:
             async for _ in reply:
                 seen += 1
                 if seen > parts:
@@ -617,7 +624,7 @@ def test_any_turns_with_any_failures_and_stops_leave_a_valid_history(turns: list
                         chunks, calls=[(name, {}) for name in calls], error=error, hang=failure == "hang"
                     )
                 model.enqueue("The end.")
-                agent = Agent(model, bench.toolbox(), prompt=lambda: "", steps_per_turn=3)
+                agent = Agent(model, bench.toolbox(), prompt=lambda _: "", steps_per_turn=3)
                 task = asyncio.create_task(turn(agent, conversation))
                 for _ in range(patience):
                     await asyncio.sleep(0.0002)
@@ -647,6 +654,7 @@ from bot.messages import ChatId
 from bot.state.database import State
 from bot.tools import Toolbox, tool
 from tests.fakes.scripted_model import ScriptedModel
+from tests.fakes.talking import run_turn
 
 @tool
 async def slow():
@@ -661,8 +669,8 @@ async def main():
             model = ScriptedModel()
             model.enqueue(["Let ", "me look."], calls=[("slow", {}), ("slow", {})], delay=0.002)
             model.enqueue(["It is ", "there."], delay=0.002)
-            agent = Agent(model, Toolbox([slow]), prompt=lambda: "", steps_per_turn=5)
-            async for part in agent.run_turn(conversation, f"question {n}"):
+            agent = Agent(model, Toolbox([slow]), prompt=lambda _: "", steps_per_turn=5)
+            async for part in run_turn(agent, conversation, f"question {n}"):
                 print("part", flush=True)
 
 asyncio.run(main())
@@ -688,7 +696,7 @@ async def test_kill_9_at_any_moment_leaves_a_history_that_can_go_on(tmp_path: Pa
             assert_valid(history)
             model = ScriptedModel()
             model.enqueue("Here again.")
-            agent = Agent(model, Toolbox(), prompt=lambda: "", steps_per_turn=5)
+            agent = Agent(model, Toolbox(), prompt=lambda _: "", steps_per_turn=5)
             await turn(agent, Conversation(state, CHAT), "and?")
             assert model.history[0].messages == (*history, UserMessage("and?"))
 

@@ -1,132 +1,23 @@
 import asyncio
 import gc
+import json
 import logging
-import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bot import phrases
-from bot.agent import Agent
-from bot.assistant import Assistant
-from bot.builtin_tools import memory_tools
 from bot.commands.table import COMMANDS
-from bot.config import AccessSettings
-from bot.conversation import Conversation
-from bot.messages import ChatId, IncomingMessage, PersonId
+from bot.messages import ChatId
 from bot.models.errors import BadKey, RateLimited
-from bot.models.protocol import UserMessage
-from bot.state.database import State
-from bot.tools import Toolbox
-from memory.memory import Memory
-from memory.settings import MemorySettings
-from tests.fakes.recording_adapter import RecordingAdapter
-from tests.fakes.scripted_model import ScriptedModel, alone
-
-ACCESS = AccessSettings(allow=("telegram:2",), guests=("telegram:3",))
-NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
-numbers = count(1)
-
-
-def message(text: str, *, chat: str = "terminal:main", sender: str = "terminal:owner") -> IncomingMessage:
-    channel, _, person = sender.partition(":")
-    return IncomingMessage(str(next(numbers)), ChatId.parse(chat), PersonId(channel, person), text, NOW)
-
-
-@dataclass(slots=True)
-class Prompt:
-    breaks: bool = False
-
-    def __call__(self) -> str:
-        if self.breaks:
-            raise ZeroDivisionError("a bug of ours")
-        return ""
-
-
-@dataclass(slots=True)
-class House:
-    assistant: Assistant
-    memory: Memory
-    state: State
-    model: ScriptedModel
-    terminal: RecordingAdapter
-    telegram: RecordingAdapter
-    prompt: "Prompt"
-    sent: list[IncomingMessage] = field(default_factory=list)
-
-    async def say(self, text: str, *, chat: str = "terminal:main", sender: str = "terminal:owner") -> str:
-        """Say something, wait until all is quiet, return the reply."""
-        await self.accept(text, chat=chat, sender=sender)
-        await self.quiet()
-        return self.reply(-1)
-
-    async def accept(self, text: str, *, chat: str = "terminal:main", sender: str = "terminal:owner") -> None:
-        self.sent.append(message(text, chat=chat, sender=sender))
-        await self.assistant.accept(self.sent[-1])
-
-    async def quiet(self) -> None:
-        async with asyncio.timeout(5):
-            await self.assistant.idle()
-
-    async def asked(self, times: int) -> None:
-        """Wait until the model has been asked so often."""
-        ends = time.monotonic() + 5
-        while len(self.model.history) < times:
-            assert time.monotonic() < ends
-            await asyncio.sleep(0.001)
-
-    def reply(self, index: int) -> str:
-        return (self.terminal.replies() | self.telegram.replies())[self.sent[index].id]
-
-    async def history(self, chat: str = "terminal:main") -> list[str]:
-        conversation = Conversation(self.state, ChatId.parse(chat))
-        await conversation.load()
-        return [getattr(each, "text", "") for each in conversation.messages()]
-
-
-@asynccontextmanager
-async def open_house(folder: Path, *, turns_at_once: int = 128) -> AsyncIterator[House]:
-    model = ScriptedModel()
-    async with (
-        State(folder / ".commonplace" / "state.db") as state,
-        Memory(MemorySettings(), workspace=folder, now=lambda: NOW) as memory,
-    ):
-        chain, prompt = alone(model), Prompt()
-        agents = [
-            Agent(chain, Toolbox(tools), prompt=prompt, steps_per_turn=5)
-            for tools in (memory_tools(memory), ())
-        ]
-        assistant = Assistant(
-            agent=agents[0],
-            guest_agent=agents[1],
-            access=ACCESS,
-            commands=COMMANDS,
-            memory=memory,
-            state=state,
-            model=chain,
-            locks=folder / ".commonplace" / "locks",
-            turns_at_once=turns_at_once,
-        )
-        house = House(
-            assistant,
-            memory,
-            state,
-            model,
-            RecordingAdapter("terminal"),
-            RecordingAdapter("telegram"),
-            prompt,
-        )
-        assistant.attach(house.terminal)
-        assistant.attach(house.telegram)
-        try:
-            yield house
-        finally:
-            await assistant.close(0)
+from bot.models.protocol import AssistantMessage, ToolResult, UserMessage
+from bot.state.database import StateUnusable
+from bot.tools import ToolUse, tool
+from tests.fakes.house import House, open_house
+from tests.fakes.scripted_model import ScriptedModel
+from tests.fakes.talking import message
 
 
 @pytest.fixture
@@ -186,9 +77,11 @@ async def test_no_lane_and_no_task_is_left_when_all_is_said(house: House) -> Non
         house.model.enqueue("yes")
         await house.accept("well?", chat=f"terminal:{number}")
     await house.quiet()
+    await house.chain.health.write()
     await asyncio.sleep(0)
     assert len(asyncio.all_tasks()) == before
-    assert house.assistant._lanes == house.assistant._turns == {}
+    assert house.assistant._lanes._lanes == house.assistant._turns == {}
+    assert await house.unfinished() == 0
 
 
 async def test_a_slow_channel_gets_the_latest_text_not_every_one(house: House) -> None:
@@ -292,6 +185,7 @@ async def test_stop_concerns_its_own_chat_and_the_running_turn_only(house: House
     house.model.enqueue("two", delay=0.1)
     house.model.enqueue("three")
     await house.accept("two", chat="terminal:two")
+    await house.asked(2)
     await house.accept("three", chat="terminal:one")
     await house.accept("/stop", chat="terminal:one")
     await house.quiet()
@@ -314,29 +208,38 @@ async def test_a_stranger_stops_nothing(house: House) -> None:
     await house.accept("/stop", chat="telegram:room", sender="telegram:666")
     await house.quiet()
     assert house.reply(0) == "the end"
-    assert house.reply(1) == phrases.STRANGER
+    assert "/pair" in house.reply(1)
 
 
 async def test_closing_waits_for_a_turn_that_ends_in_time(house: House) -> None:
     house.model.enqueue("just in time", delay=0.1)
     await house.accept("quick")
+    await house.asked(1)
     await house.assistant.close(5)
     assert house.reply(0) == "just in time"
 
 
-async def test_closing_cuts_a_turn_that_does_not_end_and_shows_what_there_was(house: House) -> None:
-    house.model.enqueue(["It began"], hang=True)
-    await house.accept("slow")
-    await house.terminal.began.wait()
-    async with asyncio.timeout(4):
-        await house.assistant.close(0.05)
-    assert house.reply(0) == f"It began\n\n{phrases.STOPPED_HERE}"
-    assert "It began" in " ".join(await house.history())
-
-
-async def test_closing_leaves_no_lane_behind_that_waits_for_room(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+async def test_a_turn_that_does_not_end_in_time_is_parked_and_goes_on_with_the_next_start(
+    tmp_path: Path,
 ) -> None:
+    async with open_house(tmp_path) as house:
+        house.model.enqueue(["It began"], hang=True)
+        asked = await house.accept("slow", chat="telegram:2", sender="telegram:2", alone=False)
+        await house.telegram.began.wait()
+        async with asyncio.timeout(4):
+            await house.assistant.close(0.05)
+        assert not any(part.final for _, parts in house.telegram.shown for part in parts)
+        assert await house.history("telegram:2") == ["slow"]
+    async with open_house(tmp_path) as house:
+        house.model.enqueue("It ended")
+        await house.assistant.take_up()
+        await house.quiet()
+        assert house.telegram.replies() == {asked.id: "It ended"}
+        assert await house.history("telegram:2") == ["slow", "It ended"]
+        assert await house.unfinished() == 0
+
+
+async def test_what_waits_for_its_turn_at_the_end_is_answered_with_the_next_start(tmp_path: Path) -> None:
     async with open_house(tmp_path, turns_at_once=1) as house:
         house.model.enqueue(hang=True)
         await house.accept("slow", chat="terminal:one")
@@ -344,27 +247,41 @@ async def test_closing_leaves_no_lane_behind_that_waits_for_room(
         await house.accept("waits", chat="terminal:two")
         await house.assistant.close(0.05)
         gc.collect()
-        assert house.assistant._lanes == {}
-        assert house.terminal.replies() == {house.sent[0].id: phrases.STOPPED_HERE}
-        assert caplog.messages == ["messages that waited for their turn and are not answered: 1"]
+        assert house.assistant._lanes._lanes == {}
+        assert house.terminal.replies() == {}
+    model = ScriptedModel()
+    for text in ("one", "two"):
+        model.enqueue(text)
+    async with open_house(tmp_path, model=model) as house:
+        await house.quiet()
+        assert sorted(house.terminal.replies().values()) == ["one", "two"]
 
 
 # -- who may what -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("text", ["Hello", "/help", "/status", "/memory", "/nonsense", ""])
-async def test_a_stranger_gets_one_line_whatever_he_says_and_no_model_hears_it(
-    house: House, text: str
-) -> None:
-    assert await house.say(text, chat="telegram:9", sender="telegram:9") == phrases.STRANGER
+@pytest.mark.parametrize("text", ["Hello", "/help", "/status", "/memory", "/nonsense", "/stop", ""])
+async def test_a_stranger_gets_a_code_whatever_he_says_and_no_model_hears_it(house: House, text: str) -> None:
+    assert "/pair" in await house.say(text, chat="telegram:9", sender="telegram:9")
     assert house.model.history == []
     assert await house.history("telegram:9") == []
+    assert await house.unfinished() == 0
+
+
+async def test_who_is_shut_out_between_saying_and_being_heard_is_not_answered(house: House) -> None:
+    house.model.enqueue("one", delay=0.05)
+    await house.accept("first", chat="telegram:2", sender="telegram:2")
+    await house.asked(1)
+    await house.accept("second", chat="telegram:2", sender="telegram:2")
+    await house.say("/deny telegram:2")
+    assert house.reply(1) == phrases.STRANGER
+    assert len(house.model.history) == 1
 
 
 async def test_a_guest_talks_without_the_memory(house: House) -> None:
     house.model.enqueue("Hello, guest")
     assert await house.say("Hi", chat="telegram:3", sender="telegram:3") == "Hello, guest"
-    assert house.model.history[0].tools == ()
+    assert not {tool.name for tool in house.model.history[0].tools} & {"memory_search", "memory_write"}
     assert "There is no /recall" in await house.say("/recall x", chat="telegram:3", sender="telegram:3")
 
 
@@ -399,7 +316,7 @@ async def test_the_memory_command(house: House) -> None:
     assert "no note" in await house.say("/memory get 1999-01-01.md")
     assert "root:" not in await house.say("/memory get ../../etc/passwd")
     assert "/memory search QUERY" in await house.say("/memory search")
-    assert "status|search|get|rebuild" in await house.say("/memory burn")
+    assert "status|search|get|rebuild|on|off" in await house.say("/memory burn")
 
 
 async def test_a_look_at_all_notes_tells_what_it_found(house: House, tmp_path: Path) -> None:
@@ -424,10 +341,11 @@ async def test_a_long_note_is_shown_in_pieces(house: House, tmp_path: Path) -> N
 
 
 async def test_new_begins_another_conversation(house: House) -> None:
-    house.model.enqueue("Noted")
+    house.model.enqueue("Hello")
+    house.model.enqueue("- The person is called Anna.")
     house.model.enqueue("Who?")
     await house.say("I am Anna")
-    assert await house.say("/new") == phrases.NEW
+    assert (await house.say("/new")).startswith(phrases.NEW)
     await house.say("Who am I?")
     assert len(house.model.history[-1].messages) == 1
 
@@ -440,6 +358,8 @@ async def test_status_names_the_model_and_the_chat(house: House) -> None:
 
 async def test_commands_ask_no_model(house: House) -> None:
     for command in COMMANDS:
+        if command.name in {"compact", "flush", "retry"}:
+            continue
         await house.say(f"/{command.name} something")
         await house.say(f"/{command.name}")
     assert house.model.history == []
@@ -462,3 +382,385 @@ async def test_many_conversations_are_kept_on_disk_not_in_memory(house: House) -
         "yes",
         "again",
     ]
+
+
+# -- several messages in a row ------------------------------------------------------------------------------
+
+
+async def test_what_a_person_says_in_a_row_while_a_turn_runs_is_answered_together(house: House) -> None:
+    house.model.enqueue("first", delay=0.05)
+    house.model.enqueue("all of it")
+    for text in ("one", "two", "three", "four"):
+        await house.accept(text, alone=False)
+        await house.asked(1)
+    await house.quiet()
+    assert house.terminal.replies() == {house.sent[0].id: "first", house.sent[1].id: "all of it"}
+    assert house.terminal.shown[-1][1][-1].answers == tuple(each.id for each in house.sent[1:])
+    assert await house.history() == ["one", "first", "two", "three", "four", "all of it"]
+    assert await house.unfinished() == 0
+
+
+async def test_lines_that_want_their_own_answer_each_get_one(house: House) -> None:
+    for number in range(4):
+        house.model.enqueue(f"answer {number}", delay=0.01)
+    for number in range(4):
+        await house.accept(f"question {number}")
+    await house.quiet()
+    assert [house.reply(number) for number in range(4)] == [f"answer {number}" for number in range(4)]
+
+
+async def test_a_command_in_between_keeps_its_place(house: House) -> None:
+    house.model.enqueue("first", delay=0.05)
+    house.model.enqueue("second")
+    house.model.enqueue("third")
+    for text in ("one", "two", "/remember tea is out", "three"):
+        await house.accept(text, alone=False)
+        await house.asked(1)
+    await house.quiet()
+    assert [house.reply(index) for index in range(4)] == [
+        "first",
+        "second",
+        "Noted in 2026-11-21.md:3.",
+        "third",
+    ]
+
+
+async def test_different_people_in_a_room_are_answered_one_by_one(house: House) -> None:
+    for text in ("first", "second", "third"):
+        house.model.enqueue(text, delay=0.02)
+    for sender in ("telegram:1", "telegram:2", "telegram:1"):
+        await house.accept("well?", chat="telegram:-5", sender=sender, alone=False, in_room=True)
+    await house.quiet()
+    assert [house.reply(index) for index in range(3)] == ["first", "second", "third"]
+
+
+async def test_what_comes_while_tools_run_is_heard_at_the_next_step(tmp_path: Path) -> None:
+    began, gate = asyncio.Event(), asyncio.Event()
+
+    @tool
+    async def waits() -> dict[str, Any]:
+        began.set()
+        await gate.wait()
+        return {}
+
+    async with open_house(tmp_path, tools=[waits]) as house:
+        house.model.enqueue("Let me look.", calls=[("waits", {})])
+        house.model.enqueue("Both done.")
+        await house.accept("do this", alone=False)
+        await began.wait()
+        await house.accept("and that", alone=False)
+        gate.set()
+        await house.quiet()
+        assert house.terminal.replies() == {house.sent[0].id: "Let me look.\n\nBoth done."}
+        assert house.terminal.shown[-1][1][-1].answers == tuple(each.id for each in house.sent)
+        assert [type(each) for each in house.model.history[-1].messages] == [
+            UserMessage,
+            AssistantMessage,
+            ToolResult,
+            UserMessage,
+        ]
+        assert await house.unfinished() == 0
+
+
+async def test_a_message_that_is_delivered_twice_is_answered_once(house: House) -> None:
+    house.model.enqueue("yes", delay=0.02)
+    said = message("well?")
+    for _ in range(3):
+        await house.assistant.accept(said)
+    await house.quiet()
+    await house.assistant.accept(said)
+    await house.quiet()
+    assert house.terminal.replies() == {said.id: "yes"}
+    assert len(house.model.history) == 1
+
+
+# -- edited messages ------------------------------------------------------------------------------------------
+
+
+async def test_an_edited_question_starts_its_running_turn_again(house: House) -> None:
+    house.model.enqueue(["About Bern"], hang=True)
+    asked = await house.accept("Tell me of Bern", alone=False)
+    await house.terminal.began.wait()
+    house.model.enqueue("About Basel")
+    await house.accept("Tell me of Basel", alone=False, edit_of=asked.id)
+    await house.quiet()
+    assert house.reply(1) == "About Basel"
+    assert await house.unfinished() == 0
+
+
+async def test_an_edited_question_that_waits_is_changed_where_it_stands(house: House) -> None:
+    house.model.enqueue("first", delay=0.05)
+    house.model.enqueue("second")
+    await house.accept("one")
+    await house.asked(1)
+    asked = await house.accept("tow")
+    await house.accept("two", edit_of=asked.id)
+    await house.quiet()
+    assert await house.history() == ["one", "first", "two", "second"]
+    assert len(house.model.history) == 2
+
+
+async def test_an_edited_question_that_was_answered_is_a_new_one(house: House) -> None:
+    house.model.enqueue("first")
+    house.model.enqueue("second")
+    await house.say("one")
+    await house.accept("one!", edit_of=house.sent[0].id)
+    await house.quiet()
+    assert await house.history() == ["one", "first", "one!", "second"]
+
+
+# -- rooms, limits --------------------------------------------------------------------------------------------
+
+
+async def test_in_a_room_the_memory_is_off_until_an_owner_opens_it(house: House) -> None:
+    house.model.enqueue("hello")
+    house.model.enqueue("hello again")
+
+    async def say(text: str, sender: str) -> str:
+        await house.accept(text, chat="telegram:-5", sender=sender, in_room=True)
+        await house.quiet()
+        return house.reply(-1)
+
+    await say("hi", "telegram:1")
+    assert "memory_search" not in {tool.name for tool in house.model.history[-1].tools}
+    assert await say("/recall passport", "telegram:2") == phrases.MEMORY_IS_CLOSED
+    assert "/memory" in await say("/memory on", "telegram:2"), "who is no owner is told of no such command"
+    assert await say("/memory on", "telegram:1") == phrases.MEMORY_ON
+    await say("hi", "telegram:2")
+    assert "memory_search" in {tool.name for tool in house.model.history[-1].tools}
+    assert await say("/recall passport", "telegram:2") == phrases.NOTHING_FOUND
+
+
+async def test_what_is_not_meant_for_the_bot_in_a_room_goes_no_further(house: House) -> None:
+    from dataclasses import replace
+
+    said = replace(message("just us", chat="telegram:-5", sender="telegram:1", in_room=True), addressed=False)
+    await house.assistant.accept(said)
+    await house.quiet()
+    assert house.telegram.shown == []
+    assert await house.state.read(lambda db: db.execute("SELECT count(*) FROM inbox").get) == 0
+
+
+async def test_a_model_is_told_who_speaks_in_a_room(house: House) -> None:
+    from dataclasses import replace
+
+    house.model.enqueue("hello")
+    said = replace(
+        message("hi", chat="telegram:-5", sender="telegram:1", in_room=True), sender_name="Anna\nB"
+    )
+    await house.assistant.accept(said)
+    await house.quiet()
+    assert house.model.history[-1].messages == (UserMessage("Anna B: hi"),)
+
+
+async def test_an_owner_asking_again_in_a_room_lends_a_guest_no_tools(house: House) -> None:
+    for text in ("one", "two", "three"):
+        house.model.enqueue(text)
+    room: dict[str, Any] = {"chat": "telegram:-5", "in_room": True}
+    await house.accept("/memory on", sender="telegram:1", **room)
+    await house.accept("write this down", sender="telegram:3", **room)
+    await house.accept("/retry", sender="telegram:1", **room)
+    await house.quiet()
+    assert len(house.model.history) == 2
+    for request in house.model.history:
+        assert "memory_write" not in {tool.name for tool in request.tools}
+
+
+async def test_too_many_messages_are_refused_once_and_owners_are_exempt(tmp_path: Path) -> None:
+    async with open_house(tmp_path, per_minute=2) as house:
+        for _ in range(6):
+            house.model.enqueue("yes")
+        for sender in ("telegram:2", "telegram:1"):
+            for number in range(4):
+                await house.accept(f"{number}", chat=sender, sender=sender)
+        await house.quiet()
+        assert [house.reply(number) for number in range(2)] == ["yes", "yes"]
+        assert "too much" in house.reply(2)
+        assert house.sent[3].id not in house.telegram.replies()
+        assert [house.reply(number) for number in range(4, 8)] == ["yes"] * 4
+
+
+async def test_when_the_tokens_of_the_day_are_spent_that_is_said_and_what_was_said_is_kept(
+    tmp_path: Path,
+) -> None:
+    async with open_house(tmp_path, daily_tokens=1) as house:
+        house.model.enqueue("yes")
+        assert await house.say("one", chat="telegram:2", sender="telegram:2") == "yes"
+        await house.chain.health.write()
+        assert await house.say("two", chat="telegram:2", sender="telegram:2") == phrases.BUDGET_SPENT
+        assert await house.history("telegram:2") == ["one", "yes", "two"]
+        assert len(house.model.history) == 1
+
+
+# -- after a crash --------------------------------------------------------------------------------------------
+
+
+async def abandon(house: House) -> None:
+    """Leave everything as a process leaves it that is killed."""
+    for _, assignment in house.assistant._turns.values():
+        assignment.parked = True
+    house.assistant._leaving = True
+    house.assistant._lanes.close()
+    house.assistant._tasks.cancel()
+    await house.assistant._tasks.ended(1)
+
+
+async def test_a_tool_that_ran_before_a_crash_is_not_run_again(tmp_path: Path) -> None:
+    ran: list[str] = []
+
+    @tool
+    async def counts(use: ToolUse) -> dict[str, Any]:
+        ran.append(use.key)
+        return {}
+
+    async with open_house(tmp_path, tools=[counts]) as house:
+        house.model.enqueue("Let me see.", calls=[("counts", {})])
+        house.model.enqueue("It is", hang=True)
+        asked = await house.accept("well?", alone=False)
+        await house.asked(2)
+        await abandon(house)
+    async with open_house(tmp_path, tools=[counts], model=(model := ScriptedModel())) as house:
+        model.enqueue("It is so.")
+        await house.quiet()
+        assert house.terminal.replies() == {asked.id: "Let me see.\n\nIt is so."}
+        assert len(ran) == 1
+        assert [type(each) for each in model.history[0].messages] == [
+            UserMessage,
+            AssistantMessage,
+            ToolResult,
+        ]
+        assert model.history[0].begun
+
+
+async def test_a_tool_that_was_cut_off_is_run_again_under_the_same_key(tmp_path: Path) -> None:
+    ran: list[str] = []
+    began = asyncio.Event()
+
+    @tool
+    async def counts(use: ToolUse) -> dict[str, Any]:
+        ran.append(use.key)
+        if len(ran) == 1:
+            began.set()
+            await asyncio.Event().wait()
+        return {"done": len(ran)}
+
+    async with open_house(tmp_path, tools=[counts]) as house:
+        house.model.enqueue("", calls=[("counts", {})])
+        await house.accept("well?", alone=False)
+        await began.wait()
+        await abandon(house)
+    model = ScriptedModel()
+    model.enqueue("Done.")
+    async with open_house(tmp_path, tools=[counts], model=model) as house:
+        await house.quiet()
+        assert house.terminal.replies() == {house.terminal.shown[0][0]: "Done."}
+        assert len(ran) == 2
+        assert ran[0] == ran[1]
+        result = model.history[0].messages[-1]
+        assert isinstance(result, ToolResult)
+        assert json.loads(result.content) == {"done": 2}
+
+
+async def test_a_reply_that_was_not_delivered_is_shown_again_and_no_model_is_asked(tmp_path: Path) -> None:
+    async with open_house(tmp_path) as house:
+        house.model.enqueue("the answer")
+        lost = message("well?", alone=False)
+        house.terminal.breaks_on = lost.id
+        await house.assistant.accept(lost)
+        await house.quiet()
+        assert house.terminal.replies() == {}
+        assert await house.unfinished() == 1
+    async with open_house(tmp_path) as house:
+        await house.quiet()
+        assert house.terminal.replies() == {lost.id: "the answer"}
+        assert house.model.history == []
+        assert await house.unfinished() == 0
+
+
+async def test_a_reply_is_tried_again_until_the_channel_takes_it(tmp_path: Path) -> None:
+    async with open_house(tmp_path, pauses=(0.01, 0.01)) as house:
+        house.model.enqueue("the answer")
+        lost = message("well?", alone=False)
+        house.terminal.breaks_on = lost.id
+        await house.assistant.accept(lost)
+        await asyncio.sleep(0.005)
+        house.terminal.breaks_on = ""
+        await house.quiet()
+        assert house.terminal.replies() == {lost.id: "the answer"}
+
+
+async def test_a_turn_that_was_stopped_stays_stopped_after_a_crash(tmp_path: Path) -> None:
+    async with open_house(tmp_path) as house:
+        house.model.enqueue(["Once upon"], hang=True)
+        asked = message("A story", alone=False)
+        await house.assistant.accept(asked)
+        await house.terminal.began.wait()
+        house.terminal.pause = 10  # so that the crash comes before the end is shown
+        await house.assistant.stop(asked.chat)
+        await asyncio.sleep(0.05)
+        await abandon(house)
+    async with open_house(tmp_path) as house:
+        await house.quiet()
+        assert house.terminal.replies() == {asked.id: f"Once upon\n\n{phrases.STOPPED_HERE}"}
+        assert house.model.history == []
+
+
+async def test_messages_that_were_joined_are_not_answered_once_more_after_a_crash(tmp_path: Path) -> None:
+    async with open_house(tmp_path) as house:
+        house.model.enqueue("first", delay=0.05)
+        house.model.enqueue(hang=True)
+        for text in ("one", "two", "three"):
+            await house.accept(text, alone=False)
+            await house.asked(1)
+        await house.asked(2)
+        await abandon(house)
+        sent = house.sent
+    model = ScriptedModel()
+    model.enqueue("both")
+    async with open_house(tmp_path, model=model) as house:
+        await house.quiet()
+        assert house.terminal.replies() == {sent[1].id: "both"}
+        assert house.terminal.shown[0][1][-1].answers == (sent[1].id, sent[2].id)
+        assert await house.unfinished() == 0
+
+
+async def test_a_message_over_which_the_program_ends_again_and_again_is_given_up(tmp_path: Path) -> None:
+    for _ in range(12):
+        async with open_house(tmp_path) as house:
+            house.model.enqueue(hang=True)
+            if not house.sent and not await house.unfinished():
+                await house.accept("poison", alone=False)
+            await asyncio.sleep(0.05)
+            await abandon(house)
+    async with open_house(tmp_path) as house:
+        await house.quiet()
+        assert list(house.terminal.replies().values()) in ([phrases.GIVEN_UP], [])
+        assert await house.unfinished() == 0
+
+
+# -- no room on the disk --------------------------------------------------------------------------------------
+
+
+async def test_a_turn_waits_for_room_on_the_disk_and_then_goes_on(house: House) -> None:
+    house.model.enqueue("the answer")
+    asked = await house.accept("well? " * 5000, alone=False)
+    pages = await house.state.read(lambda db: db.execute("PRAGMA page_count").get)
+    await house.state.read(lambda db: db.execute(f"PRAGMA max_page_count = {pages}"))
+    await house.terminal.began.wait()
+    await asyncio.sleep(0)
+    assert house.terminal.replies() == {asked.id: phrases.CANNOT_KEEP_YET}
+    await house.state.read(lambda db: db.execute("PRAGMA max_page_count = 1000000"))
+    await house.quiet()
+    assert house.terminal.replies() == {asked.id: "the answer"}
+    assert await house.history() == [asked.text, "the answer"]
+    assert await house.unfinished() == 0
+
+
+async def test_a_message_that_cannot_be_kept_is_not_acknowledged(house: House) -> None:
+    pages = await house.state.read(lambda db: db.execute("PRAGMA page_count").get)
+    await house.state.read(lambda db: db.execute(f"PRAGMA max_page_count = {pages}"))
+    with pytest.raises(StateUnusable):
+        await house.accept("well? " * 5000)
+    await house.state.read(lambda db: db.execute("PRAGMA max_page_count = 1000000"))
+    house.model.enqueue("the answer")
+    assert await house.say("well?") == "the answer"

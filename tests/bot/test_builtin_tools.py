@@ -7,10 +7,13 @@ from typing import Any
 import pytest
 
 from bot.builtin_tools import GET_CHARS, memory_tools
+from bot.journal import Journal
 from bot.models.protocol import ToolCall
+from bot.state.database import State
 from bot.tools import RESULT_CHARS, Toolbox
 from memory.memory import Memory
 from memory.settings import MemorySettings
+from tests.fakes.talking import SOMEWHERE
 
 PASSPORT = "Anna's passport is in the blue folder on the second shelf"
 
@@ -24,12 +27,13 @@ async def memory(tmp_path: Path) -> AsyncIterator[Memory]:
 
 
 @pytest.fixture
-def toolbox(memory: Memory) -> Toolbox:
-    return Toolbox(memory_tools(memory))
+async def toolbox(memory: Memory, tmp_path: Path) -> AsyncIterator[Toolbox]:
+    async with State(tmp_path / ".commonplace" / "state.db") as state:
+        yield Toolbox(memory_tools(memory, Journal(memory, state)))
 
 
 async def run(toolbox: Toolbox, name: str, **arguments: Any) -> dict[str, Any]:
-    result = await toolbox.run(ToolCall("abcdefgh1", name, json.dumps(arguments)))
+    result = await toolbox.run(ToolCall("abcdefgh1", name, json.dumps(arguments)), SOMEWHERE)
     told: dict[str, Any] = json.loads(result.content)
     assert result.failed == ("error" in told)
     return told
@@ -152,3 +156,23 @@ async def test_a_single_line_too_long_to_show_is_cut_and_the_next_line_can_be_as
     assert note["text"] == "y" * GET_CHARS
     assert (note["line_end"], "line=2" in note["note"]) == (1, True)
     assert (await run(toolbox, "memory_get", path="wide.md", line=2))["text"].strip() == "next"
+
+
+async def test_a_call_that_is_run_again_writes_once(toolbox: Toolbox, tmp_path: Path) -> None:
+    first = await run(toolbox, "memory_write", content=PASSPORT, target="daily")
+    assert await run(toolbox, "memory_write", content=PASSPORT, target="daily") == first
+    edited = await run(toolbox, "memory_edit", path=first["path"], old="second", new="second or third")
+    assert (
+        await run(toolbox, "memory_edit", path=first["path"], old="second", new="second or third") == edited
+    )
+    text = (tmp_path / "memory" / first["path"]).read_text()
+    assert text == f"# 2026-11-21\n\n- {PASSPORT.replace('second', 'second or third')}\n"
+
+
+async def test_two_calls_to_which_a_model_gave_one_id_are_both_carried_out(
+    toolbox: Toolbox, tmp_path: Path
+) -> None:
+    await run(toolbox, "memory_write", content="Anna likes tea", target="daily")
+    await run(toolbox, "memory_write", content="Ben likes coffee", target="daily")
+    text = (tmp_path / "memory" / "2026-11-21.md").read_text()
+    assert text.endswith("- Anna likes tea\n- Ben likes coffee\n")

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -54,15 +55,12 @@ async def told(
     name, _, rest = command.partition(" ")
     with TemporaryDirectory() as folder:
         async with State(Path(folder) / "state.db") as state:
-            context = CommandContext(
-                commands=COMMANDS,
-                memory=memory,
-                state=state,
-                model=alone(ScriptedModel()),
-                stop=nothing,
-                upkeep=upkeep,
+            parts: dict[str, Any] = {each.name: nothing for each in fields(CommandContext)}
+            parts |= {"commands": COMMANDS, "memory": memory, "state": state, "upkeep": upkeep}
+            context = CommandContext(**{**parts, "model": alone(ScriptedModel())})
+            text = await run_command(
+                name, rest, message=MESSAGE, standing=standing, key="message-1", context=context
             )
-            text = await run_command(name, rest, message=MESSAGE, standing=standing, context=context)
     assert isinstance(text, str)
     return text.splitlines()
 

@@ -5,11 +5,13 @@ import sys
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from datetime import time as time_of_day
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 
-from bot.scheduler import JobStatus, Schedule
+from bot.scheduler import JobFailed, JobStatus, Schedule, next_daily
 from memory.errors import IndexUnavailable
 
 ROOT = Path(__file__).parents[2]
@@ -226,3 +228,88 @@ def test_apscheduler_is_loaded_only_where_something_is_scheduled() -> None:
     code = "import sys, bot.scheduler; print('apscheduler' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert run.stdout == "False\n"
+
+
+def runs(zone: str, at: str, first: str, days: int) -> list[str]:
+    """When a daily job is due, on the clock of its zone with what that is ahead of UTC."""
+    moment = datetime.fromisoformat(first).replace(tzinfo=UTC)
+    found = []
+    for _ in range(days):
+        moment = next_daily(moment, time_of_day.fromisoformat(at), ZoneInfo(zone))
+        found.append(moment.astimezone(ZoneInfo(zone)).isoformat(timespec="minutes"))
+    return found
+
+
+def test_a_daily_job_keeps_to_the_clock_on_the_wall() -> None:
+    assert runs("Europe/Berlin", "03:30", "2026-03-27T12:00", 3) == [
+        "2026-03-28T03:30+01:00",
+        "2026-03-29T03:30+02:00",
+        "2026-03-30T03:30+02:00",
+    ]
+    assert runs("UTC", "03:30", "2026-03-27T03:30", 1) == ["2026-03-28T03:30+00:00"]
+    assert runs("UTC", "03:30", "2026-03-27T03:29:59", 1) == ["2026-03-27T03:30+00:00"]
+
+
+def test_a_time_that_the_clock_skips_is_made_up_for_once() -> None:
+    assert runs("Europe/Berlin", "02:30", "2026-03-28T12:00", 2) == [
+        "2026-03-29T03:30+02:00",
+        "2026-03-30T02:30+02:00",
+    ]
+
+
+def test_a_time_that_the_clock_shows_twice_counts_once() -> None:
+    assert runs("Europe/Berlin", "02:30", "2026-10-24T12:00", 2) == [
+        "2026-10-25T02:30+02:00",
+        "2026-10-26T02:30+01:00",
+    ]
+
+
+def test_a_day_that_the_calendar_skips_has_no_run_of_its_own() -> None:
+    assert runs("Pacific/Apia", "03:30", "2011-12-29T00:00", 3) == [
+        "2011-12-29T03:30-10:00",
+        "2011-12-31T03:30+14:00",
+        "2012-01-01T03:30+14:00",
+    ]
+
+
+async def test_a_daily_job_tells_when_it_is_due_and_when_it_last_was() -> None:
+    last = datetime(2026, 11, 20, 3, 30, tzinfo=UTC)
+    async with Schedule() as schedule:
+        schedule.daily(time_of_day(3, 30), ZoneInfo("Asia/Tokyo"), Work(), name="backup", last_run=last)
+        (job,) = schedule.jobs()
+    assert job.last_run == "2026-11-20T03:30:00+00:00"
+    due = datetime.fromisoformat(job.next_run)
+    assert (due.hour, due.minute) == (18, 30)
+    assert 0 < (due - datetime.now(UTC)).total_seconds() <= 24 * 3600
+
+
+async def test_a_daily_job_that_is_overdue_runs_soon_and_then_at_its_time(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def fail(_: int) -> None:
+        raise JobFailed("the disk\nis full")
+
+    at = (datetime.now(UTC) + timedelta(hours=7)).time().replace(second=0, microsecond=0)
+    async with Schedule() as schedule:
+        schedule.daily(at, UTC, Work(fail), name="backup", soon=timedelta(seconds=0.05))
+        await until(lambda: schedule.jobs()[0].last_outcome)
+        (job,) = schedule.jobs()
+    assert job.last_outcome == "the disk is full"
+    assert 6.9 * 3600 < seconds_from_now(job.next_run) <= 7 * 3600
+    (record,) = (record for record in caplog.records if record.levelno >= logging.WARNING)
+    assert record.getMessage().startswith("backup failed: the disk is full; it runs again in 4")
+    assert record.exc_info is None
+
+
+async def test_a_clock_that_is_set_back_does_not_put_a_daily_job_off(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from apscheduler.schedulers import base
+
+    monkeypatch.setattr(base, "datetime", Clock)
+    monkeypatch.setattr(Clock, "ahead", timedelta())
+    async with Schedule(check_seconds=0.05, now=Clock.now) as schedule:
+        schedule.daily(time_of_day(3, 30), UTC, Work(), name="backup")
+        monkeypatch.setattr(Clock, "ahead", timedelta(days=-30))
+        wanted = next_daily(Clock.now(), time_of_day(3, 30), UTC).isoformat(timespec="seconds")
+        await until(lambda: schedule.jobs()[0].next_run == wanted)

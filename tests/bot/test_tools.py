@@ -12,6 +12,7 @@ from bot import tools
 from bot.models.protocol import ToolCall, ToolResult
 from bot.tools import Toolbox, tool
 from memory.errors import NoteMissing
+from tests.fakes.talking import SOMEWHERE
 
 
 @tool
@@ -34,7 +35,7 @@ def call(name: str, arguments: object) -> ToolCall:
 
 
 async def run(arguments: object, name: str = "book_table", **more: Any) -> ToolResult:
-    return await Toolbox([book_table, *more.values()]).run(call(name, arguments))
+    return await Toolbox([book_table, *more.values()]).run(call(name, arguments), SOMEWHERE)
 
 
 async def error(arguments: object, name: str = "book_table", **more: Any) -> str:
@@ -150,7 +151,7 @@ async def test_an_unknown_tool_goes_back_with_the_nearest_name() -> None:
     text = await error({}, "book_tables")
     assert 'did you mean "book_table"?' in text
     assert "The tools: book_table." in text
-    assert "The tools: none." in json.loads((await Toolbox().run(call("x", {}))).content)["error"]
+    assert "The tools: none." in json.loads((await Toolbox().run(call("x", {}), SOMEWHERE)).content)["error"]
 
 
 async def test_a_fault_of_the_memory_goes_back_in_its_own_words() -> None:

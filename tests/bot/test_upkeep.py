@@ -1,12 +1,15 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 
 import pytest
 
-from bot.upkeep import Upkeep
+from bot.backup import Backups
+from bot.scheduler import JobStatus
+from bot.state.database import StateUnusable
+from bot.upkeep import Nights, Upkeep
 from memory.embeddings.opening import Embedding, open_embedding
 from memory.errors import IndexUnavailable
 from memory.memory import Memory
@@ -216,3 +219,77 @@ async def test_it_leaves_in_the_middle_of_a_request(tmp_path: Path, server: Embe
     async with asyncio.timeout(3):
         async with memory, Upkeep(memory, reindex_minutes=60):
             await server.has_been_asked(1)
+
+
+# -- at night -----------------------------------------------------------------------------------------------
+
+
+async def done(upkeep: Upkeep, name: str) -> JobStatus:
+    """Have a job run now, and give how it ended."""
+    assert upkeep._schedule
+    upkeep._schedule._scheduler.modify_job(name, next_run_time=datetime.now(UTC))
+    await until(lambda: bool((job := upkeep._job(name)) and job.last_outcome))
+    job = upkeep._job(name)
+    assert job
+    return job
+
+
+async def test_a_backup_is_made_at_night_and_tells_how_it_went(tmp_path: Path) -> None:
+    memory = memory_in(tmp_path)
+    (tmp_path / "memory" / "note.md").write_text("A note.\n")
+    backups = Backups(
+        notes=tmp_path / "memory", private=tmp_path / ".commonplace", now=lambda: datetime.now(UTC)
+    )
+    nights = Nights(time(3, 30), UTC, backups, keep=2)
+    async with memory, Upkeep(memory, reindex_minutes=60, nights=nights) as upkeep:
+        assert upkeep.reindex
+        assert upkeep.reindex.name == "re-index"
+        assert upkeep.backup
+        assert upkeep.backup.last_run == ""
+        first = datetime.fromisoformat(upkeep.backup.next_run) - datetime.now(UTC)
+        assert first <= timedelta(minutes=10), "there is none yet, so it is not put off until the night"
+        job = await done(upkeep, "backup")
+        assert job.last_outcome == "ok"
+        assert (datetime.fromisoformat(job.next_run).hour, job.next_run[14:16]) == (3, "30")
+    made = backups.latest_nightly()
+    assert made
+    async with memory_in(tmp_path) as memory, Upkeep(memory, reindex_minutes=None, nights=nights) as upkeep:
+        assert upkeep.backup
+        assert datetime.fromisoformat(upkeep.backup.last_run) == made
+        assert upkeep.reindex is None
+
+
+async def test_a_backup_that_fails_is_one_line(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    memory = memory_in(tmp_path)
+    (tmp_path / ".commonplace").mkdir()
+    (tmp_path / ".commonplace" / "backups").write_text("in the way")
+    backups = Backups(
+        notes=tmp_path / "memory", private=tmp_path / ".commonplace", now=lambda: datetime.now(UTC)
+    )
+    nights = Nights(time(3, 30), UTC, backups, keep=2)
+    async with memory, Upkeep(memory, reindex_minutes=None, nights=nights) as upkeep:
+        job = await done(upkeep, "backup")
+        assert job.last_outcome.startswith("no backup was made: ")
+    (record,) = (record for record in caplog.records if record.levelno >= logging.WARNING)
+    assert (record.levelno, record.exc_info) == (logging.WARNING, None)
+
+
+async def test_what_is_to_be_tidied_is_done_though_one_fails_and_no_backup_is_wanted(tmp_path: Path) -> None:
+    did = []
+
+    async def fail() -> None:
+        raise StateUnusable("the disk is full")
+
+    async def work() -> None:
+        did.append("work")
+
+    memory = memory_in(tmp_path)
+    backups = Backups(
+        notes=tmp_path / "memory", private=tmp_path / ".commonplace", now=lambda: datetime.now(UTC)
+    )
+    nights = Nights(time(3, 30), UTC, backups, keep=0, tidy=(fail, work))
+    async with memory, Upkeep(memory, reindex_minutes=None, nights=nights) as upkeep:
+        assert upkeep.backup is None
+        job = await done(upkeep, "tidying up")
+        assert (job.last_outcome, did) == ("the disk is full", ["work"])
+    assert not backups.folder.exists()

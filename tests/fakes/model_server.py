@@ -130,9 +130,9 @@ class ModelServer(ABC):
         reply = self._next.popleft() if self._next else self._always
         if not isinstance(reply, Says):
             return await reply(request, asked)
-        return self.objection(asked) or await self._stream(request, asked, reply)
+        return self.objection(asked) or await self.stream(request, asked, reply)
 
-    async def _stream(self, request: web.Request, asked: Asked, says: Says) -> web.StreamResponse:
+    async def stream(self, request: web.Request, asked: Asked, says: Says) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)
         for count, event in enumerate(self.events(asked, says)):

@@ -1,10 +1,9 @@
 """A channel without a platform: keeps what it was given to show, and can be slow or broken."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
-from bot.messages import Accept, ChatId, IncomingMessage, ReplyPart
+from bot.messages import Accept, ChatId, Reply, ReplyPart
 
 
 @dataclass(slots=True)
@@ -13,7 +12,7 @@ class RecordingAdapter:
 
     name: str = "terminal"
     shown: list[tuple[str, list[ReplyPart]]] = field(default_factory=list)
-    """The id of each message, with the parts of its reply, in the order in which the replies began."""
+    """The id of each message (the key of what nobody asked for), with the parts shown, in their order."""
     began: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when text of some reply has been shown."""
     breaks_on: str = ""
@@ -25,19 +24,19 @@ class RecordingAdapter:
     async def run(self, accept: Accept) -> None:
         await asyncio.Event().wait()
 
-    async def render(self, message: IncomingMessage, parts: AsyncIterator[ReplyPart]) -> None:
-        if message.id == self.breaks_on:
+    def serves(self, chat: ChatId) -> bool:
+        return chat.channel == self.name
+
+    async def render(self, reply: Reply) -> None:
+        if reply.to and reply.to.id == self.breaks_on:
             raise self.breaks_with
         shown: list[ReplyPart] = []
-        self.shown.append((message.id, shown))
-        async for part in parts:
+        self.shown.append((reply.to.id if reply.to else reply.key, shown))
+        async for part in reply.parts:
             shown.append(part)
             if part.text:
                 self.began.set()
             await asyncio.sleep(self.pause)
-
-    async def send(self, chat: ChatId, text: str) -> None:
-        raise NotImplementedError
 
     def replies(self) -> dict[str, str]:
         """The last text shown for each message."""

@@ -10,6 +10,7 @@ from typing import Any
 from bot.models.candidate import Candidate, Route
 from bot.models.fallback import FallbackModel
 from bot.models.health import RouteName
+from bot.models.health_book import HealthBook
 from bot.models.patience import Patience
 from bot.models.plan import Plan
 from bot.models.protocol import Answer, AssistantMessage, ModelRequest, TextDelta, ToolCall, Usage
@@ -84,7 +85,8 @@ class ScriptedModel:
         return ToolCall(f"call{self._ids:05}", call[0], json.dumps(call[1]))
 
 
-def alone(model: ScriptedModel) -> FallbackModel:
+def alone(model: ScriptedModel, health: HealthBook | None = None) -> FallbackModel:
     """A chain of this one model, asked once."""
     name = RouteName(model.name)
-    return FallbackModel(Plan((Candidate(model.name, (Route(model, name),)),), patience=Patience(0, 0)))
+    plan = Plan((Candidate(model.name, (Route(model, name),)),), patience=Patience(0, 0))
+    return FallbackModel(plan, health=health)

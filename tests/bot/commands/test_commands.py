@@ -1,3 +1,4 @@
+from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any
 
@@ -48,8 +49,9 @@ async def run(text: str, standing: Standing = Standing.OWNER) -> str:
     parts = split_command(text)
     assert parts
     nothing: Any = None
-    context = CommandContext(commands=TABLE, memory=nothing, state=nothing, model=nothing, stop=nothing)
-    reply = await run_command(*parts, message=MESSAGE, standing=standing, context=context)
+    parts_of_it = {each.name: nothing for each in fields(CommandContext)}
+    context = CommandContext(**{**parts_of_it, "commands": TABLE})
+    reply = await run_command(*parts, message=MESSAGE, standing=standing, key="message-1", context=context)
     assert isinstance(reply, str)
     return reply
 
@@ -129,6 +131,19 @@ def test_the_builtin_table_is_fit_for_every_channels_menu() -> None:
 def test_who_may_use_what() -> None:
     usable = {standing: {command.name for command in usable_by(standing, COMMANDS)} for standing in Standing}
     assert usable[Standing.STRANGER] == set()
-    assert usable[Standing.GUEST] == {"help", "new", "stop", "retry", "status", "model", "usage"}
+    assert usable[Standing.GUEST] == {
+        "help",
+        "start",
+        "new",
+        "stop",
+        "retry",
+        "status",
+        "model",
+        "compact",
+        "flush",
+        "usage",
+        "remind",
+        "reminders",
+    }
     assert usable[Standing.ALLOWED] == usable[Standing.GUEST] | {"remember", "recall"}
     assert usable[Standing.OWNER] == {command.name for command in COMMANDS}

@@ -1,20 +1,16 @@
 """/model, /models, /usage, /retry: as a person uses them in a chat with two models and a notebook."""
 
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
 
 import pytest
 
-from bot.agent import Agent
 from bot.assistant import Assistant
-from bot.builtin_tools import memory_tools
 from bot.commands.models import meant_models
-from bot.commands.table import COMMANDS
 from bot.config import AccessSettings
-from bot.messages import ChatId, IncomingMessage, PersonId
 from bot.models.candidate import Candidate, Route
 from bot.models.errors import BadKey, CutOff, Overloaded, RateLimited, ServerFailed
 from bot.models.fallback import FallbackModel
@@ -24,10 +20,10 @@ from bot.models.patience import Patience
 from bot.models.plan import Plan
 from bot.models.protocol import AssistantMessage
 from bot.state.database import State
-from bot.tools import Toolbox
 from memory.memory import Memory
-from memory.settings import MemorySettings
+from tests.fakes.house import open_house
 from tests.fakes.scripted_model import ScriptedModel
+from tests.fakes.talking import message
 
 NAMES = ("openai/gpt-4.1", "anthropic/claude-sonnet-4-5", "builtin/notebook")
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -39,13 +35,9 @@ class Chat:
     models: Mapping[str, ScriptedModel]
     memory: Memory
     state: State
-    count: int = field(default=0)
 
     async def say(self, text: str, *, person: str = "terminal:owner", chat: str = "terminal:main") -> str:
-        self.count += 1
-        channel, _, name = person.partition(":")
-        message = IncomingMessage(str(self.count), ChatId.parse(chat), PersonId(channel, name), text, NOW)
-        parts = [part async for part in self.assistant.answer(message)]
+        parts = [part async for part in self.assistant.answer(message(text, sender=person, chat=chat))]
         assert parts[-1].final
         return parts[-1].text
 
@@ -57,32 +49,15 @@ async def chat(tmp_path: Path) -> AsyncIterator[Chat]:
         Candidate(name, (Route(model, RouteName(name)),), last_resort=name.startswith("builtin/"))
         for name, model in models.items()
     )
-    async with (
-        State(tmp_path / "state.db", now=lambda: NOW) as state,
-        Memory(MemorySettings(), workspace=tmp_path, now=lambda: NOW) as memory,
-    ):
-        model = FallbackModel(
-            Plan(candidates, patience=Patience(0, 0)), health=HealthBook(state, now=NOW.timestamp)
-        )
-        toolbox = Toolbox(memory_tools(memory))
-        agent = Agent(model, toolbox, prompt=lambda: "", steps_per_turn=5)
-        yield Chat(
-            Assistant(
-                agent=agent,
-                guest_agent=agent,
-                access=AccessSettings(allow=("telegram:1",)),
-                commands=COMMANDS,
-                memory=memory,
-                state=state,
-                model=model,
-                locks=tmp_path / "locks",
-                now=lambda: NOW,
-            ),
-            models,
-            memory,
-            state,
-        )
-        await model.health.write()
+
+    def chain(state: State) -> FallbackModel:
+        health = HealthBook(state, now=NOW.timestamp)
+        return FallbackModel(Plan(candidates, patience=Patience(0, 0)), health=health)
+
+    access = AccessSettings(allow=("telegram:1",))
+    async with open_house(tmp_path, chain_of=chain, access=access, now=lambda: NOW) as house:
+        yield Chat(house.assistant, models, house.memory, house.state)
+        await house.chain.health.write()
 
 
 # -- /model ---------------------------------------------------------------------------------------------------

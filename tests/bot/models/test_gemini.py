@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from bot.builtin_tools import memory_tools
+from bot.journal import Journal
 from bot.models.connection import Connection
 from bot.models.errors import (
     BadKey,
@@ -45,6 +46,7 @@ from bot.models.protocol import (
     Usage,
     UserMessage,
 )
+from bot.state.database import State
 from memory.memory import Memory
 from memory.settings import MemorySettings
 from tests.fakes.gemini_server import NO_SIGNATURE, GeminiServer, sse
@@ -187,8 +189,11 @@ async def test_tools_are_taken_whatever_their_schemas_hold(
     _, open_model = gemini
     whole = {"type": "object", "properties": {"n": {"exclusiveMinimum": 0}}, "additionalProperties": False}
     nothing = {"type": "object", "properties": {}}
-    async with Memory(MemorySettings(), workspace=tmp_path, now=lambda: datetime.now(UTC)) as memory:
-        ours = tuple(tool.spec for tool in memory_tools(memory))
+    async with (
+        State(tmp_path / "state.db") as state,
+        Memory(MemorySettings(), workspace=tmp_path, now=lambda: datetime.now(UTC)) as memory,
+    ):
+        ours = tuple(tool.spec for tool in memory_tools(memory, Journal(memory, state)))
     tools = (*ours, ToolSpec("odd", "Any.", whole), ToolSpec("none", "No parameters.", nothing))
     assert (await ask(open_model(), asked(tools=tools))).message.text
 

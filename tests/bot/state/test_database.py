@@ -5,12 +5,13 @@ import subprocess
 import sys
 import threading
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 
 import apsw
 import pytest
 
-from bot import state as state_module
+from bot.state import database as state_module
 from bot.state.database import State, StateBroken, StateFault, StateTooNew, StateUnusable, to_the_end
 
 SAID = [("user", '{"text": "hello"}')]
@@ -311,3 +312,65 @@ def test_a_search_from_the_command_line_does_not_open_it() -> None:
     script = "import sys, memory.memory; print('bot.state.database' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "False"
+
+
+# -- changes that share a commit ------------------------------------------------------------------------------
+
+
+async def test_many_changes_at_once_share_a_few_commits(path: Path) -> None:
+    async with State(path) as state:
+        await state.change(lambda db: db.execute("CREATE TABLE told (n)"))
+        commits: list[int] = []
+
+        def count() -> bool:
+            commits.append(1)
+            return False
+
+        await state.read(lambda db: db.set_commit_hook(count))
+        await asyncio.gather(
+            *(
+                state.change(partial(lambda n, db: db.execute("INSERT INTO told VALUES (?)", (n,)), n))
+                for n in range(200)
+            )
+        )
+        found = await state.read(lambda db: [n for (n,) in db.execute("SELECT n FROM told")])
+        await state.read(lambda db: db.set_commit_hook(None))
+    assert found == list(range(200)), "in the order in which they were asked for"
+    assert len(commits) < 50
+
+
+async def test_a_change_that_fails_takes_no_other_with_it(path: Path) -> None:
+    async with State(path) as state:
+        await state.change(lambda db: db.execute("CREATE TABLE told (n UNIQUE)"))
+
+        def tell(n: int, db: apsw.Connection) -> None:
+            db.execute("INSERT INTO told VALUES (?)", (n,))
+            if n == 3:
+                raise LookupError("there is no three")
+
+        done = await asyncio.gather(
+            *(state.change(partial(tell, n)) for n in range(6)), return_exceptions=True
+        )
+        assert [type(each) for each in done] == [type(None)] * 3 + [LookupError] + [type(None)] * 2
+        assert await state.read(lambda db: [n for (n,) in db.execute("SELECT n FROM told")]) == [
+            0,
+            1,
+            2,
+            4,
+            5,
+        ]
+        await state.change(partial(tell, 7))
+
+
+async def test_changes_that_wait_are_carried_out_though_nobody_waits_for_them(path: Path) -> None:
+    async with State(path) as state:
+        await state.change(lambda db: db.execute("CREATE TABLE told (n)"))
+        tasks = [
+            asyncio.create_task(state.change(lambda db: db.execute("INSERT INTO told VALUES (1)")))
+            for _ in range(5)
+        ]
+        await asyncio.sleep(0)
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+        assert await state.read(lambda db: db.execute("SELECT count(*) FROM told").get) == 5

@@ -1,0 +1,713 @@
+"""The service killed at random moments while people talk to it: is every message answered, once, and nothing lost?
+
+`python benchmarks/conversations.py [--kills 300] [--messages 1000] [--seed 1] [--signal TERM] [--full-disk] [--clock]`
+
+A fake platform delivers messages of thirty chats to the service, a real process with its usual parts, and keeps what
+the service sends and edits. Models of three protocols, in a process of their own, do what the messages say, and refuse
+what the strictest of their kind refuse. When all is quiet, everything is counted: each message has its one answer, in
+order, and none was sent twice unless a kill fell between the platform's acceptance and our commit (those are counted
+too); each fact, edit and reminder is there once; the notes are whole; every model takes every chat's history; nothing
+is left over.
+
+`--signal TERM`: the service is told to leave in the middle of its turns, and must within ten seconds. `--full-disk`:
+the workspace is a small disk that fills up now and then (needs root on Linux). `--clock`: the service's clock runs
+fast, over midnights and the end of daylight saving time, and is put back an hour again and again. `--nonces`: the
+platform recognises a reply that is sent twice, as Discord does.
+"""
+
+import argparse
+import asyncio
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+
+import apsw
+from bot_process import LEAVES_WITHIN, BotProcess, bot_settings
+from model_servers import model_servers
+from platform_bot import Clock
+from scripted_models import INTERRUPTED, MODELS, Told, item, parcel, scripted_servers, what_they_saw
+from workspaces import ROOT, make_workspace
+
+sys.path.insert(0, str(ROOT))
+from tests.fakes.platform import Platform, Post, Shown
+
+CHATS = 30
+ITEMS = 400
+UP_SECONDS = (0.05, 0.6)
+"""How long the service is up before it is killed."""
+KILLED_AT_START = 0.15
+"""How often it is killed before it is up."""
+DROPPED = 0.05
+"""How often the connection is lost while it is up."""
+QUIET_SECONDS = 90.0
+"""Without any progress for so long, what is missing is taken for lost."""
+DISK_MEGABYTES = 24
+STOPPED_REPLIES = ("*(stopped)*",)
+KINDS = {
+    "say": 22,
+    "slow": 10,
+    "long": 8,
+    "write": 15,
+    "both": 8,
+    "three": 6,
+    "edit": 6,
+    "remind": 4,
+    "/remember": 6,
+    "/remind": 4,
+    "/stop": 4,
+    "edited": 4,
+    "/new": 2,
+    "/model": 3,
+}
+NOTED = {"write": "{}", "both": "{}a {}b", "three": "{}", "/remember": "{}"}
+"""The parcels that a message has noted."""
+
+
+@dataclass(slots=True)
+class Said:
+    """A message, and what it is to come to."""
+
+    id: str
+    chat: str
+    number: int
+    """In the order in which all were posted."""
+    kind: str
+    token: str
+    argument: str = ""
+    instead_of: str = ""
+    stopped: bool = False
+    """Somebody wanted it stopped: it may have come to anything, but once."""
+    at: float = field(default_factory=time.monotonic)
+
+    @property
+    def parcels(self) -> list[str]:
+        return NOTED.get(self.kind, "").format(self.token, self.token).split()
+
+
+class People:
+    """Who posts, and what they have posted."""
+
+    def __init__(
+        self, platform: Platform, chance: random.Random, *, soon: str, now: Callable[[], datetime]
+    ) -> None:
+        """`soon`: when reminders are wanted, as it is written."""
+        self.said: dict[str, Said] = {}
+        """By id."""
+        self._platform = platform
+        self._chance = chance
+        self._soon = soon
+        self._now = now
+        self._edited = iter(range(ITEMS))
+        self._models = iter(sorted(MODELS) * 100_000)
+
+    @property
+    def chats(self) -> list[str]:
+        return [f"c{number:02}" for number in range(CHATS)]
+
+    async def talk(self, messages: int, seconds: float) -> None:
+        """Post about so many within so many seconds."""
+        moments = sorted(self._chance.uniform(0, seconds) for _ in range(messages))
+        began = time.monotonic()
+        left = messages
+        for moment in moments:
+            await asyncio.sleep(max(0.0, moment - (time.monotonic() - began)))
+            if left > 0:
+                left -= await self._post_something(left)
+
+    async def _post_something(self, most: int) -> int:
+        """A message, or three in a row; how many there were."""
+        chat = self._chance.choice(self.chats)
+        count = 3 if most >= 3 and self._chance.random() < 0.15 else 1
+        posted = 0
+        for _ in range(count):
+            posted += await self._post_one(chat, self._chance.choices(list(KINDS), list(KINDS.values()))[0])
+        return posted
+
+    async def _post_one(self, chat: str, kind: str) -> int:
+        match kind:
+            case "/stop":
+                said = self.post(chat, "slow")
+                await asyncio.sleep(self._chance.uniform(0, 0.2))
+                said.stopped = True
+                for other in self.said.values():  # those that it is answered with, or that wait before it
+                    if other.chat == chat and not self._is_answered(other):
+                        other.stopped = True
+                self.post(chat, "/stop")
+                return 2
+            case "edited":
+                said = self.post(chat, "slow")
+                await asyncio.sleep(self._chance.uniform(0, 0.2))
+                self.post(chat, "say", instead_of=said.id)
+                return 2
+            case "edit":
+                number = next(self._edited, None)
+                self.post(chat, "say" if number is None else "edit", f"{number}")
+            case "remind" | "/remind":
+                self.post(chat, kind, self._soon)
+            case "/model":
+                self.post(chat, kind, MODELS[next(self._models)])
+            case _:
+                self.post(chat, kind)
+        return 1
+
+    def _is_answered(self, said: Said) -> bool:
+        return any(said.id in shown.answers for shown in self._platform.final())
+
+    def post(self, chat: str, kind: str, argument: str = "", *, instead_of: str = "") -> Said:
+        number = len(self.said)
+        token = f"T{number:05}"
+        text = {
+            "/remember": f"/remember {parcel(token)}",
+            "/remind": f"/remind {argument} look after {token}",
+            "/stop": "/stop",
+            "/new": "/new",
+            "/model": f"/model {argument}",
+        }.get(kind, f"{token} {kind} {argument}".rstrip())
+        name = f"{instead_of}-edited" if instead_of else f"u{number}"
+        said = self.said[name] = Said(name, chat, number, kind, token, argument, instead_of)
+        sent_at = self._now().isoformat()
+        self._platform.post(Post(name, chat, f"p{chat[1:]}", text, sent_at, edit_of=instead_of))
+        return said
+
+
+# -- what must be so -----------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Findings:
+    """What was counted, and what is not as it must be."""
+
+    counted: dict[str, object] = field(default_factory=dict)
+    faults: list[str] = field(default_factory=list)
+
+    def fault(self, what: str, found: Iterable[object]) -> None:
+        found = list(found)
+        self.counted[what] = len(found)
+        if found:
+            shown = ", ".join(str(each) for each in found[:5])
+            self.faults.append(f"{what}: {len(found)}, such as {shown}")
+
+    def show(self) -> None:
+        width = max(map(len, self.counted))
+        for name, value in self.counted.items():
+            print(f"  {name:{width}}  {value if not isinstance(value, float) else format(value, '.1f')}")
+        for fault in self.faults:
+            print(f"NOT AS IT MUST BE: {fault}")
+
+
+def tokens_in(text: str) -> list[str]:
+    return re.findall(r"\bT\d{5}\b", text)
+
+
+def unanswered(people: People, platform: Platform) -> list[Said]:
+    """Messages without a reply; one that was put in the place of another shares its answer."""
+    answered = {each for shown in platform.final() for each in shown.answers}
+    edits = {said.instead_of: said.id for said in people.said.values() if said.instead_of}
+    return [
+        said
+        for said in people.said.values()
+        if not {said.id, said.instead_of, edits.get(said.id, said.id)} & answered
+    ]
+
+
+def missing_reminders(people: People, platform: Platform) -> list[Said]:
+    """Reminders that were promised, and have not come."""
+    came = {token for shown in platform.final() if not shown.answers for token in tokens_in(shown.text)}
+    return [
+        said
+        for said in people.said.values()
+        if said.kind in ("remind", "/remind") and not said.stopped and said.token not in came
+    ]
+
+
+def check_answers(found: Findings, people: People, platform: Platform) -> None:
+    """Each message has one answer, which speaks of it; the answers of a chat come in order."""
+    found.fault("messages without an answer", (said.id for said in unanswered(people, platform)))
+    texts = whole_texts(platform)
+    by_message: dict[str, list[Shown]] = defaultdict(list)
+    for shown in platform.final():
+        for each in shown.answers:
+            by_message[each].append(shown)
+    found.fault(
+        "messages answered by two replies",
+        (name for name, shown in by_message.items() if len({each.key for each in shown}) > 1),
+    )
+    off: list[str] = []
+    edited = {said.instead_of for said in people.said.values()}
+    for name, replies in by_message.items():
+        said = people.said.get(name)
+        if said is None:
+            off.append(f"{name} was never said")
+        elif not (said.stopped or said.kind.startswith("/") or name in edited):
+            text = texts[replies[-1].key]
+            if said.token not in text:
+                off.append(f"{name} ({said.kind}): {text[:90]!r}")
+    found.fault("answers that do not speak of their message", off)
+    for said in people.said.values():
+        if said.instead_of and not any(
+            said.token in texts[shown.key]
+            for name in (said.id, said.instead_of)
+            for shown in by_message[name]
+        ):
+            found.faults.append(f"the edited text of {said.instead_of} was not answered")
+    found.fault("answers out of order", out_of_order(people, platform))
+
+
+def out_of_order(people: People, platform: Platform) -> Iterator[str]:
+    """Messages whose answer was complete before that of an earlier message of the chat."""
+    latest: dict[str, int] = {}
+    complete = sorted(platform.final(), key=lambda shown: shown.final_at or 0)
+    last_of = {shown.key: shown for shown in complete}
+    for shown in complete:
+        if last_of[shown.key] is not shown:
+            continue  # it was sent once more
+        for each in shown.answers:
+            said = people.said.get(each)
+            if said is None or said.kind == "/stop" or said.stopped or said.instead_of:
+                continue
+            if said.number < latest.get(said.chat, -1):
+                yield f"{each} in {said.chat}"
+            latest[said.chat] = max(said.number, latest.get(said.chat, -1))
+
+
+def whole_texts(platform: Platform) -> dict[str, str]:
+    """What stands in the chat of each reply, by its key: its latest messages, joined."""
+    texts = {}
+    for key, shown in platform.replies().items():
+        pages = {each.place: each.text for each in shown}
+        texts[key] = "".join(pages[place] for place in sorted(pages))
+    return texts
+
+
+def check_doubles(found: Findings, platform: Platform, *, killed: bool) -> None:
+    """A reply stands there once, but where a kill or a lost connection kept us from knowing that it did."""
+    excused: list[str] = []
+    unexcused: list[str] = []
+    for key, shown in platform.replies().items():
+        places: dict[int, list[Shown]] = defaultdict(list)
+        for each in shown:
+            places[each.place].append(each)
+        for place, several in places.items():
+            for first, second in pairwise(several):
+                known = first.kept or first.connection == second.connection or not killed
+                (unexcused if known else excused).append(f"{key}, message {place + 1}")
+    found.counted["sent twice, for a kill between acceptance and commit"] = len(excused)
+    found.fault("sent twice for no such reason", unexcused)
+    unfinished = [
+        key
+        for key, shown in platform.replies().items()
+        if not any(each.final_at is not None for each in shown)
+    ]
+    found.fault("replies that were begun and never ended", unfinished)
+    found.fault("what no adapter may do", platform.faults)
+
+
+def check_notes(found: Findings, people: People, notes: Path, *, excused: set[str]) -> None:
+    """Every fact once, every line whole."""
+    lines: list[tuple[str, str]] = []
+    torn: list[str] = []
+    for path in sorted(notes.rglob("*")):
+        if path.is_dir():
+            continue
+        if path.suffix != ".md":
+            torn.append(f"{path.name} is no note")
+            continue
+        text = path.read_bytes().decode("utf-8", "replace")
+        if "\ufffd" in text or not text.endswith("\n"):
+            torn.append(f"the end of {path.name}")
+        lines += [(path.name, line) for line in text.splitlines()]
+    shape = re.compile(r"- (?:\d\d:\d\d )?Parcel (T\d{5}[ab]?) is on the shelf\.")
+    found_in = Counter[str]()
+    flushed = Counter[str]()
+    for name, line in lines:
+        if match := shape.fullmatch(line):
+            found_in[match[1]] += 1
+        elif "Parcel" in line:
+            torn.append(f"{name}: {line[:80]!r}")
+        flushed.update(re.findall(r"\bF\d{5}\b", line))
+    found.fault("torn lines of the notes", torn)
+    wanted = {name: said for said in people.said.values() for name in said.parcels}
+    found.counted["facts noted by the model or by /remember"] = len(found_in)
+    found.fault("facts that stand twice", (name for name, times in found_in.items() if times > 1))
+    found.fault(
+        "facts lost",
+        (
+            name
+            for name, said in wanted.items()
+            if not (found_in[name] or said.stopped or said.token in excused)
+        ),
+    )
+    found.fault("facts that nobody told", (name for name in found_in if name not in wanted))
+    items = [line for name, line in lines if name == "items.md" and line.startswith("- ")]
+    states = dict.fromkeys(range(ITEMS), "new")
+    optional = set()
+    for said in people.said.values():
+        if said.kind == "edit":
+            states[int(said.argument)] = said.token
+            if said.stopped or said.token in excused:
+                optional.add(int(said.argument))
+    off = [] if len(items) == ITEMS else [f"there are {len(items)} items"]
+    for number, line in enumerate(items[:ITEMS]):
+        allowed = {states[number], "new"} if number in optional else {states[number]}
+        if line not in {f"- {item(number, state)}" for state in allowed}:
+            off.append(line)
+    found.counted["items edited"] = sum(state != "new" for state in states.values())
+    found.fault("items that are not as they were edited", off)
+    found.counted["sections by flushes"] = len(flushed)
+    found.fault(
+        "sections by flushes that stand twice", (name for name, times in flushed.items() if times > 1)
+    )
+
+
+def check_reminders(found: Findings, people: People, platform: Platform, *, excused: set[str]) -> None:
+    """Each came once; one that was sent again for a kill bears the same key."""
+    keys: dict[str, set[str]] = defaultdict(set)
+    for shown in platform.final():
+        if not shown.answers:
+            for token in tokens_in(shown.text):
+                keys[token].add(shown.key)
+    missing = [said.id for said in missing_reminders(people, platform) if said.token not in excused]
+    found.counted["reminders that came"] = len(keys)
+    found.fault("reminders that did not come", missing)
+    found.fault("reminders that came twice", (token for token, by in keys.items() if len(by) > 1))
+
+
+def check_models(found: Findings, told: Told, *, stopped: bool) -> None:
+    """No model was shown a history that it does not take."""
+    found.counted["requests to models"] = told.requests
+    found.counted["of these, flushes and summaries"] = told.notes_asked
+    found.fault("histories refused", told.refused)
+    found.fault("calls of tools given up", told.given_up)
+    for reason, times in sorted(told.failed.items()):
+        found.counted[f"tools said {reason!r}"] = times
+        if INTERRUPTED in reason and not stopped:
+            found.faults.append("a call was interrupted though nobody stopped it")
+
+
+def check_left_over(found: Findings, workspace: Path) -> None:
+    """Nothing waits any more, nobody holds a lock, no file is forgotten."""
+    private = workspace / ".commonplace"
+    db = apsw.Connection(str(private / "state.db"), flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        for what, sql in (
+            ("messages left in the inbox", "SELECT number, state FROM inbox WHERE state != 'delivered'"),
+            ("notices left in the outbox", "SELECT number, key FROM outbox WHERE NOT delivered"),
+            ("effects without a result", "SELECT key, intent FROM effects WHERE result IS NULL"),
+            (
+                "texts kept of what is done",
+                "SELECT number FROM inbox WHERE payload != '' OR reply IS NOT NULL",
+            ),
+        ):
+            found.fault(what, db.execute(sql).fetchall())
+        found.fault(
+            "state.db is not sound", (row for row in db.execute("PRAGMA integrity_check") if row != ("ok",))
+        )
+        found.counted["entries of conversations"] = db.execute("SELECT count(*) FROM entries").get
+    finally:
+        db.close()
+    found.fault("locks that are held", held_locks(private))
+    names = {path.relative_to(private).parts[0] for path in private.rglob("*") if path.is_file()}
+    usual = re.compile(
+        r"(index|state)\.db(-wal|-shm)?|locks|trash|backups|logs|chat_history|.*\.lock|presence.*"
+    )
+    found.fault("files left over", (name for name in names if not usual.fullmatch(name)))
+    found.counted["state.db, MB"] = (private / "state.db").stat().st_size / 1e6
+
+
+def held_locks(private: Path) -> Iterator[str]:
+    from filelock import FileLock, Timeout
+
+    for path in private.rglob("*.lock"):
+        try:
+            with FileLock(path, timeout=0):
+                pass
+        except Timeout:
+            yield path.name
+
+
+def check_log(found: Findings, log: Path) -> None:
+    """Tracebacks are for our own faults."""
+    text = log.read_text("utf-8", "replace")
+    ends = re.findall(r"^(\w[\w.]*(?:Error|Exception|Fault|Refused|Exit)\b.*)$", text, re.MULTILINE)
+    found.counted["lines of log"] = text.count("\n")
+    found.fault("tracebacks", ends[:5] if "Traceback" in text else ())
+
+
+# -- the run -------------------------------------------------------------------------------------------------
+
+
+class Trial:
+    """One workspace, and a service in it that is ended again and again."""
+
+    def __init__(
+        self, folder: Path, config: Path, platform: Platform, people: People, chance: random.Random
+    ) -> None:
+        self.folder = folder
+        self.people = people
+        self.platform = platform
+        self.chance = chance
+        self.clock = ""
+        self.rounds = 0
+        self.ended_by_itself: list[int] = []
+        self.starts: list[float] = []
+        self.leaves: list[float] = []
+        self.kills = Counter[str]()
+        self._config = config
+        self.log = folder / "bot.log"
+
+    async def start(self) -> BotProcess:
+        self.rounds += 1
+        return await BotProcess.start(self._config, self.platform.socket, self.log, clock=self.clock)
+
+    async def wait_until_up(self, bot: BotProcess) -> None:
+        began = time.monotonic()
+        while not self.platform.up.is_set():
+            if bot.ended or time.monotonic() - began > 60:
+                raise SystemExit(f"the service did not start:\n{self.log.read_text()[-3000:]}")
+            await asyncio.sleep(0.005)
+        self.starts.append(time.monotonic() - began)
+
+    async def up(self) -> BotProcess:
+        bot = await self.start()
+        await self.wait_until_up(bot)
+        return bot
+
+    async def killed(self, messages: int) -> None:
+        """One run that ends with SIGKILL, now and then before it is up."""
+        bot = await self.start()
+        at_start = bool(self.starts) and self.chance.random() < KILLED_AT_START
+        if at_start:
+            seconds = self.chance.uniform(0, max(self.starts[-5:]))
+        else:
+            await self.wait_until_up(bot)
+            seconds = self.chance.uniform(*UP_SECONDS)
+        talking = asyncio.create_task(self.people.talk(messages, seconds))
+        if self.chance.random() < DROPPED:
+            asyncio.get_running_loop().call_later(seconds / 2, self.platform.drop)
+        await asyncio.sleep(seconds)
+        if bot.ended:
+            self.ended_by_itself.append(self.rounds)
+        self.kills["while it started" if at_start else "while it was up"] += 1
+        self.kills["with messages not answered yet"] += bool(unanswered(self.people, self.platform))
+        await bot.kill()
+        await talking
+        await self._gone()
+
+    async def told_to_leave(self, messages: int) -> None:
+        """One run that ends with SIGTERM, in the middle of turns."""
+        bot = await self.up()
+        seconds = self.chance.uniform(0.2, 1.5)
+        await self.people.talk(messages, seconds)
+        code, took = await bot.leave()
+        self.leaves.append(took)
+        if code or took > LEAVES_WITHIN:
+            raise SystemExit(f"told to leave, it ended with {code} after {took:.1f} s")
+        await self._gone()
+
+    async def _gone(self) -> None:
+        await self.platform.down.wait()
+
+    async def quiet(self) -> None:
+        """Wait until every message is answered and every reminder has come, or nothing happens any more."""
+        latest = time.monotonic()
+
+        def progress() -> None:
+            nonlocal latest
+            latest = time.monotonic()
+
+        self.platform.changed = progress
+        while unanswered(self.people, self.platform) or missing_reminders(self.people, self.platform):
+            if time.monotonic() - latest > QUIET_SECONDS:
+                break
+            await asyncio.sleep(0.1)
+        await asyncio.sleep(1.0)
+
+    async def finish(self) -> None:
+        """The last run: all that is left, then each chat's history for each model."""
+        bot = await self.up()
+        await self.quiet()
+        for model in MODELS.values():
+            for chat in self.people.chats:
+                self.people.post(chat, "/model", model)
+                self.people.post(chat, "say")
+        await self.quiet()
+        code, took = await bot.leave()
+        self.leaves.append(took)
+        if code or took > LEAVES_WITHIN:
+            raise SystemExit(f"told to leave, it ended with {code} after {took:.1f} s")
+
+
+class FillingDisk:
+    """A disk that is full now and then."""
+
+    def __init__(self, folder: Path) -> None:
+        self._filler = folder / "filler"
+        self.times = 0
+
+    def fill(self) -> None:
+        self.times += 1
+        with self._filler.open("wb", buffering=0) as file:
+            for size in (1 << 20, 1 << 12):
+                try:
+                    while True:
+                        file.write(b"\0" * size)
+                except OSError:
+                    continue
+
+    def free(self) -> None:
+        self._filler.unlink(missing_ok=True)
+
+    async def now_and_then(self, chance: random.Random) -> None:
+        try:
+            while True:
+                await asyncio.sleep(chance.uniform(0.5, 3))
+                await asyncio.to_thread(self.fill)
+                await asyncio.sleep(chance.uniform(0.3, 2))
+                self.free()
+        finally:
+            self.free()
+
+
+@contextmanager
+def small_disk(folder: Path) -> Iterator[Path]:
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", f"size={DISK_MEGABYTES}m", "commonplace", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        print(f"skipped: no small disk can be made here: {done.stderr.strip()}")
+        sys.exit(0)
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=False)
+
+
+@asynccontextmanager
+async def running(task: "asyncio.Task[None]") -> AsyncIterator[None]:
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def trial(arguments: argparse.Namespace, folder: Path, workspace: Path) -> Findings:
+    chance = random.Random(arguments.seed)
+    clock = Clock(time.time(), "2026-10-24T22:30:00+02:00", 100.0, 3600.0, 40.0) if arguments.clock else None
+    now = clock.now if clock else lambda: datetime.now(UTC)
+    make_workspace(workspace)
+    items = "".join(f"- {item(number, 'new')}\n" for number in range(ITEMS))
+    (workspace / "memory" / "items.md").write_text(f"# Items\n\n{items}", "utf-8")
+    found = Findings()
+    with model_servers(scripted_servers) as addresses:
+        config = bot_settings(
+            folder / "config.toml",
+            workspace,
+            addresses,
+            MODELS,
+            timezone="Europe/Berlin",
+            token_threshold=arguments.token_threshold,
+        )
+        async with Platform(
+            folder / "platform.sock", chance=random.Random(arguments.seed), nonces=arguments.nonces
+        ) as platform:
+            people = People(platform, chance, soon="20m" if clock else "4s", now=now)
+            run = Trial(folder, config, platform, people, chance)
+            run.clock = str(clock) if clock else ""
+            began = time.monotonic()
+            per_round = arguments.messages / arguments.kills
+            disk = FillingDisk(workspace)
+            trouble = (
+                disk.now_and_then(random.Random(arguments.seed)) if arguments.full_disk else asyncio.sleep(0)
+            )
+            async with running(asyncio.ensure_future(trouble)):
+                for number in range(1, arguments.kills + 1):
+                    due = round(number * per_round) - len(people.said)
+                    if arguments.full_disk:
+                        await full_disk_round(run, max(0, due))
+                    elif arguments.signal == "TERM":
+                        await run.told_to_leave(max(0, due))
+                    else:
+                        await run.killed(max(0, due))
+                    if number % 25 == 0:
+                        left = len(unanswered(people, platform))
+                        print(
+                            f"  {number} of {arguments.kills}: {len(people.said)} said, {left} not answered yet, "
+                            f"{time.monotonic() - began:.0f} s",
+                            flush=True,
+                        )
+            await run.finish()
+            found.counted["runs of the service"] = run.rounds
+            found.counted |= {f"killed {when}": times for when, times in run.kills.items()}
+            found.counted["messages"] = len(people.said)
+            found.counted["replies and notices"] = len(platform.replies())
+            found.counted["seconds"] = time.monotonic() - began
+            found.counted["longest leave after SIGTERM, s"] = max(run.leaves)
+            if arguments.full_disk:
+                found.counted["times that the disk was full"] = disk.times
+            if clock:
+                found.counted["the service's clock at the end"] = clock.now().isoformat(timespec="seconds")
+            found.fault("runs that ended by themselves", run.ended_by_itself)
+            told = await asyncio.to_thread(what_they_saw, addresses["openai"])
+            excused: set[str] = set()
+            check_answers(found, people, platform)
+            check_doubles(found, platform, killed=arguments.signal == "KILL")
+            check_notes(found, people, workspace / "memory", excused=excused)
+            check_reminders(found, people, platform, excused=excused)
+            check_models(found, told, stopped=any(said.stopped for said in people.said.values()))
+            check_left_over(found, workspace)
+            check_log(found, run.log)
+    return found
+
+
+async def full_disk_round(run: Trial, messages: int) -> None:
+    """A run of some seconds, through which the disk fills up; it is told to leave once there is room."""
+    bot = await run.start()
+    try:
+        await asyncio.wait_for(run.platform.up.wait(), 60)
+    except TimeoutError:
+        raise SystemExit(f"the service did not start:\n{run.log.read_text()[-3000:]}") from None
+    await run.people.talk(messages, 4.0)
+    await bot.leave()
+
+
+def main() -> None:
+    """Print the table; exit 1 where something is not as it must be."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--kills", type=int, default=300, help="how often the service is ended")
+    parser.add_argument("--messages", type=int, default=1000, help="how many messages are posted")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--signal", choices=("KILL", "TERM"), default="KILL")
+    parser.add_argument("--full-disk", action="store_true")
+    parser.add_argument("--clock", action="store_true")
+    parser.add_argument("--nonces", action="store_true")
+    parser.add_argument(
+        "--token-threshold", type=int, default=900, help="from which conversations are compacted"
+    )
+    parser.add_argument("--keep", type=Path, help="a folder for what is left, to look at afterwards")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = arguments.keep or Path(name)
+        folder.mkdir(parents=True, exist_ok=True)
+        if arguments.full_disk:
+            with small_disk(folder / "disk") as disk:
+                found = asyncio.run(trial(arguments, folder, disk / "w"))
+        else:
+            found = asyncio.run(trial(arguments, folder, folder / "w"))
+    found.show()
+    print(f"not as it must be: {len(found.faults) or 'nothing'}")
+    sys.exit(bool(found.faults))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""The service with the tests' platform for a channel: what the benchmarks of conversations start, and kill.
+
+`python benchmarks/platform_bot.py CONFIG SOCKET [CLOCK]`; CLOCK is JSON, see `Clock`.
+"""
+
+import asyncio
+import json
+import sys
+import time
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+from workspaces import ROOT
+
+sys.path.insert(0, str(ROOT))
+from bot.app import log_embedding, open_assistant, run_channels
+from bot.config import Settings, load_settings
+from bot.log import log_to_stderr
+from bot.startup import leave_on_signals
+from tests.fakes.platform_adapter import PlatformAdapter
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """A clock that runs faster than others, and is put back and forward now and then; the same in every process."""
+
+    began: float
+    """When it showed `start`; `time.time()`."""
+    start: str
+    """ISO 8601 with its offset."""
+    rate: float
+    """Seconds of its own in a second."""
+    back: float
+    """Seconds by which it is put back, for every second `period`."""
+    period: float
+    """Seconds of others."""
+
+    def now(self) -> datetime:
+        passed = time.time() - self.began
+        shown = datetime.fromisoformat(self.start).astimezone(UTC) + timedelta(seconds=passed * self.rate)
+        return shown - timedelta(seconds=self.back) if int(passed / self.period) % 2 else shown
+
+    def __str__(self) -> str:
+        return json.dumps(asdict(self))
+
+
+def with_clock(settings: Settings, clock: Clock) -> Settings:
+    """The same settings on another clock."""
+    zone = ZoneInfo(settings.timezone)
+
+    class OnAnotherClock(Settings):
+        def now(self) -> datetime:
+            return clock.now().astimezone(zone)
+
+    return OnAnotherClock.model_construct(**dict(settings))
+
+
+async def serve(settings: Settings, socket: Path) -> None:
+    leaving = leave_on_signals()
+    async with open_assistant(settings, alone=True) as parts:
+        log_to_stderr(settings.log_level, secrets=())
+        log_embedding(parts.embedding)
+        async with parts.upkeep:
+            await run_channels([PlatformAdapter(socket)], parts, {}, leaving)
+
+
+def main() -> None:
+    config, socket, *clock = sys.argv[1:]
+    settings = load_settings(Path(config))
+    if clock:
+        settings = with_clock(settings, Clock(**json.loads(clock[0])))
+    asyncio.run(serve(settings, Path(socket)))
+
+
+if __name__ == "__main__":
+    main()

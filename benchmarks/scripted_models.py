@@ -1,0 +1,265 @@
+"""Models that do what the messages say: a script by which the tests' servers answer, each in its own protocol.
+
+A message such as `T00012 write` has a fact noted that bears its token, `T00013 three` takes three steps, and so on.
+What is asked for is read from the request alone, so that a turn that goes on after a crash is answered as it would
+have been.
+"""
+
+import asyncio
+import json
+import random
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from model_servers import KEY
+
+if TYPE_CHECKING:
+    from aiohttp import web
+
+    from tests.fakes.model_server import Asked, ModelServer, Reply, Says
+
+MODELS = {
+    "openai": "openai/gpt-test",
+    "anthropic": "anthropic/claude-sonnet-4-5",
+    "gemini": "gemini/gemini-3.8-flash",
+}
+"""By protocol, which is also the provider's name in the settings."""
+
+WISH = re.compile(r"^(T\d{5}) (say|slow|long|write|both|edit|remind|three)(?: (\S+))?", re.MULTILINE)
+"""What begins a line: where a summary quotes it, it is done already."""
+PIECES = 6
+PIECE_SECONDS = 0.06
+AGAIN_SECONDS = 0.2
+TRIES = 60
+INTERRUPTED = "Interrupted before it reported back"
+
+Call = tuple[str, Mapping[str, Any]]
+"""Name and arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """One entry of a conversation, whatever the protocol."""
+
+    role: Literal["user", "assistant", "result"]
+    text: str
+    calls: tuple[Call, ...] = ()
+
+
+@dataclass(slots=True)
+class Told:
+    """What the servers have seen; all of them share one."""
+
+    requests: int = 0
+    refused: list[str] = field(default_factory=list)
+    """What the strictest of each protocol's servers would not take, with the protocol."""
+    failed: dict[str, int] = field(default_factory=dict)
+    """What tools gave back as errors, how often."""
+    given_up: list[str] = field(default_factory=list)
+    """Calls that failed again and again."""
+    notes_asked: int = 0
+    """Requests without tools: flushes and summaries."""
+    latest: Mapping[str, Any] = field(default_factory=dict)
+    """Body of the latest request."""
+
+
+def parcel(name: str) -> str:
+    """The fact that a message has noted."""
+    return f"Parcel {name} is on the shelf."
+
+
+def item(number: int, state: str) -> str:
+    """A line of items.md, without its mark."""
+    return f"Item {number:03} is {state}."
+
+
+def steps_of(token: str, kind: str, argument: str) -> list[tuple[Call, ...]]:
+    """The calls that a message wants, step by step."""
+    match kind:
+        case "write":
+            return [(_write(token),)]
+        case "both":
+            return [(_write(f"{token}a"), _write(f"{token}b", "core"))]
+        case "edit":
+            new = {"old": item(int(argument), "new"), "new": item(int(argument), token)}
+            return [(("memory_edit", {"path": "items.md", **new}),)]
+        case "remind":
+            return [(("remind", {"when": argument, "text": f"look after {token}"}),)]
+        case "three":
+            searches = [("memory_search", {"query": f"parcel {token} {n}"}) for n in ("first", "second")]
+            return [(searches[0],), (_write(token),), (searches[1],)]
+    return []
+
+
+def _write(name: str, target: str = "daily") -> Call:
+    return "memory_write", {"content": parcel(name), "target": target}
+
+
+def scripted_servers() -> dict[str, "ModelServer"]:
+    """A server of each protocol, by its name."""
+    from tests.fakes.anthropic_server import AnthropicServer
+    from tests.fakes.gemini_server import GeminiServer
+    from tests.fakes.openai_server import OpenAIServer
+
+    told = Told()
+    servers: dict[str, ModelServer] = {
+        "openai": OpenAIServer(key=KEY),
+        "anthropic": AnthropicServer(key=KEY),
+        "gemini": GeminiServer(key=KEY),
+    }
+    for kind, server in servers.items():
+        server.always(_by_the_script(kind, server, told))
+    return servers
+
+
+def what_they_saw(base_url: str) -> Told:
+    """Ask the OpenAI-like of the servers."""
+    import httpx
+
+    answer = httpx.post(f"{base_url}/chat/completions", json={"told": True}, timeout=30)
+    return Told(**answer.raise_for_status().json())
+
+
+def _by_the_script(kind: str, server: "ModelServer", told: Told) -> "Reply":
+    from aiohttp import web
+
+    chance = random.Random(kind)
+
+    async def reply(request: "web.Request", asked: "Asked") -> "web.StreamResponse":
+        server.requests.clear()
+        if "told" in asked.body:
+            return web.json_response(asdict(told))
+        told.requests += 1
+        told.latest = asked.body
+        if objection := server.objection(asked):
+            told.refused.append(f"{kind}: {objection.text}")
+            return objection
+        heard = list(READERS[kind](asked.body))
+        if not asked.body.get("tools"):
+            told.notes_asked += 1
+            says = _notes(told.notes_asked, chance)
+        else:
+            says = await _next_step(heard, told)
+        return await server.stream(request, asked, says)
+
+    return reply
+
+
+def _notes(number: int, chance: random.Random) -> "Says":
+    """A flush or a summary; what a flush keeps can be told from every other."""
+    from tests.fakes.model_server import Says
+
+    text = "NOTHING" if chance.random() < 0.3 else f"- Kept under F{number:05} for later."
+    return Says(text, delay=chance.choice((0.0, 0.03)))
+
+
+async def _next_step(heard: Sequence[Heard], told: Told) -> "Says":
+    """The first step of what was asked for since the latest answer that is not done yet, or the answer."""
+    from tests.fakes.model_server import Says
+
+    ends = (
+        at for at in range(len(heard), 0, -1) if heard[at - 1].role == "assistant" and not heard[at - 1].calls
+    )
+    turn = heard[next(ends, 0) :]
+    wishes = [wish for each in turn if each.role == "user" for wish in WISH.findall(each.text)]
+    done, failures = _outcomes(turn, told)
+    for token, kind, argument in wishes:
+        for step in steps_of(token, kind, argument):
+            left = [call for call in step if _identity(call) not in done]
+            if not left:
+                continue
+            tries = max(failures.get(_identity(call), 0) for call in left)
+            if tries >= TRIES:
+                told.given_up.append(f"{token} {kind}")
+                continue
+            if tries:
+                await asyncio.sleep(AGAIN_SECONDS)
+            return Says(f"Doing {token}." if kind == "three" else "", calls=left)
+    kinds = {kind for _, kind, _ in wishes}
+    text = " ".join(f"{token} is done." for token, _, _ in wishes) or "Nothing was asked."
+    if "long" in kinds:
+        text += " " + "A long answer goes on and on. " * 20
+    if "slow" in kinds:
+        size = -(-len(text) // PIECES)
+        return Says([text[at : at + size] for at in range(0, len(text), size)], delay=PIECE_SECONDS)
+    return Says(text.strip())
+
+
+def _outcomes(turn: Sequence[Heard], told: Told) -> tuple[set[str], dict[str, int]]:
+    """The calls that are done, and how often the others failed."""
+    done: set[str] = set()
+    failures: dict[str, int] = {}
+    waiting: list[Call] = []
+    for each in turn:
+        if each.role == "assistant":
+            waiting = list(each.calls)
+        elif each.role == "result" and waiting:
+            name = _identity(waiting.pop(0))
+            if '"error"' not in each.text:
+                done.add(name)
+                continue
+            reason = re.sub(r"T\d+|\d+", "…", each.text)[:100]
+            told.failed[reason] = told.failed.get(reason, 0) + 1
+            if INTERRUPTED in each.text:
+                done.add(name)
+            failures[name] = failures.get(name, 0) + 1
+    return done, failures
+
+
+def _identity(call: Call) -> str:
+    return f"{call[0]} {json.dumps(call[1], sort_keys=True)}"
+
+
+# -- conversations as the protocols write them ---------------------------------------------------------------
+
+
+def _openai(body: Mapping[str, Any]) -> Iterator[Heard]:
+    for message in body["messages"]:
+        match message["role"]:
+            case "user":
+                yield Heard("user", str(message["content"]))
+            case "tool":
+                yield Heard("result", message["content"])
+            case "assistant":
+                functions = [call["function"] for call in message.get("tool_calls") or ()]
+                calls = tuple((each["name"], json.loads(each["arguments"])) for each in functions)
+                yield Heard("assistant", message["content"] or "", calls)
+
+
+def _anthropic(body: Mapping[str, Any]) -> Iterator[Heard]:
+    for turn in body["messages"]:
+        blocks = turn["content"]
+        text = "\n".join(block["text"] for block in blocks if block["type"] == "text")
+        if turn["role"] == "assistant":
+            calls = tuple((block["name"], block["input"]) for block in blocks if block["type"] == "tool_use")
+            yield Heard("assistant", text, calls)
+            continue
+        for block in blocks:
+            if block["type"] == "tool_result":
+                yield Heard("result", _texts(block["content"]))
+        if text:
+            yield Heard("user", text)
+
+
+def _texts(content: Any) -> str:
+    return content if isinstance(content, str) else "\n".join(block["text"] for block in content)
+
+
+def _gemini(body: Mapping[str, Any]) -> Iterator[Heard]:
+    for content in body["contents"]:
+        parts = content["parts"]
+        text = "\n".join(part["text"] for part in parts if part.get("text") and not part.get("thought"))
+        if content["role"] == "model":
+            functions = [part["functionCall"] for part in parts if "functionCall" in part]
+            yield Heard("assistant", text, tuple((each["name"], each["args"]) for each in functions))
+            continue
+        for part in parts:
+            if "functionResponse" in part:
+                yield Heard("result", json.dumps(part["functionResponse"]["response"], ensure_ascii=False))
+        if text:
+            yield Heard("user", text)
+
+
+READERS = {"openai": _openai, "anthropic": _anthropic, "gemini": _gemini}

@@ -1,0 +1,306 @@
+"""What a turn costs in our own processor time, and how many chats are answered at once.
+
+`python benchmarks/turns.py [--chats 6] [--turns 100] [--profile FILE]`
+
+The service is a process of its own, with the tests' platform for a channel and a model server that answers at once,
+each in a process of its own too. A turn is everything from the arrival of a message until nothing more is done for it:
+the inbox, the conversation, the call, the reply's delivery. Beside each, the very same request is made by httpx alone,
+whose lines are decoded as JSON. Then 200 chats speak at once to a model that takes a second.
+"""
+
+import argparse
+import asyncio
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import httpx
+from bot_process import BotProcess, bot_settings
+from model_servers import KEY, model_servers
+from workspaces import ROOT, make_workspace
+
+sys.path.insert(0, str(ROOT))
+from tests.fakes.platform import Platform, Post
+
+if TYPE_CHECKING:
+    from aiohttp import web
+
+    from tests.fakes.model_server import Asked, ModelServer, Reply
+
+MOST_TIMES_RAW = 4.0
+MOST_TIMES_FIRST = 1.3
+MOST_SECONDS = 3.0
+MOST_MEGABYTES = 40.0
+CROWD = 200
+CROWD_SECONDS = 1.0
+SETTLED_SECONDS = 0.03
+"""Without any processor time for so long, a turn is over."""
+NEIGHBOURS = 5
+"""Turn 1 and turn 100 are medians of so many turns, of every chat."""
+MODEL = {"openai": "openai/gpt-test"}
+PIECES = [f"word{number} " for number in range(10)]
+
+
+def instant_server() -> dict[str, "ModelServer"]:
+    return _server(0.0)
+
+
+def slow_server() -> dict[str, "ModelServer"]:
+    return _server(CROWD_SECONDS)
+
+
+def _server(seconds: float) -> dict[str, "ModelServer"]:
+    """An answer of ten pieces; asked for what it was asked latest, it tells that."""
+    from aiohttp import web
+
+    from tests.fakes.model_server import Says
+    from tests.fakes.openai_server import OpenAIServer
+
+    server = OpenAIServer(key=KEY)
+    latest: Mapping[str, Any] = {}
+
+    async def reply(request: "web.Request", asked: "Asked") -> "web.StreamResponse":
+        nonlocal latest
+        server.requests.clear()
+        if "told" in asked.body:
+            return web.json_response(latest)
+        if objection := server.objection(asked):
+            return objection
+        if "again" not in asked.headers:
+            latest = asked.body
+        await asyncio.sleep(seconds)
+        return await server.stream(request, asked, Says(PIECES))
+
+    answer: Reply = reply
+    server.always(answer)
+    return {"openai": server}
+
+
+# -- the service and who talks to it -------------------------------------------------------------------------
+
+
+class Talk:
+    """Posts messages and waits for their replies."""
+
+    def __init__(self, platform: Platform) -> None:
+        self.platform = platform
+        self._said = 0
+        self._answered: set[str] = set()
+        self._news = asyncio.Event()
+        platform.changed = self._look
+
+    def _look(self) -> None:
+        self._answered = {each for shown in self.platform.final() for each in shown.answers}
+        self._news.set()
+
+    def say(self, chat: str) -> str:
+        self._said += 1
+        text = f"Message {self._said}: the quick brown fox jumps over the lazy dog, and nobody minds."
+        post = Post(f"u{self._said}", chat, f"p{chat}", text, datetime.now(UTC).isoformat())
+        self.platform.post(post)
+        return post.id
+
+    async def answered(self, messages: Sequence[str], seconds: float = 60.0) -> bool:
+        """Wait until each has its whole reply; false after so many seconds."""
+        wanted = set(messages)
+        try:
+            async with asyncio.timeout(seconds):
+                while not wanted <= self._answered:
+                    self._news.clear()
+                    await self._news.wait()
+        except TimeoutError:
+            return False
+        return True
+
+
+@asynccontextmanager
+async def service(
+    folder: Path, addresses: Mapping[str, str], *, profile: Path | None = None
+) -> AsyncIterator[tuple[BotProcess, Talk]]:
+    """A new workspace, and the service in it. What is long must stay: no compaction falls into the measurement."""
+    workspace = make_workspace(folder / "w")
+    config = bot_settings(
+        folder / "config.toml",
+        workspace,
+        addresses,
+        MODEL,
+        token_threshold=1_000_000,
+    )
+    async with Platform(folder / "platform.sock", twice=0.0, latency=0.0) as platform:
+        talk = Talk(platform)
+        bot = await BotProcess.start(config, platform.socket, folder / "log", profile=profile)
+        try:
+            async with asyncio.timeout(60):
+                await platform.up.wait()
+            yield bot, talk
+        finally:
+            await bot.leave()
+
+
+async def settled(bot: BotProcess) -> float:
+    """Processor time once nothing is done any more."""
+    before = bot.cpu_seconds()
+    while True:
+        await asyncio.sleep(SETTLED_SECONDS)
+        if (now := bot.cpu_seconds()) - before < 0.0005:
+            return now
+        before = now
+
+
+# -- the cost of a turn --------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Report:
+    """Prints figures and remembers those that are not as promised."""
+
+    failed: list[str] = field(default_factory=list)
+
+    def figure(self, text: str, value: float, *, most: float | None = None) -> None:
+        kept = most is None or value <= most
+        wanted = f"  (wanted: <= {most:g})" if most is not None else ""
+        print(f"  {text:62}{value:9.2f}{wanted}{'' if kept else '  NOT KEPT'}", flush=True)
+        if not kept:
+            self.failed.append(f"{text}: {value:.2f}")
+
+
+async def cost_of_turns(
+    report: Report, folder: Path, *, chats: int, turns: int, profile: Path | None = None
+) -> None:
+    """Every chat has so many turns; each is measured, and the raw call for the first and the last ones."""
+    ours: list[list[float]] = [[] for _ in range(turns)]
+    raw: list[list[float]] = [[] for _ in range(turns)]
+    measured = [*range(NEIGHBOURS), *range(turns - NEIGHBOURS, turns)]
+    with model_servers(instant_server) as addresses:
+        async with (
+            service(folder / "cost", addresses, profile=profile) as (bot, talk),
+            httpx.AsyncClient() as client,
+        ):
+            await talk.answered([talk.say("warm")])
+            await asyncio.sleep(3)  # what it does after its start
+            for chat in range(chats):
+                for turn in range(turns):
+                    before = await settled(bot)
+                    if not await talk.answered([talk.say(f"c{chat}")]):
+                        raise SystemExit("no answer")
+                    ours[turn].append(1000 * (await settled(bot) - before))
+                    if turn in measured:
+                        raw[turn].append(await raw_call(client, addresses["openai"]))
+    first, last = ours[:NEIGHBOURS], ours[turns - NEIGHBOURS :]
+    first_ms, last_ms = (statistics.median(each for turn in part for each in turn) for part in (first, last))
+    raw_first, raw_last = (
+        statistics.median(each for turn in part for each in turn)
+        for part in (raw[:NEIGHBOURS], raw[turns - NEIGHBOURS :])
+    )
+    print(f"CPU ms a turn, medians of {NEIGHBOURS} turns in each of {chats} chats")
+    report.figure("turn 1", first_ms)
+    report.figure("turn 1: the same request by httpx alone", raw_first)
+    for turn in range(10, turns, 10):
+        window = ours[max(0, turn - 3) : turn + 2]
+        report.figure(f"turn {turn}", statistics.median(each for found in window for each in found))
+    report.figure(f"turn {turns}", last_ms)
+    report.figure(f"turn {turns}: the same request by httpx alone", raw_last)
+    report.figure(f"turn {turns} / the same request by httpx alone", last_ms / raw_last, most=MOST_TIMES_RAW)
+    report.figure(f"turn {turns} / turn 1", last_ms / first_ms, most=MOST_TIMES_FIRST)
+
+
+async def raw_call(client: httpx.AsyncClient, base_url: str) -> float:
+    """CPU ms of the request that the service made latest: as there, each after a pause; a median of three."""
+    url = f"{base_url}/chat/completions"
+    fields = (await client.post(url, json={"told": True})).json()
+    headers = {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json", "again": "1"}
+    spent = []
+    for _ in range(3):
+        await asyncio.sleep(2 * SETTLED_SECONDS)  # what follows at once finds all in the processor's caches
+        began = time.process_time()
+        content = json.dumps(fields, ensure_ascii=False).encode()
+        async with client.stream("POST", url, content=content, headers=headers) as response:
+            async for line in response.aiter_lines():
+                if line.startswith("data:") and line != "data: [DONE]":
+                    json.loads(line[5:])
+        spent.append(1000 * (time.process_time() - began))
+    return statistics.median(spent)
+
+
+# -- many at once --------------------------------------------------------------------------------------------
+
+
+async def crowd(report: Report, folder: Path, *, profile: Path | None = None) -> None:
+    """Everybody says something at the same moment; then three things in a row."""
+    with model_servers(slow_server) as addresses:
+        async with service(folder / "crowd", addresses, profile=profile) as (bot, talk):
+            await talk.answered([talk.say("warm")])
+            await asyncio.sleep(3)
+            before = bot.megabytes()
+            chats = [f"c{number:03}" for number in range(CROWD)]
+            spent, began = bot.cpu_seconds(), time.monotonic()
+            said = [talk.say(chat) for chat in chats]
+            complete = await talk.answered(said)
+            seconds = time.monotonic() - began
+            spent = bot.cpu_seconds() - spent
+            print(f"{CROWD} chats at once, a model that takes {CROWD_SECONDS:g} s")
+            report.figure("seconds until all were answered", seconds if complete else 60.0, most=MOST_SECONDS)
+            report.figure("of processor time a chat, ms", 1000 * spent / CROWD)
+            report.figure("MB more, at most", bot.megabytes("VmHWM") - before, most=MOST_MEGABYTES)
+            began = time.monotonic()
+            several = {chat: [talk.say(chat) for _ in range(3)] for chat in chats}
+            complete = await talk.answered([each for row in several.values() for each in row])
+            report.figure("seconds for three messages in a row in each", time.monotonic() - began)
+            report.figure("messages not answered in order", out_of_order(talk.platform, several), most=0)
+            report.figure("MB more, at most, by then", bot.megabytes("VmHWM") - before, most=MOST_MEGABYTES)
+            if not complete:
+                report.failed.append("not all of them were answered")
+
+
+def out_of_order(platform: Platform, several: Mapping[str, Sequence[str]]) -> int:
+    answers: dict[str, list[str]] = {}
+    for shown in sorted(platform.final(), key=lambda each: each.final_at or 0):
+        answers.setdefault(shown.chat, []).extend(shown.answers)
+    return sum(
+        [each for each in answers.get(chat, ()) if each in row] != row for chat, row in several.items()
+    )
+
+
+async def measure(arguments: argparse.Namespace) -> list[str]:
+    report = Report()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        if arguments.only != "crowd":
+            await cost_of_turns(
+                report, folder, chats=arguments.chats, turns=arguments.turns, profile=arguments.profile
+            )
+        if arguments.only != "cost":
+            await crowd(report, folder, profile=arguments.profile)
+    return report.failed
+
+
+def main() -> None:
+    """Print every figure; exit 1 where one is not as promised."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--chats", type=int, default=6)
+    parser.add_argument("--turns", type=int, default=100)
+    parser.add_argument("--only", choices=("cost", "crowd"))
+    parser.add_argument(
+        "--profile", type=Path, help="have cProfile write here; what is measured is then slower"
+    )
+    arguments = parser.parse_args()
+    # Else each start of the service would compile its modules anew, where Python is told to keep nothing.
+    subprocess.run(
+        [sys.executable, "-m", "compileall", "-q", "adapters", "bot", "memory"], cwd=ROOT, check=True
+    )
+    failed = asyncio.run(measure(arguments))
+    print(f"not as promised: {'; '.join(failed) or 'nothing'}")
+    sys.exit(bool(failed))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""What one turn is to answer, for whom, and where it is noted how far that has come."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from bot.conversation import Also, Conversation
+from bot.inbox import answered, begun
+from bot.messages import ChatId, IncomingMessage, PersonId
+from bot.models.protocol import Message
+from bot.state.inbox import Received
+from bot.tools import ToolUse
+
+
+def _nothing() -> list[Received]:
+    return []
+
+
+@dataclass(slots=True)
+class Assignment:
+    """One turn's place in the world. It is the same turn when it goes on after a crash."""
+
+    chat: ChatId
+    person: PersonId
+    to_hear: list[Received] = field(default_factory=list)
+    """Messages that the conversation does not have yet."""
+    turn: int = 0
+    """The number in the inbox of the message that began it; 0 where nothing is noted there."""
+    since: int | None = None
+    """Seq of the entry before its first one; None where all is before it."""
+    conversation: int | None = None
+    """The conversation that `since` counts in, where that is known from before."""
+    with_memory: bool = False
+    """Whether it may use the memory."""
+    may_flush: bool = False
+    """Whether what is said in the chat may go into the notes unasked."""
+    prefer: str = ""
+    """The model that a person chose for the chat."""
+    take: Callable[[], list[Received]] = _nothing
+    """Gives what has come in meanwhile and may be answered along with the rest."""
+    answers: list[str] = field(default_factory=list)
+    """Ids of the messages that the reply answers."""
+    parked: bool = False
+    """True where the program leaves: the turn ends here, and goes on from its last step another time."""
+
+    async def hear(self, conversation: Conversation) -> None:
+        """Put what is to be heard into the conversation, and note that it stands there."""
+        if self.to_hear:
+            heard, before = self.to_hear, conversation.last_seq
+            also = begun(self.turn, [each.number for each in heard]) if self.turn else None
+            await conversation.hear([(said(each.message), each.message.sender) for each in heard], also=also)
+            self.to_hear = []
+            if self.since is None:
+                # What another process said in between stands before it.
+                self.since = max(before, conversation.last_seq - len(heard))
+        elif self.since is None:
+            self.since = conversation.last_seq
+
+    async def join(self, conversation: Conversation) -> None:
+        """Hear what has come in since the turn began."""
+        if more := self.take():
+            self.to_hear = more
+            self.answers += [each.message.id for each in more]
+            await self.hear(conversation)
+
+    def progress(self, conversation: Conversation) -> Sequence[Message]:
+        """What stands in the conversation of this turn so far."""
+        since = conversation.last_seq if self.since is None else self.since
+        return [each.message for each in conversation.said if each.seq > since]
+
+    def answered(self, reply: str) -> Also | None:
+        """What notes, together with the last step, that the reply is known."""
+        return answered(self.turn, reply) if self.turn else None
+
+    def use(self, conversation: Conversation, call_id: str) -> ToolUse:
+        """Where a tool call comes from; the same when it is run again."""
+        return ToolUse(f"call-{conversation.id}-{call_id}", self.chat, self.person)
+
+
+def said(message: IncomingMessage) -> str:
+    """A message as the model reads it: in a room with who says it."""
+    if message.in_room and message.sender_name:
+        name = " ".join(message.sender_name.split())[:80]
+        return f"{name}: {message.text}"
+    return message.text

@@ -1,0 +1,52 @@
+"""The slash commands about people: the welcome, and who is let in or kept out."""
+
+import re
+
+from bot import phrases
+from bot.access import Standing
+from bot.commands.command import CommandCall, CommandContext
+from bot.messages import PersonId
+
+GUEST = "guest"
+_PERSON = re.compile(r"([A-Za-z][A-Za-z0-9_]*):([^\s:@*<>]{1,100})")
+
+
+async def welcome(call: CommandCall, context: CommandContext) -> str:
+    """Say who this is and what it can do for this person here."""
+    name = context.settings.agent.name
+    if call.standing >= Standing.ALLOWED and await context.access.memory_is_open(call.message):
+        return phrases.START.format(name=name)
+    return phrases.START_GUEST.format(name=name)
+
+
+async def pair(call: CommandCall, context: CommandContext) -> str:
+    """Let in whom a code was given to; it may have been typed in groups, and `guest` may follow it."""
+    *groups, last = f"{call.options['code']} {call.options.get('guest', '')}".split()
+    guest = bool(groups) and last.lower() == GUEST
+    code = "".join(groups if guest else [*groups, last])
+    return await context.access.pair(code, guest=guest, by=call.message.sender, key=call.key)
+
+
+async def allow(call: CommandCall, context: CommandContext) -> str:
+    """Let somebody talk, with the memory."""
+    person = read_person(call.options["user"])
+    if person is None:
+        return phrases.WHO.format(command="allow")
+    return await context.access.allow(person, by=call.message.sender, key=call.key)
+
+
+async def deny(call: CommandCall, context: CommandContext) -> str:
+    """Keep somebody out."""
+    person = read_person(call.options["user"])
+    if person is None:
+        return phrases.WHO.format(command="deny")
+    return await context.access.deny(person, by=call.message.sender, key=call.key)
+
+
+def read_person(text: str) -> PersonId | None:
+    """Read `channel:id`; None where it is a name, a whole channel (`telegram:*`), or nothing of the kind.
+
+    A telephone writes the first letter of a word large: the channel may be in capitals. An id counts as it is.
+    """
+    match = _PERSON.fullmatch(text)
+    return PersonId(match[1].lower(), match[2]) if match and match[2].isprintable() else None

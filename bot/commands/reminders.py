@@ -1,0 +1,84 @@
+"""The slash commands about what is to come: reminders, and prompts that are run at their times."""
+
+from datetime import datetime, timedelta
+
+from bot import phrases
+from bot.access import Standing
+from bot.commands.command import CommandCall, CommandContext
+from bot.reminders import Asked, NotSet, again_in_words
+from bot.state.reminders import ReminderRow
+from bot.when import NoMoment
+
+DELAYED = timedelta(minutes=1)
+"""A message that is older was kept back, and "in 20 minutes" counts from when it was written."""
+SOON = timedelta(minutes=2)
+"""What is due before that is told to the second."""
+SHOWN_CHARACTERS = 100
+"""How much of a text the list shows."""
+
+
+async def remind(call: CommandCall, context: CommandContext) -> str:
+    """Set a reminder in this chat."""
+    return await _add(call, context, prompt=False)
+
+
+async def schedule(call: CommandCall, context: CommandContext) -> str:
+    """Have a prompt run as a turn in this chat at its times."""
+    return await _add(call, context, prompt=True)
+
+
+async def look_after_reminders(call: CommandCall, context: CommandContext) -> str:
+    """List what is to come in this chat, or end one. Prompts are the owners' business."""
+    owner = call.standing is Standing.OWNER
+    if call.options.get("action") == "cancel":
+        number = call.options.get("number", "").strip().removeprefix("#")
+        if not number.isdecimal() or len(number) > 18:
+            return phrases.CANCEL_WHICH
+        ended = await context.reminders.cancel(int(number), chat=call.message.chat, owner=owner, key=call.key)
+        if ended is None:
+            return phrases.REMINDER_UNKNOWN.format(number=int(number))
+        return phrases.REMINDER_CANCELLED.format(number=ended.number, text=_short(ended.text))
+    rows = [row for row in await context.reminders.active(call.message.chat) if owner or not row.prompt]
+    if not rows:
+        return phrases.REMINDERS_NONE
+    return phrases.REMINDERS.format(rows="\n".join(_row(row, context) for row in rows))
+
+
+async def _add(call: CommandCall, context: CommandContext, *, prompt: bool) -> str:
+    row = await context.reminders.find(call.key)  # it was set before a crash, and may even be past
+    if row is None:
+        message, now = call.message, context.now()
+        asked_at = min(message.sent_at, now) if now - message.sent_at > DELAYED else now
+        asked = Asked(
+            call.key, message.chat, message.sender, message.sender_name, message.chat_name, message.in_room
+        )
+        try:
+            when, text = context.reminders.read(
+                f"{call.options['when']} {call.options['prompt' if prompt else 'text']}", asked_at=asked_at
+            )
+            if not text:
+                return phrases.SCHEDULE_WHAT if prompt else phrases.REMIND_WHAT
+            row = await context.reminders.add(asked, when, text, prompt=prompt)
+        except (NoMoment, NotSet) as error:
+            return str(error)
+    soon = timedelta() < datetime.fromisoformat(row.due_at) - context.now() < SOON
+    phrase = phrases.SCHEDULE_SET if row.prompt else phrases.REMINDER_SET
+    return phrase.format(
+        number=row.number, moment=context.reminders.moment(row, seconds=soon), again=_again(row)
+    )
+
+
+def _row(row: ReminderRow, context: CommandContext) -> str:
+    phrase = phrases.REMINDERS_ROW_PROMPT if row.prompt else phrases.REMINDERS_ROW
+    return phrase.format(
+        number=row.number, moment=context.reminders.moment(row), again=_again(row), text=_short(row.text)
+    )
+
+
+def _again(row: ReminderRow) -> str:
+    return phrases.AGAIN.format(rule=again_in_words(row)) if row.rule else ""
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= SHOWN_CHARACTERS else f"{line[:SHOWN_CHARACTERS].rstrip()}…"

@@ -1,0 +1,141 @@
+"""Replies and notices on their way to the people: shown by the channel's adapter, again where that fails."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import aclosing
+from secrets import token_hex
+
+from bot.inbox import Inbox
+from bot.messages import Adapter, ChannelFault, ChatId, IncomingMessage, Reply, ReplyPart
+from bot.plain_text import one_line
+from bot.state.database import StateFault
+from bot.state.inbox import Notice, Received
+from bot.tasks import being_cancelled
+from bot.turn import Turn
+
+log = logging.getLogger(__name__)
+
+PAUSES = (1.0, 5.0, 30.0, 120.0)
+"""Seconds after which a reply that could not be shown is tried again; after the last one, with the next start."""
+
+
+class Delivery:
+    """Hands what is said to the adapter that serves its chat, and notes how far that has come."""
+
+    def __init__(self, inbox: Inbox, *, pauses: Sequence[float] = PAUSES) -> None:
+        self._inbox = inbox
+        self._pauses = pauses
+        self._adapters: dict[str, Adapter] = {}
+        self._unnoted: list[Callable[[], Awaitable[None]]] = []
+        """What was delivered while state.db could not be written."""
+
+    def attach(self, adapter: Adapter) -> None:
+        """Have a channel's adapter show what is said there."""
+        self._adapters[adapter.name] = adapter
+
+    def serves(self, chat: ChatId) -> bool:
+        """Whether anything can be shown in this chat."""
+        adapter = self._adapters.get(chat.channel)
+        return adapter is not None and adapter.serves(chat)
+
+    async def reply(self, received: Received, turn: Turn, *, shown: list[str]) -> bool:
+        """Show a reply as it grows until it has been delivered; tell whether it has, or never can be.
+
+        `shown` is kept true: the platform's ids of the messages that show it. A turn whose reply cannot be shown
+        still comes to its end: what was to be noted is noted.
+        """
+        number, message = received.number, received.message
+
+        async def keep(ids: Sequence[str]) -> None:
+            shown[:] = ids
+            await self._note(lambda: self._inbox.show(number, ids))
+
+        async def show() -> None:
+            async with aclosing(turn.parts()) as parts:
+                reply = Reply(message.chat, message, f"reply-{number}", parts, keep, tuple(shown))
+                await self._adapters[message.chat.channel].render(reply)
+
+        what = f"the reply to message {one_line(message.id)} of {message.chat}"
+        pauses = () if message.alone else self._pauses  # nobody waits for it later
+        try:
+            delivered = await self._again_and_again(show, what, pauses, before=turn.ended)
+            await turn.ended()
+        finally:
+            await turn.end()
+        return delivered or message.alone
+
+    async def done(self, number: int) -> None:
+        """Note that a reply has been delivered."""
+        await self._note(lambda: self._inbox.deliver(number))
+
+    async def passing(self, message: IncomingMessage, text: str) -> None:
+        """Answer what is not taken in, once and as well as it goes: nothing of it is kept."""
+
+        async def forget(ids: Sequence[str]) -> None:
+            del ids
+
+        async def show() -> None:
+            reply = Reply(message.chat, message, f"passing-{token_hex(8)}", _whole(text), forget)
+            await self._adapters[message.chat.channel].render(reply)
+
+        await self._again_and_again(show, f"an answer to {message.chat}", ())
+
+    async def notice(self, notice: Notice) -> None:
+        """Show what nobody asked for just now, and note that."""
+        shown = list(notice.shown)
+
+        async def keep(ids: Sequence[str]) -> None:
+            shown[:] = ids
+            await self._note(lambda: self._inbox.show_notice(notice.number, ids))
+
+        async def show() -> None:
+            key = f"notice-{notice.number}"
+            reply = Reply(notice.chat, None, key, _whole(notice.text), keep, tuple(shown))
+            await self._adapters[notice.chat.channel].render(reply)
+
+        if await self._again_and_again(show, f"a notice to {notice.chat}", self._pauses):
+            await self._note(lambda: self._inbox.deliver_notice(notice.number))
+
+    async def catch_up(self) -> None:
+        """Note what was delivered while state.db could not be written."""
+        unnoted, self._unnoted = self._unnoted, []
+        for work in unnoted:
+            await self._note(work)
+
+    async def _again_and_again(
+        self,
+        show: Callable[[], Awaitable[None]],
+        what: str,
+        pauses: Sequence[float],
+        *,
+        before: Callable[[], Awaitable[None]] | None = None,
+    ) -> bool:
+        """Show until that succeeds; `before` is waited for before it is tried again."""
+        for pause in (*pauses, None):
+            try:
+                await show()
+            except (ChannelFault, OSError) as error:
+                log.warning("%s was not delivered: %s", what, one_line(str(error) or type(error).__name__))
+            except (Exception, asyncio.CancelledError) as error:
+                if isinstance(error, asyncio.CancelledError) and being_cancelled():
+                    raise
+                log.exception("%s was not delivered", what)
+            else:
+                return True
+            if before is not None:
+                await before()
+            if pause is not None:
+                await asyncio.sleep(pause)
+        return False
+
+    async def _note(self, work: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await work()
+        except StateFault as fault:
+            log.error("%s", fault)
+            self._unnoted.append(work)
+
+
+async def _whole(text: str) -> AsyncIterator[ReplyPart]:
+    yield ReplyPart(text, final=True)

@@ -1,0 +1,126 @@
+"""The journal of messages: each is on disk before its platform is told, and open until its answer is delivered."""
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from bot.conversation import Also
+from bot.messages import ChatId, IncomingMessage
+from bot.presence import Presence
+from bot.state import inbox, journal
+from bot.state.database import State, stored
+from bot.state.inbox import Notice, Received
+
+if TYPE_CHECKING:
+    from apsw import Connection
+
+    from bot.state.conversations import Row
+
+log = logging.getLogger(__name__)
+
+KEPT_DAYS = 30
+"""How long the ids of what is done are kept: so late no platform delivers a message a second time."""
+
+
+class Inbox:
+    """What is to be answered and delivered by this process."""
+
+    def __init__(self, state: State, presence: Presence) -> None:
+        self._state = state
+        self._presence = presence
+
+    async def accept(self, message: IncomingMessage) -> Received | None:
+        """Take a message in; None where it was delivered before. It is on disk when this returns."""
+        owner, at = self._presence.token, self._state.at()
+        return await self._state.change(lambda db: inbox.add(db, message, owner=owner, at=at))
+
+    async def find(self, chat: ChatId, message: str) -> tuple[int, inbox.MessageState] | None:
+        """Number and state of a message by its platform's id."""
+        return await self._state.read(lambda db: inbox.find(db, str(chat), message))
+
+    async def change_text(self, number: int, message: IncomingMessage) -> bool:
+        """Put what its sender made of it in the place of a message that waits; tell whether it did."""
+        return await self._state.change(lambda db: inbox.change_text(db, number, message))
+
+    async def claim(self, serves: Callable[[ChatId], bool]) -> tuple[list[Received], list[Notice]]:
+        """Take up what nobody who lives sees to, of the chats that this process serves; in order of arrival."""
+        me = self._presence.token
+        # Told by reading alone first: nearly always there is nothing, and nothing need be written.
+        if not any(
+            owner != me and serves(chat) and not self._presence.is_alive(owner)
+            for owner, chat in await self._state.read(inbox.owners)
+        ):
+            return [], []
+        alive = self._presence.is_alive
+
+        def work(db: "Connection") -> tuple[list[Received], list[Notice]]:
+            messages = [
+                each
+                for owner, each in inbox.unfinished(db)
+                if owner != me and serves(each.message.chat) and not alive(owner)
+            ]
+            notices = [
+                each
+                for owner, each in inbox.undelivered(db)
+                if owner != me and serves(each.chat) and not alive(owner)
+            ]
+            inbox.take_over(db, [each.number for each in messages], owner=me)
+            inbox.take_over_notices(db, [each.number for each in notices], owner=me)
+            return messages, notices
+
+        messages, notices = await self._state.change(work)
+        return [
+            replace(each, attempts=each.attempts + (each.state == "running")) for each in messages
+        ], notices
+
+    async def put(self, chat: ChatId, text: str, *, key: str) -> Notice | None:
+        """Take in what is to be told a chat without being asked; None where that was done before."""
+        owner, at = self._presence.token, self._state.at()
+        return await self._state.change(
+            lambda db: inbox.put(db, str(chat), text, key=key, owner=owner, at=at)
+        )
+
+    async def show(self, turn: int, shown: Sequence[str]) -> None:
+        """Note which messages of the platform show a reply."""
+        await self._state.change(lambda db: inbox.show(db, turn, shown))
+
+    async def deliver(self, turn: int) -> None:
+        """Note that a reply has been delivered: all that it answers is done."""
+        await self._state.change(lambda db: inbox.deliver(db, turn))
+
+    async def show_notice(self, number: int, shown: Sequence[str]) -> None:
+        """Note which messages of the platform show a notice."""
+        await self._state.change(lambda db: inbox.show_notice(db, number, shown))
+
+    async def deliver_notice(self, number: int) -> None:
+        """Note that a notice has been delivered."""
+        await self._state.change(lambda db: inbox.deliver_notices(db, [number]))
+
+    async def answer(self, turn: int, reply: str) -> None:
+        """Note a reply that stands in no conversation."""
+        await self._state.change(lambda db: inbox.answer(db, turn, reply))
+
+    async def prune(self, now: datetime) -> None:
+        """Forget the ids of what was done long ago."""
+        before = stored(now - timedelta(days=KEPT_DAYS))
+        await self._state.change(lambda db: inbox.prune(db, before=before))
+        await self._state.change(lambda db: journal.prune(db, before=before))
+
+
+def begun(turn: int, numbers: Iterable[int]) -> Also:
+    """What notes, with the entries that messages become, that the turn has begun; the last rows are theirs."""
+    wanted = list(numbers)
+
+    def work(db: "Connection", rows: "Sequence[Row]") -> None:
+        mine = rows[len(rows) - len(wanted) :]
+        heard = [(number, row.conversation, row.seq) for number, row in zip(wanted, mine, strict=True)]
+        inbox.begin(db, turn, heard)
+
+    return work
+
+
+def answered(turn: int, reply: str) -> Also:
+    """What notes, with the last step of a turn, that its reply is known."""
+    return lambda db, _: inbox.answer(db, turn, reply)

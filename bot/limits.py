@@ -1,0 +1,90 @@
+"""What one person may send in a minute, and what all may cost in a day."""
+
+import math
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from bot.messages import PersonId
+
+if TYPE_CHECKING:
+    from bot.state.database import State
+
+WINDOW = 60.0
+"""Seconds."""
+
+
+@dataclass(slots=True)
+class _Sender:
+    """One person as of late."""
+
+    sent: deque[float]
+    """When the latest messages that counted were sent, in seconds since 1970."""
+    seen: float = field(default=-math.inf)
+    told: float = field(default=-math.inf)
+    """When the person was told last to wait, on our clock as `seen` is."""
+
+
+class MessageRate:
+    """Counts the messages of each person; holds those of the last minute and nobody else."""
+
+    def __init__(self, per_minute: int, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._per_minute = per_minute
+        self._clock = clock
+        self._senders: OrderedDict[PersonId, _Sender] = OrderedDict()
+
+    def wait(self, person: PersonId, sent_at: datetime) -> int:
+        """Count a message and give 0; where it is one too many, count nothing and give the seconds to wait.
+
+        What counts is when it was sent: what somebody wrote in hours may come in at once, after we were away.
+        """
+        sender, at = self._sender(person), sent_at.timestamp()
+        if len(sender.sent) == self._per_minute and abs(ago := at - sender.sent[0]) < WINDOW:
+            return math.ceil(WINDOW - max(ago, 0.0))
+        sender.sent.append(at)
+        return 0
+
+    def is_to_be_told(self, person: PersonId) -> bool:
+        """Whether to tell a person that it is too much: once a minute, then silence."""
+        sender, now = self._sender(person), self._clock()
+        if now - sender.told < WINDOW:
+            return False
+        sender.told = now
+        return True
+
+    def __len__(self) -> int:
+        """How many people are held."""
+        return len(self._senders)
+
+    def _sender(self, person: PersonId) -> _Sender:
+        now = self._clock()
+        while self._senders and now - next(iter(self._senders.values())).seen >= WINDOW:
+            self._senders.popitem(last=False)
+        sender = self._senders.get(person)
+        if sender is None:
+            sender = self._senders[person] = _Sender(deque(maxlen=self._per_minute))
+        sender.seen = now
+        self._senders.move_to_end(person)
+        return sender
+
+
+class DailyBudget:
+    """Tells whether the tokens of today are spent, read and written ones together, whatever process spent them."""
+
+    def __init__(self, state: "State", tokens: int, *, now: Callable[[], datetime]) -> None:
+        """`tokens`: 0 for no limit. `now` is on the owner's clock: at its midnight there are new ones."""
+        self._state = state
+        self._tokens = tokens
+        self._now = now
+
+    async def is_spent(self) -> bool:
+        """Look it up; the answers of the last second or so may not be counted yet."""
+        if not self._tokens:
+            return False
+        today = self._now().date().isoformat()
+        days = await self._state.usage_since(today)
+        used = sum(each.usage.input_tokens + each.usage.output_tokens for each in days if each.day == today)
+        return used >= self._tokens

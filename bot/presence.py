@@ -1,0 +1,69 @@
+"""Which processes have this workspace open: each holds a lock that the system lets go of when the process dies."""
+
+import fcntl
+import os
+from contextlib import suppress
+from pathlib import Path
+from secrets import token_hex
+from types import TracebackType
+from typing import Self
+
+_BEGINNING, _ENDING = "run-", ".lock"
+
+
+class Presence:
+    """How the others can see that this process lives; a context manager. Raises OSError where there can be no lock."""
+
+    def __init__(self, folder: Path) -> None:
+        """`folder` holds the locks of all processes of a workspace."""
+        self.token = token_hex(8)
+        """Names this process for ever."""
+        self._folder = folder
+        self._fd = -1
+
+    def __enter__(self) -> Self:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        # Locked before it has its name: nobody sees it unlocked, and takes us for dead.
+        draft = self._folder / f"{self.token}.new"
+        self._fd = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        fcntl.flock(self._fd, fcntl.LOCK_EX)
+        draft.rename(_file(self._folder, self.token))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with suppress(OSError):
+            _file(self._folder, self.token).unlink()
+        os.close(self._fd)
+
+    def is_alive(self, token: str) -> bool:
+        """Whether the process of this name still runs; "" is nobody's."""
+        return token == self.token or (bool(token) and _is_locked(_file(self._folder, token)))
+
+
+def others_alive(folder: Path) -> bool:
+    """Whether any process has the workspace open whose locks are in `folder`. For who has no presence itself."""
+    return any(_is_locked(file) for file in folder.glob(f"{_BEGINNING}*{_ENDING}"))
+
+
+def _file(folder: Path, token: str) -> Path:
+    return folder / f"{_BEGINNING}{token}{_ENDING}"
+
+
+def _is_locked(file: Path) -> bool:
+    """Try the lock; the file of a process that has died goes."""
+    try:
+        fd = os.open(file, os.O_RDWR)
+    except FileNotFoundError:
+        return False
+    try:
+        # Shared, so that two who look at the same time do not take each other for the owner.
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        with suppress(OSError):
+            file.unlink()
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(fd)
+    return False

@@ -1,0 +1,83 @@
+"""What a conversation begins with: the core note, and the essentials of the latest logs."""
+
+import logging
+import re
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from memory.errors import MemoryFault, NoteMissing
+from memory.memory import CORE_NOTE, Memory
+
+log = logging.getLogger(__name__)
+
+CORE_CHARS = 6_000
+LOG_CHARS = 2_000
+"""Of all logs together."""
+LOG_DAYS = 14
+"""How far back a log counts as one of the latest …"""
+LOGS = 3
+"""… and how many of them are looked at."""
+BULLET_CHARS = 300
+
+CUT = "[cut here: line {line} and what follows is left out; memory_get shows it]"
+HEADING = "## {path}"
+
+_BULLET = re.compile(r"(?:[-*+]|\d{1,9}[.)])\s+\S")
+_TAG = re.compile(r"<(?=/?notes\b)", re.IGNORECASE)
+
+
+async def recall(memory: Memory, now: Callable[[], datetime]) -> str:
+    """Give what is always worth knowing, as Markdown of at most some 8,000 characters; "" where there is nothing."""
+    parts = []
+    if core := bounded(await _text(memory, CORE_NOTE), CORE_CHARS):
+        parts.append(f"{HEADING.format(path=CORE_NOTE)}\n\n{core}")
+    room, today, logs = LOG_CHARS, now().date(), 0
+    for age in range(LOG_DAYS):
+        path = f"{today - timedelta(days=age):%Y-%m-%d}.md"
+        bullets = _bullets(await _text(memory, path))
+        kept: list[str] = []
+        for bullet in reversed(bullets):
+            if (room := room - len(bullet) - 1) < 0:
+                break
+            kept.insert(0, bullet)
+        if kept:
+            parts.append("\n\n".join([HEADING.format(path=path), "\n".join(kept)]))
+        logs += bool(bullets)
+        if room < 0 or logs == LOGS:
+            break
+    return _TAG.sub("<\\\\", "\n\n".join(parts))
+
+
+def bounded(text: str, most: int) -> str:
+    """The whole lines of a note's beginning that have room, and where it was cut."""
+    text = text.strip("\n")
+    if len(text) <= most:
+        return text.strip()
+    end = text.rfind("\n", 0, most)
+    kept = text[: end if end > 0 else most]
+    return f"{kept.rstrip()}\n{CUT.format(line=kept.count(chr(10)) + 2)}"
+
+
+def _bullets(text: str) -> list[str]:
+    """The bullets of a log, each with what is indented beneath; long ones lose their end."""
+    bullets: list[str] = []
+    beneath = False
+    for line in text.split("\n"):
+        if _BULLET.match(line):
+            bullets.append(line.rstrip())
+            beneath = True
+        elif beneath and line.strip() and line[0].isspace():
+            bullets[-1] += f"\n{line.rstrip()}"
+        else:
+            beneath = False
+    return [each if len(each) <= BULLET_CHARS else f"{each[:BULLET_CHARS].rstrip()} […]" for each in bullets]
+
+
+async def _text(memory: Memory, path: str) -> str:
+    try:
+        return (await memory.get(path)).text
+    except NoteMissing:
+        return ""
+    except MemoryFault as fault:
+        log.warning("%s is not recalled: %s", path, fault)
+        return ""

@@ -1,0 +1,46 @@
+"""state.db: reading all conversations that there ever were, for an export."""
+
+from dataclasses import dataclass
+
+import apsw
+
+from bot.state.conversations import Row
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationRow:
+    """One conversation; times are ISO 8601 in UTC."""
+
+    number: int
+    chat: str
+    started_at: str
+    ended_at: str
+    """Empty while it is the chat's open one."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimedRow:
+    """An entry, and when it was added; ISO 8601 in UTC."""
+
+    row: Row
+    at: str
+
+
+def all_conversations(db: apsw.Connection, chat: str = "") -> tuple[ConversationRow, ...]:
+    """Every conversation in the order in which they began, or those of one chat."""
+    rows = db.execute(
+        "SELECT id, chat, started_at, coalesce(ended_at, '') FROM conversations "
+        "WHERE ?1 = '' OR chat = ?1 ORDER BY id",
+        (chat,),
+    )
+    return tuple(ConversationRow(*row) for row in rows)
+
+
+def timed_entries(db: apsw.Connection, conversation: int, *, after: int, limit: int) -> tuple[TimedRow, ...]:
+    """The next `limit` entries of a conversation whose seq is greater than `after`, in order."""
+    rows = db.execute(
+        "SELECT conversation, seq, kind, payload, at FROM entries "
+        "WHERE conversation = ? AND seq > ? ORDER BY seq LIMIT ?",
+        (conversation, after, limit),
+    )
+    return tuple(TimedRow(Row(*row), at) for *row, at in rows)

@@ -1,0 +1,73 @@
+"""state.db: every place where it keeps what people, models and notes have said."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import apsw
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A column with texts."""
+
+    table: str
+    column: str
+    kind: str = "''"
+    """SQL for what tells how the text is written."""
+    conversation: str = "0"
+
+
+ENTRIES = Place("entries", "payload", kind="kind", conversation="conversation")
+PLACES = (
+    ENTRIES,
+    Place("inbox", "payload"),
+    Place("inbox", "reply"),
+    Place("outbox", "text"),
+    Place("effects", "intent"),
+    Place("flushes", "section"),
+    Place("flushes", "replaces"),
+    Place("flushes", "core"),
+    Place("reminders", "text"),
+)
+
+
+class Kept(NamedTuple):
+    """One text as it is kept."""
+
+    row: int
+    text: str
+    kind: str
+    conversation: int
+
+
+def texts(db: apsw.Connection, place: Place, *, after: int, most: int) -> list[Kept]:
+    """The texts of a place whose row is greater than `after`, in order."""
+    rows = db.execute(
+        f"SELECT rowid, {place.column}, {place.kind}, {place.conversation} FROM {place.table} "  # noqa: S608
+        f"WHERE rowid > ? AND {place.column} IS NOT NULL ORDER BY rowid LIMIT ?",
+        (after, most),
+    )
+    return [Kept(*row) for row in rows]
+
+
+def replace(db: apsw.Connection, place: Place, changes: Iterable[tuple[Kept, str | None]]) -> None:
+    """Put other texts in their place, where they have not changed meanwhile; None removes the row."""
+    where = f"WHERE rowid = ? AND {place.column} = ?"
+    for kept, new in changes:
+        if new is None:
+            db.execute(f"DELETE FROM {place.table} {where}", (kept.row, kept.text))  # noqa: S608
+        else:
+            db.execute(
+                f"UPDATE {place.table} SET {place.column} = ? {where}",  # noqa: S608
+                (new, kept.row, kept.text),
+            )
+
+
+def vacuum(db: apsw.Connection) -> bool:
+    """Write the file anew, so that nothing is left in it of what was deleted, nor in its journal; tell whether that
+    could be done. Not inside a transaction.
+    """
+    db.execute("VACUUM")
+    busy = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    return busy is not None and not busy[0]

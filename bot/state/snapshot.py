@@ -1,0 +1,88 @@
+"""state.db: a copy of it as it was at one moment, made beside whoever writes; and whether such a copy is whole."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import apsw
+
+from bot.state.database import (
+    BUSY_TIMEOUT_MS,
+    MIGRATIONS,
+    StateBroken,
+    StateTooNew,
+    StateUnusable,
+)
+
+PAGES_AT_ONCE = 256
+INSTRUCTIONS = 100_000
+"""So many steps of SQLite's machine lie between two looks whether a check is to be stopped."""
+
+
+class Stopped(Exception):
+    """Whoever wanted the work wants it no longer."""
+
+
+def copy_database(source: Path, target: Path, *, stopped: Callable[[], bool] = lambda: False) -> None:
+    """Copy an open database into a file that must not be there yet, for its owner alone.
+
+    All of the copy is of one moment: it is read within one transaction, which holds up no writer. Raises StateFault,
+    or Stopped; then `target` may be there in part.
+    """
+    os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    with _plain_faults(source), _opened(source) as old, _opened(target) as new:
+        new.execute("PRAGMA synchronous = OFF")  # what becomes of it is read again
+        old.execute("PRAGMA query_only = 1")
+        old.execute("BEGIN")
+        old.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()  # only now the moment is chosen
+        with new.backup("main", old, "main") as copying:
+            while not copying.done:
+                if stopped():
+                    raise Stopped
+                copying.step(PAGES_AT_ONCE)
+        old.execute("COMMIT")
+    with _plain_faults(source), _opened(target) as new:
+        new.execute("PRAGMA journal_mode = DELETE")  # else it would want two more files beside it
+
+
+def check_database(path: Path, *, stopped: Callable[[], bool] = lambda: False) -> None:
+    """Look at every page of a copy; raise StateFault where it is damaged, not one of ours, or too new."""
+    with _plain_faults(path), _opened(path) as db:
+        db.set_progress_handler(stopped, INSTRUCTIONS)
+        try:
+            found = db.execute("PRAGMA integrity_check(1)").get
+            version = db.execute("PRAGMA user_version").get
+            tables = {row[0] for row in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+        except apsw.InterruptError:
+            raise Stopped from None
+    if found != "ok":
+        raise StateBroken(f"{path.name} is damaged ({found})")
+    if version > len(MIGRATIONS):
+        raise StateTooNew(f"{path.name} was written by a newer version of Commonplace: update it first")
+    if not {"conversations", "entries"} <= tables:
+        raise StateBroken(f"{path.name} is not a database of Commonplace")
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[apsw.Connection]:
+    db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+    try:
+        db.set_busy_timeout(BUSY_TIMEOUT_MS)
+        yield db
+    finally:
+        db.close()
+
+
+@contextmanager
+def _plain_faults(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (apsw.NotADBError, apsw.CorruptError) as error:
+        raise StateBroken(f"{path.name} is damaged ({error})") from error
+    except apsw.FullError as error:
+        raise StateUnusable("the disk is full; free some space and try again") from error
+    except apsw.BusyError as error:
+        raise StateUnusable(f"{path} is locked by another program: close it and try again") from error
+    except apsw.Error as error:
+        raise StateUnusable(f"{path} cannot be copied ({error})") from error

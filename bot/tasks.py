@@ -1,0 +1,39 @@
+"""Work that goes on beside: held on to until it has ended, and ended with the program."""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+
+class Tasks:
+    """A set of tasks that nobody else holds on to; none of them may raise."""
+
+    def __init__(self) -> None:
+        self._running: set[asyncio.Task[None]] = set()
+
+    def start(self, work: Coroutine[Any, Any, None]) -> None:
+        """Begin something."""
+        task = asyncio.create_task(work)
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+
+    async def ended(self, seconds: float | None = None) -> bool:
+        """Wait until all have come to their end, also those that begin meanwhile; false after `seconds`."""
+        try:
+            async with asyncio.timeout(seconds):
+                while self._running:
+                    await asyncio.wait(self._running)
+        except TimeoutError:
+            return False
+        return True
+
+    def cancel(self) -> None:
+        """End them where they are."""
+        for task in self._running:
+            task.cancel()
+
+
+def being_cancelled() -> bool:
+    """Tell a cancellation of this task from one that comes out of what it awaits, such as a lost connection's."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

@@ -1,0 +1,561 @@
+"""What of a moment is said in a line: its words, taken as long as they fit."""
+
+from dataclasses import replace
+from datetime import datetime, time, timedelta
+
+from bot import phrases
+from bot.when.said import (
+    Clock,
+    DaysAhead,
+    Every,
+    NextPeriod,
+    NoMoment,
+    OnDate,
+    OnDayOfMonth,
+    OnNthWeekday,
+    OnWeekdays,
+    Said,
+    Span,
+)
+from bot.when.tokens import Line
+from bot.when.words import Unit, Words, words
+
+Found = tuple[Said, int] | None
+"""What is said with what was found added, and the place after it."""
+
+_MOST_FILLERS = 4
+_SECONDS: dict[Unit, int] = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800}
+_SHORT_PARTS = frozenset(("morning", "noon", "midday", "afternoon", "evening", "night", "midnight"))
+"""Behind a time of day they belong to the text: "9:00 morning run"."""
+
+
+class Grammar:
+    """Reads one line."""
+
+    def __init__(self, line: Line) -> None:
+        self.line = line
+        self.words: Words = words()
+
+    def read(self, at: int) -> tuple[Said, int]:
+        """Take what tells a moment from a place on; the place after it is `at` where nothing does."""
+        said, end = Said(), at
+        while (found := self._next(said, end)) is not None:
+            said, end = found
+            if said.span and said.span.elapsed:
+                break
+        self._check_doubt(said, end)
+        return said, end
+
+    def _next(self, said: Said, at: int) -> Found:
+        behind_at = False
+        for _ in range(_MOST_FILLERS):
+            ways = (self._every, self._day, self._part)
+            found = [each for way in ways if (each := way(said, at))]
+            if clock := self._clock(said, at, behind_at):
+                found.append(clock)
+            if not behind_at and (span := self._span(said, at)):  # "um 20h" is a time of day
+                found.append(span)
+            if found:
+                return max(found, key=lambda each: each[1])
+            behind_at = self.line.skip(self.words.at, at) > at
+            after = self.line.skip(self.words.fillers, at)
+            if after == at:
+                return None
+            at = after
+        return None
+
+    def _check_doubt(self, said: Said, end: int) -> None:
+        """Refuse a bare number behind a day: it may be an hour, or how many."""
+        if (
+            (said.day or said.every or said.span)
+            and not (said.clocks or said.part)
+            and not _below_a_day(said)
+        ):
+            hour = _integer(self.line, end)
+            if hour is not None and hour <= 24 and not self.line.glued(end + 1):
+                begin = self.line.text[: self.line.tokens[end - 1].end].strip()
+                raise NoMoment(phrases.WHEN_DOUBT.format(number=hour, begin=begin))
+
+    # -- how far from now -------------------------------------------------------------------------------------
+
+    def _span(self, said: Said, at: int) -> Found:
+        if said != Said(clocks=said.clocks):
+            return None
+        begin = self.line.skip(self.words.within, at)
+        if begin == at and self.line.kind(at) != "number" and not self._half_unit(at):
+            begin = at
+        amounts = self._amounts(begin)
+        if amounts is None:
+            return None
+        span, end = amounts
+        after = self.line.skip(self.words.later, end)
+        digits = self.line.kind(begin) == "number"
+        if begin == at and after == end and not (digits and not said.clocks):
+            return None  # "a week", "an hour": no moment by itself
+        if span.elapsed and said.clocks:
+            return None
+        return replace(said, span=span), after
+
+    def _half_unit(self, at: int) -> bool:
+        return self.line.skip(self.words.half, at) > at
+
+    def _amounts(self, at: int) -> tuple[Span, int] | None:
+        """2 hours and 15 minutes, 2h30, half an hour."""
+        span = Span()
+        end = at
+        while amount := self._amount(self.line.skip(self.words.and_, end) if end > at else end):
+            count, unit, end = amount
+            more = _span_of(count, unit)
+            if more is None:
+                return None
+            span = Span(span.months + more.months, span.days + more.days, span.elapsed + more.elapsed)
+            minutes = _integer(self.line, end)
+            glued = self.line.glued(end) and not self.line.glued(end + 1)
+            if unit == "hour" and minutes is not None and glued and minutes < 60:  # 2h30
+                span, end = replace(span, elapsed=span.elapsed + timedelta(minutes=minutes)), end + 1
+        return (span, end) if end > at else None
+
+    def _amount(self, at: int) -> tuple[float, Unit, int] | None:
+        if (after := self.line.skip(self.words.quarter_hour, at)) > at:
+            return 15, "minute", after
+        count, after = self._count(at)
+        if count is None:
+            return None
+        halved = self.line.skip(self.words.and_a_half, after)
+        if halved > after and (unit := self.line.find(self.words.units, halved)):
+            return count + 0.5, unit[0], unit[1]
+        if unit := self.line.find(self.words.units, after):
+            halved = self.line.skip(self.words.and_a_half, unit[1])
+            return (count + 0.5, unit[0], halved) if halved > unit[1] else (count, *unit)
+        return None
+
+    def _count(self, at: int) -> tuple[float | None, int]:
+        if self.line.kind(at) == "number":
+            return float(self.line.folded(at).replace(",", ".")[:12]), at + 1
+        ways = [
+            (0.5, self.line.skip(self.words.half, at)),
+            (0.25, self.line.skip(self.words.quarter, at)),
+            *([(float(number[0]), number[1])] if (number := self.line.find(self.words.numbers, at)) else []),
+        ]
+        count, after = max(ways, key=lambda way: way[1])
+        return (count, after) if after > at else (None, at)
+
+    # -- times of day -----------------------------------------------------------------------------------------
+
+    def _clock(self, said: Said, at: int, behind_at: bool) -> Found:
+        if said.clocks or (said.span and said.span.elapsed) or said.instant:
+            return None
+        clock = self._one_clock(at, behind_at or self._ends_behind_day(said, at))
+        if clock is None:
+            return None
+        clocks, end = [clock[0]], clock[1]
+        while said.every:  # at 8:00, 12:00 and 20:00
+            after = end + 1 if self.line.folded(end) == "," else self.line.skip(self.words.and_, end)
+            more = self._one_clock(self.line.skip(self.words.at, after), behind_at) if after > end else None
+            if more is None:
+                break
+            clocks.append(more[0])
+            end = more[1]
+        return replace(said, clocks=tuple(clocks)), end
+
+    def _ends_behind_day(self, said: Said, at: int) -> bool:
+        return bool((said.day or said.every) and at == len(self.line.tokens) - 1)
+
+    def _one_clock(self, at: int, behind_at: bool) -> tuple[Clock, int] | None:
+        line, words = self.line, self.words
+        if line.kind(at) == "clock":
+            hour, minute, second = [*map(int, line.folded(at).split(":")), 0][:3]
+            return self._with_half_day(hour, minute, second, at, at + 1)
+        if line.folded(at) == "halb" and (number := self._whole(at + 1)):
+            return self._with_half_day((number[0] - 1) % 24, 30, 0, at, number[1])
+        if relative := self._past_or_to(at):
+            return relative
+        if line.kind(at) == "number" and (dotted := _dotted(line.folded(at))):
+            after = line.skip(words.clock, at + 1)
+            if behind_at or after > at + 1 or self._half_day(at + 1):
+                return self._with_half_day(*dotted, 0, at, after)
+            return None
+        number = self._whole(at)
+        if number is None:
+            return None
+        value, end = number
+        if self._half_day(end):
+            return self._with_half_day(value, 0, 0, at, end)
+        letters = line.folded(end)
+        clock = line.skip(words.clock, end)
+        if clock > end and (letters not in ("h", "hs") or behind_at):
+            minute, end = self._minutes_behind(clock)
+            return self._with_half_day(value, minute, 0, at, end)
+        if not behind_at or (self.line.glued(end) and line.kind(end) in ("word", "number")):
+            return None
+        if line.kind(at) == "number" and len(line.folded(at)) == 4:
+            return self._with_half_day(value // 100, value % 100, 0, at, end)
+        if line.folded(end) == "%" or any((line.find(words.units, end), line.find(words.months, end))):
+            return None
+        return self._with_half_day(value, 0, 0, at, end) if value <= 24 else None
+
+    def _minutes_behind(self, at: int) -> tuple[int, int]:
+        """9 Uhr 30, 9点30分, 9点半."""
+        if self.line.folded(at) == "半":
+            return 30, at + 1
+        number = self._whole(at)
+        if number and number[0] < 60 and (self.line.kind(at) != "number" or len(self.line.folded(at)) == 2):
+            after = number[1] + (self.line.folded(number[1]) in ("分", "分钟"))
+            if self.line.folded(at + 1) in ("分", "分钟") or self.line.kind(at) == "number":
+                return number[0], after
+        return 0, at
+
+    def _past_or_to(self, at: int) -> tuple[Clock, int] | None:
+        """Half past nine, quarter to ten, zehn nach acht."""
+        line, words = self.line, self.words
+        after = line.skip(words.quarter, at)
+        minutes = 15
+        if after == at and line.folded(at) == "half":
+            after, minutes = at + 1, 30
+        elif after == at and (number := self._whole(at)) and number[0] < 60:
+            minutes, after = number
+            after = unit[1] if (unit := line.find(words.units, after)) and unit[0] == "minute" else after
+        if after == at:
+            return None
+        for phrases_, way in ((words.past, 1), (words.to, -1)):
+            behind = line.skip(phrases_, after)
+            if (
+                behind > after
+                and (hour := self._whole(behind))
+                and hour[0] <= 24
+                and line.kind(behind) != "clock"
+            ):
+                total = hour[0] * 60 + way * minutes
+                end = line.skip(words.clock, hour[1])
+                return self._with_half_day(total // 60 % 24, total % 60, 0, at, end)
+        return None
+
+    def _whole(self, at: int) -> tuple[int, int] | None:
+        number = _integer(self.line, at)
+        return (number, at + 1) if number is not None else self.line.find(self.words.numbers, at)
+
+    def _half_day(self, at: int) -> str:
+        """Am or pm, where it stands there: not the German word before a day."""
+        if self.line.folded(at) in self.words.pm:
+            return "pm"
+        if self.line.folded(at) not in self.words.am:
+            return ""
+        behind = self.line.find(self.words.parts, at), self.line.find(self.words.weekdays, at + 1)
+        german = any(behind) or (self.line.kind(at + 1) in ("number", "dotted") and not self.line.glued(at))
+        return "" if german else "am"
+
+    def _with_half_day(
+        self, hour: int, minute: int, second: int, begin: int, end: int
+    ) -> tuple[Clock, int] | None:
+        end = self.line.skip(self.words.clock, end)
+        half = self._half_day(end)
+        if half:
+            end += 1
+            if hour <= 12:
+                hour = hour % 12 + (12 if half == "pm" else 0)
+        try:
+            return Clock(time(hour, minute, second), sure=bool(half) or hour > 12), end
+        except ValueError:
+            shown = self.line.text[self.line.tokens[begin].start : self.line.tokens[end - 1].end]
+            raise NoMoment(phrases.WHEN_NO_CLOCK.format(time=shown)) from None
+
+    def _part(self, said: Said, at: int) -> Found:
+        if said.part or said.instant or (said.span and said.span.elapsed):
+            return None
+        found = self.line.find(self.words.parts, at)
+        if found is None:
+            return None
+        part, end = found
+        text = " ".join(self.line.folded(each) for each in range(at, end))
+        if said.clocks and text in _SHORT_PARTS:
+            return None
+        today = text in self.words.todays
+        if today and said.day and said.day != DaysAhead(0):
+            return None
+        return replace(said, part=part, today=today), end
+
+    # -- days -------------------------------------------------------------------------------------------------
+
+    def _day(self, said: Said, at: int) -> Found:
+        if said.day or said.instant:
+            return None
+        if said.span:  # in 2 weeks on Monday
+            whole = not (said.span.elapsed or said.span.months or said.span.days % 7)
+            return self._weekday(said, at) if whole else None
+        for way in (
+            self._written_date,
+            self._named_day,
+            self._date_with_month,
+            self._weekday,
+            self._of_month,
+        ):
+            if found := way(said, at):
+                return found
+        return None
+
+    def _written_date(self, said: Said, at: int) -> Found:
+        kind, text = self.line.kind(at), self.line.folded(at)
+        try:
+            if kind == "iso":
+                return _iso(said, text.upper()), at + 1
+            if kind == "dotted":
+                day, month, year = [*text.rstrip(".").split("."), ""][:3]
+                return replace(said, day=OnDate(int(month), int(day), _year(year))), at + 1
+            if kind == "slashed":
+                return replace(said, day=_slashed(text)), at + 1
+        except ValueError:
+            raise NoMoment(phrases.WHEN_NO_DATE.format(date=text.upper())) from None
+        return None
+
+    def _named_day(self, said: Said, at: int) -> Found:
+        if found := self.line.find(self.words.days, at):
+            return replace(said, day=DaysAhead(found[0])), found[1]
+        after = self.line.skip(self.words.next, at)
+        if (
+            after > at
+            and (unit := self.line.find(self.words.units, after))
+            and unit[0] in ("week", "month", "year")
+        ):
+            if unit[0] == "week" and (weekday := self.line.find(self.words.weekdays, unit[1])):
+                return replace(said, day=OnWeekdays((weekday[0],), next_week=True)), weekday[1]
+            return replace(said, day=NextPeriod(unit[0])), unit[1]
+        return None
+
+    def _weekday(self, said: Said, at: int) -> Found:
+        after = self.line.skip(self.words.next, at)
+        next_week = after > at
+        after = self.line.skip(self.words.this_one, at) if after == at else after
+        first = self.line.find(self.words.weekdays, after)
+        if first is None:
+            return None
+        weekdays, end = [first[0]], first[1]
+        behind = self.line.skip(self.words.next, end)
+        if behind > end and (unit := self.line.find(self.words.units, behind)) and unit[0] == "week":
+            next_week, end = True, unit[1]
+        if said.every:
+            weekdays, end = self._more_weekdays(weekdays, end)
+        elif not (next_week or said.span) and (dated := self._date_behind_weekday(said, end)):
+            return replace(dated[0], weekday=first[0]), dated[1]
+        return replace(said, day=OnWeekdays(tuple(weekdays), next_week)), end
+
+    def _date_behind_weekday(self, said: Said, at: int) -> Found:
+        """Friday, 4 December; Freitag, der 4.12."""
+        for _ in range(_MOST_FILLERS):
+            for way in (self._written_date, self._date_with_month, self._of_month):
+                if found := way(said, at):
+                    return found
+            at = self.line.skip((",", "the", "der", "den", "dem", "on"), at)
+        return None
+
+    def _more_weekdays(self, weekdays: list[int], end: int) -> tuple[list[int], int]:
+        known = {**self.words.weekdays, **self.words.all_such_days}
+        while True:
+            after = end
+            while (
+                self.line.folded(after) in (",", "、", "/") or self.line.skip(self.words.and_, after) > after
+            ):
+                after += 1
+            found = self.line.find(known, self.line.skip(("on", "am"), after)) if after > end else None
+            if found is None:
+                return weekdays, end
+            weekdays, end = [*weekdays, found[0]], found[1]
+
+    def _date_with_month(self, said: Said, at: int) -> Found:
+        """3 December, 3rd of December 2027, December 3, 12月3日."""
+        day = self._day_number(at) or self.line.find(self.words.nth, at)
+        if day is not None and day[0] > 0:
+            after = self.line.skip(("of", "de", "of the"), day[1])
+            if month := self.line.find(self.words.months, after):
+                return self._with_year(said, month[0], day[0], month[1])
+            number = _integer(self.line, day[1] + 1) if self.line.folded(day[1]) == "月" else None
+            if number is not None and self.line.folded(day[1] + 2) in ("日", "号", "號"):
+                return self._checked(said, OnDate(day[0], number), day[1] + 3)
+            return None
+        month = self.line.find(self.words.months, at)
+        if month and (day := self._day_number(self.line.skip(("the",), month[1]))):
+            return self._with_year(said, month[0], day[0], day[1])
+        return None
+
+    def _with_year(self, said: Said, month: int, day: int, end: int) -> Found:
+        after = end + 1 if self.line.folded(end) in (",", ".") else end
+        year = _integer(self.line, after)
+        if year is not None and len(self.line.folded(after)) == 4 and 1900 < year < 2400:
+            return self._checked(said, OnDate(month, day, year), after + 1)
+        return self._checked(said, OnDate(month, day), end)
+
+    def _checked(self, said: Said, day: OnDate, end: int) -> Found:
+        longest = 29 if day.month == 2 else 30 if day.month in (4, 6, 9, 11) else 31
+        if not (1 <= day.month <= 12 and 1 <= day.day <= longest):
+            raise NoMoment(phrases.WHEN_NO_DATE.format(date=f"{day.day}.{day.month}."))
+        return replace(said, day=day), end
+
+    def _day_number(self, at: int) -> tuple[int, int] | None:
+        """3, 3rd, `3.`; not the hour of 9:00."""
+        number = _integer(self.line, at)
+        if number is None or not 1 <= number <= 31:
+            return None
+        if self.line.glued(at + 1) and self.line.folded(at + 1) in ("st", "nd", "rd", "th", "."):
+            return number, at + 2
+        return number, at + 1
+
+    def _of_month(self, said: Said, at: int) -> Found:
+        """The 1st, the last day of the month, the first Monday."""
+        if nth := self._nth(at):
+            if nth[0] <= 5 and (weekday := self.line.find(self.words.weekdays, nth[1])):
+                return replace(said, day=OnNthWeekday(nth[0], weekday[0])), self._of_the_month(weekday[1])
+            unit = self.line.find(self.words.units, nth[1])
+            if unit and unit[0] == "day" and nth[0] in (1, -1):
+                return replace(said, day=OnDayOfMonth(nth[0])), self._of_the_month(unit[1])
+            if nth[0] > 0 and self._of_the_month(nth[1]) > nth[1]:
+                return replace(said, day=OnDayOfMonth(nth[0])), self._of_the_month(nth[1])
+            if said.every and said.every.unit == "month":
+                return replace(said, day=OnDayOfMonth(nth[0])), nth[1]
+        number = self._day_number(at)
+        if number and number[1] == at + 1 and self.line.folded(at + 1) in ("号", "號", "日"):
+            return replace(said, day=OnDayOfMonth(number[0])), at + 2
+        if number and number[1] == at + 2:  # with st, nd, rd, th or a point
+            return replace(said, day=OnDayOfMonth(number[0])), self._of_the_month(number[1])
+        return None
+
+    def _of_the_month(self, at: int) -> int:
+        known = (
+            "of the month",
+            "of each month",
+            "of every month",
+            "in the month",
+            "of a month",
+            "des monats",
+            "im monat",
+        )
+        return self.line.skip(known, at)
+
+    # -- again and again --------------------------------------------------------------------------------------
+
+    def _every(self, said: Said, at: int) -> Found:
+        if said.every or said.span or said.instant:
+            return None
+        if found := self.line.find(self.words.every_unit, at):
+            return replace(said, every=_every_of(1, found[0])), found[1]
+        if not said.day and (such := self.line.find(self.words.all_such_days, at)):
+            weekdays, end = self._more_weekdays([such[0]], such[1])
+            return replace(said, every=Every("week"), day=OnWeekdays(tuple(weekdays))), end
+        if self.line.folded(at) in ("weekdays", "workdays", "werktags", "werktage"):
+            return replace(said, every=Every("week"), day=OnWeekdays((0, 1, 2, 3, 4))), at + 1
+        after = self.line.skip(self.words.every, at)
+        if after == at:
+            return None
+        return self._behind_every(said, after)
+
+    def _behind_every(self, said: Said, at: int) -> Found:
+        line, words = self.line, self.words
+        if line.folded(at) in ("morgen", "manana"):  # in the morning, not tomorrow
+            return replace(said, every=Every("day"), part="morning"), at + 1
+        if part := line.find(words.parts, at):
+            return replace(said, every=Every("day"), part=part[0]), part[1]
+        for known, weekdays in ((words.workdays, (0, 1, 2, 3, 4)), (words.weekend, (5, 6))):
+            if (after := line.skip(known, at)) > at and not said.day:
+                return replace(said, every=Every("week"), day=OnWeekdays(weekdays)), after
+        if unit := line.find(words.units, at):
+            behind = line.find(words.units, unit[1]), line.find(words.weekdays, unit[1])
+            if unit[0] == "second" and any(behind):
+                return self._second(said, unit[1])
+            return replace(said, every=_every_of(1, unit[0])), unit[1]
+        after = line.skip(words.second, at)
+        if after == at and (nth := self._nth(at)) and nth[0] == 2:
+            after = nth[1]
+        if after > at and (found := self._second(said, after)):
+            return found
+        if nth_unit := self._nth_unit(at):
+            return replace(said, every=_every_of(nth_unit[0], nth_unit[1])), nth_unit[2]
+        if amount := self._amount(at):
+            return replace(said, every=_every_of(amount[0], amount[1])), amount[2]
+        if found := self._date_with_month(said, at):
+            return replace(found[0], every=Every("year")), found[1]
+        if weekday := line.find(words.weekdays, at):
+            days, end = self._more_weekdays([weekday[0]], weekday[1])
+            return replace(said, every=Every("week"), day=OnWeekdays(tuple(days))), end
+        if found := self._of_month(said, at):
+            return replace(found[0], every=Every("month")), found[1]
+        return None
+
+    def _nth(self, at: int) -> tuple[int, int] | None:
+        """Second, 2nd, zweiten, `2.`; -1 is the last."""
+        number = self._day_number(at)
+        return number if number and number[1] == at + 2 else self.line.find(self.words.nth, at)
+
+    def _nth_unit(self, at: int) -> tuple[int, Unit, int] | None:
+        """Every 3rd day, every third day."""
+        nth = self._nth(at)
+        unit = self.line.find(self.words.units, nth[1]) if nth and nth[0] > 1 else None
+        return (nth[0], unit[0], unit[1]) if nth and unit else None
+
+    def _second(self, said: Said, at: int) -> Found:
+        """Every second week, every other Monday; every second Monday of the month is another thing."""
+        if unit := self.line.find(self.words.units, at):
+            return replace(said, every=_every_of(2, unit[0])), unit[1]
+        if weekday := self.line.find(self.words.weekdays, at):
+            if (end := self._of_the_month(weekday[1])) > weekday[1]:
+                return replace(said, every=Every("month"), day=OnNthWeekday(2, weekday[0])), end
+            return replace(said, every=Every("week", 2), day=OnWeekdays((weekday[0],))), weekday[1]
+        return None
+
+
+def _below_a_day(said: Said) -> bool:
+    return bool((said.every and said.every.unit == "minute") or (said.span and said.span.elapsed))
+
+
+def _every_of(count: float, unit: Unit) -> Every:
+    if unit in ("hour", "minute", "second"):
+        minutes = count * _SECONDS[unit] / 60
+        if minutes < 1:
+            raise NoMoment(phrases.WHEN_TOO_OFTEN)
+        count, unit = minutes, "minute"
+    if count != int(count) or not 1 <= count <= 100_000:
+        raise NoMoment(phrases.WHEN_NO_COUNT.format(count=f"{count:g}", unit=unit))
+    return Every(unit, int(count))
+
+
+def _span_of(count: float, unit: Unit) -> Span | None:
+    if count > 1_000_000_000:
+        raise NoMoment(phrases.WHEN_NO_COUNT.format(count=f"{count:g}", unit=unit))
+    whole = count == int(count)
+    if unit in ("month", "year"):
+        return Span(months=int(count) * (12 if unit == "year" else 1)) if whole else None
+    if unit in ("day", "week") and whole:
+        return Span(days=int(count) * (7 if unit == "week" else 1))
+    return Span(elapsed=timedelta(seconds=count * _SECONDS[unit]))
+
+
+def _integer(line: Line, at: int) -> int | None:
+    text = line.folded(at)
+    return int(text) if line.kind(at) == "number" and text.isdigit() and len(text) <= 9 else None
+
+
+def _dotted(text: str) -> tuple[int, int] | None:
+    hour, point, minute = text.partition(".")
+    return (int(hour), int(minute)) if point and len(hour) <= 2 and len(minute) == 2 else None
+
+
+def _iso(said: Said, text: str) -> Said:
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is not None:
+        return replace(said, instant=moment)
+    clocks = (Clock(moment.time(), sure=True),) if len(text) > 10 else said.clocks
+    if len(text) > 10 and said.clocks:
+        raise ValueError("two times of day")
+    return replace(said, day=OnDate(moment.month, moment.day, moment.year), clocks=clocks)
+
+
+def _slashed(text: str) -> OnDate:
+    parts = [int(each) for each in text.split("/")]
+    if parts[0] > 31:
+        return OnDate(parts[1], parts[2] if len(parts) > 2 else 0, parts[0])
+    first, second, *rest = parts
+    if first <= 12 and second <= 12 and first != second:
+        raise NoMoment(phrases.WHEN_TWO_DATES.format(date=text))
+    day, month = (first, second) if first > 12 or first == second else (second, first)
+    return OnDate(month, day, _year(str(rest[0])) if rest else None)
+
+
+def _year(text: str) -> int | None:
+    return None if not text else int(text) + (2000 if len(text) == 2 else 0)

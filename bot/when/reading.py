@@ -1,0 +1,72 @@
+"""The moment at the beginning of a line, and what is left of it."""
+
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from bot import phrases
+from bot.when.grammar import Grammar
+from bot.when.said import NoMoment, Said, When
+from bot.when.settle import settle
+from bot.when.tokens import Line
+from bot.when.words import words
+
+__all__ = ["NoMoment", "When", "read_when"]
+
+_OTHER_WORDS = ("sun", "sat", "wed")
+"""Short for a weekday, and words by themselves: "sun cream"."""
+_MOST_BEHIND = 12
+"""How many words and numbers a moment at the end of a line has at most."""
+
+
+def read_when(text: str, now: datetime, zone: ZoneInfo) -> tuple[When, str]:
+    """Read the longest beginning of `text` that tells a moment; give it and the rest ("" for none).
+
+    Where it does not begin with one, it may end with one: "call mum tomorrow at 9". A day without a time is at
+    9:00. Raises NoMoment where there is none, where it is past, or where it can be read in two ways.
+    """
+    line = Line(text)
+    grammar = Grammar(line)
+    begin = 0
+    while (after := line.skip(words().leading, begin)) > begin:
+        begin = after
+    said, end = grammar.read(begin)
+    if said == Said() or (end == begin + 1 < len(line.tokens) and line.folded(begin) in _OTHER_WORDS):
+        return _at_the_end(line, grammar, begin, now, zone)
+    when = settle(said, now, zone)
+    if when.rule and (line.skip(words().until, end) > end or _to_a_time(line, end)):
+        raise NoMoment(phrases.WHEN_UNTIL)
+    behind = line.skip(words().and_, end)
+    if said.day and not when.rule and behind > end and line.find(words().weekdays, behind):
+        raise NoMoment(phrases.WHEN_TWO_DAYS)
+    return when, _behind(line, end)
+
+
+def _at_the_end(line: Line, grammar: Grammar, begin: int, now: datetime, zone: ZoneInfo) -> tuple[When, str]:
+    count = len(line.tokens)
+    if count and line.tokens[-1].end == len(line.text.rstrip()):
+        for at in range(max(begin + 1, count - _MOST_BEHIND), count):
+            said, end = grammar.read(at)
+            if said != Said() and end == count:
+                before = line.text[line.tokens[begin].start : line.tokens[at].start]
+                return settle(said, now, zone), _without(line, begin, before)
+    raise NoMoment(phrases.WHEN_UNREAD)
+
+
+def _to_a_time(line: Line, end: int) -> bool:
+    """9:00 to 17:00, 9:00-17:00."""
+    return line.folded(end) in ("to", "-", "–", "bis") and line.kind(end + 1) in ("clock", "number", "iso")
+
+
+def _behind(line: Line, end: int) -> str:
+    while line.folded(end) in words().punctuation and not (_to_a_time(line, end) and line.glued(end + 1)):
+        end += 1
+    start = line.tokens[end].start if end < len(line.tokens) else line.tokens[-1].end
+    return _without(line, end, line.text[start:])
+
+
+def _without(line: Line, at: int, text: str) -> str:
+    """Drop a leading `to`: "tomorrow to call mum"."""
+    after = line.skip(words().before_text, at)
+    if after > at and after < len(line.tokens):
+        text = text[line.tokens[after].start - line.tokens[at].start :]
+    return text.strip()

@@ -1,0 +1,131 @@
+"""Pure: what is to be forgotten, and which lines of a text hold it."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from memory.words import cut, query_terms
+
+FORGOTTEN = "[forgotten]"
+"""What stands where a text was that cannot be missing."""
+
+_FEW_WORDS = 3
+"""A line of fewer words ("yes") is only forgotten elsewhere where it has the words that were asked for."""
+
+_BULLET = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+")
+_APART = re.compile(r" {0,3}(?:#{1,6}(?:\s|$)|`{3}|~{3})")
+_SENTENCE = re.compile(r".+?(?:[.!?…]+(?=\s|$)|[。！？]+|$)\s*", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class NoteLines:
+    """Whole lines of a note: 1-based, both included; `text` has LF between them."""
+
+    path: str
+    line_start: int
+    line_end: int
+    text: str
+
+
+class Wanted:
+    """What is to be forgotten: whatever has all the words of a query, and these lines wherever they are repeated."""
+
+    def __init__(self, query: str, lines: Iterable[str] = ()) -> None:
+        self._terms = [_joined(term.tokens) for term in query_terms(query)]
+        self._lines: list[str] = []
+        for line in lines:
+            words = cut(line)
+            if len(words) >= _FEW_WORDS:
+                self._lines.append(_joined(words))
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether the query has no word in it."""
+        return not self._terms
+
+    def is_in(self, text: str) -> bool:
+        """Whether a text holds it."""
+        words = _joined(cut(text))
+        has_all = bool(self._terms) and all(term in words for term in self._terms)
+        return has_all or any(line in words for line in self._lines)
+
+    def found_in(self, text: str) -> list[tuple[int, int]]:
+        """The lines of a text (LF line ends) that hold it: 0-based, first and last.
+
+        A bullet counts with its further lines, and goes with all that is indented beneath; of a paragraph the one
+        line that holds it, or else all of it.
+        """
+        return list(self._found(text.split("\n"))) if self.is_in(text) else []
+
+    def without(self, text: str) -> str:
+        """The text (LF line ends) without these lines."""
+        lines = text.split("\n")
+        for first, last in reversed(self.found_in(text)):
+            del lines[first : last + 1]
+        return "\n".join(lines)
+
+    def blanked(self, text: str) -> str:
+        """The text with a mark in the place of each sentence that holds it, or else of all of it."""
+        lines = []
+        for line in text.split("\n"):
+            if self.is_in(line):
+                sentences = _SENTENCE.findall(line)
+                kept = [FORGOTTEN + " " if self.is_in(each) else each for each in sentences]
+                line = "".join(kept).rstrip() if kept != sentences else FORGOTTEN
+            lines.append(line)
+        blanked = "\n".join(lines)
+        return FORGOTTEN if self.is_in(blanked) else blanked
+
+    def _found(self, lines: Sequence[str]) -> Iterator[tuple[int, int]]:
+        at = 0
+        while at < len(lines):
+            if _BULLET.match(lines[at]):
+                last, own = _bullet(lines, at)
+                if self.is_in("\n".join(lines[at : own + 1])):
+                    yield at, last
+                    at = last + 1
+                else:
+                    at = own + 1
+            else:
+                last = _paragraph(lines, at)
+                single = [number for number in range(at, last + 1) if self.is_in(lines[number])]
+                if single:
+                    yield from ((number, number) for number in single)
+                elif last > at and self.is_in("\n".join(lines[at : last + 1])):
+                    yield at, last
+                at = last + 1
+
+
+def _bullet(lines: Sequence[str], at: int) -> tuple[int, int]:
+    """The last line of a bullet with all that is indented beneath it, and the last of its own text."""
+    margin, last, own = _indentation(lines[at]), at, at
+    for number in range(at + 1, len(lines)):
+        if not lines[number].strip():
+            continue
+        if _indentation(lines[number]) <= margin:
+            break
+        last = number
+    while own < last and lines[own + 1].strip() and not _BULLET.match(lines[own + 1]):
+        own += 1
+    return last, own
+
+
+def _paragraph(lines: Sequence[str], at: int) -> int:
+    """The last line of a paragraph that begins here; a heading or a fence stands for itself."""
+    last = at
+    if not lines[at].strip() or _APART.match(lines[at]):
+        return at
+    while last + 1 < len(lines) and lines[last + 1].strip():
+        if _BULLET.match(lines[last + 1]) or _APART.match(lines[last + 1]):
+            break
+        last += 1
+    return last
+
+
+def _indentation(line: str) -> int:
+    expanded = line.expandtabs(4)
+    return len(expanded) - len(expanded.lstrip())
+
+
+def _joined(words: Iterable[str]) -> str:
+    return f" {' '.join(words)} "

@@ -1,0 +1,192 @@
+"""/start, /allow, /deny, /pair, and /memory on and off: as owners type them."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot import phrases
+from bot.access import Access, Standing
+from bot.commands.command import CommandContext, run_command, split_command
+from bot.commands.people import read_person
+from bot.commands.table import COMMANDS
+from bot.config import AccessSettings, AgentSettings, Settings
+from bot.messages import ChatId, IncomingMessage, PersonId
+from bot.state import inbox
+from bot.state.database import State
+from memory.memory import Memory
+from memory.settings import MemorySettings
+from tests.fakes.clock import FakeClock
+
+OWNER = "telegram:1"
+ROOM = ChatId("telegram", "-100")
+
+
+@dataclass(slots=True)
+class House:
+    context: CommandContext
+    clock: FakeClock
+    count: int = 0
+
+    def message(self, text: str, person: str, chat: ChatId | None) -> IncomingMessage:
+        self.count += 1
+        channel, _, name = person.partition(":")
+        return IncomingMessage(
+            str(self.count),
+            chat or ChatId(channel, name),
+            PersonId(channel, name),
+            text,
+            self.clock.now(),
+            sender_name="Ann",
+            in_room=chat is not None,
+        )
+
+    async def say(self, text: str, *, person: str = OWNER, chat: ChatId | None = None) -> str:
+        """Run a line as a command, with all that is asked before."""
+        message, parts = self.message(text, person, chat), split_command(text)
+        assert parts
+        reply = await run_command(
+            *parts,
+            message=message,
+            standing=await self.context.access.standing_of(message.sender),
+            memory_is_open=await self.context.access.memory_is_open(message),
+            key=f"message-{message.id}",
+            context=self.context,
+        )
+        assert isinstance(reply, str)
+        return reply
+
+    async def code_for(self, person: str) -> str:
+        told = await self.context.access.greet(self.message("hello", person, None))
+        return told.rpartition("/pair ")[2].rstrip("`")
+
+    async def standing(self, person: str) -> Standing:
+        channel, _, name = person.partition(":")
+        return await self.context.access.standing_of(PersonId(channel, name))
+
+
+@pytest.fixture
+async def house(tmp_path: Path) -> AsyncIterator[House]:
+    clock = FakeClock()
+    settings = Settings(
+        workspace=tmp_path,
+        agent=AgentSettings(name="Muninn"),
+        access=AccessSettings(owners=(OWNER,), guests=("discord:*",)),
+    )
+    async with (
+        State(tmp_path / "state.db") as state,
+        Memory(MemorySettings(), workspace=tmp_path, now=clock.now) as memory,
+    ):
+        absent: Any = None
+        context = CommandContext(
+            commands=COMMANDS,
+            memory=memory,
+            state=state,
+            model=absent,
+            access=Access(settings.access, state, now=clock.now),
+            journal=absent,
+            reminders=absent,
+            compactor=absent,
+            forgetting=absent,
+            backups=absent,
+            settings=settings,
+            now=clock.now,
+        )
+        yield House(context, clock)
+
+
+async def test_the_welcome_speaks_of_the_memory_to_those_who_may_use_it_there(house: House) -> None:
+    with_memory, without = (each.format(name="Muninn") for each in (phrases.START, phrases.START_GUEST))
+    await house.say("/allow telegram:2")
+    assert await house.say("/start", person="telegram:2") == with_memory
+    assert await house.say("/start", person="telegram:2", chat=ROOM) == without
+    assert await house.say("/start", person="discord:5") == without
+    assert "/remember" not in without
+
+
+@pytest.mark.parametrize(
+    ("line", "standing"),
+    [
+        ("/pair {}", Standing.ALLOWED),
+        ("/pair {} guest", Standing.GUEST),
+        ("/pair@our_bot {} GUEST", Standing.GUEST),
+        ("/pair {0[0]}{0[1]}{0[2]}{0[3]} {0[4]}{0[5]}{0[6]}{0[7]}", Standing.ALLOWED),
+        ("/pair {0[0]}{0[1]}{0[2]}{0[3]}-{0[4]}{0[5]} {0[6]}{0[7]} guest", Standing.GUEST),
+    ],
+)
+@pytest.mark.parametrize("owner", [OWNER, "terminal:owner"])
+async def test_an_owner_lets_somebody_in_by_code_from_any_channel(
+    house: House, line: str, standing: Standing, owner: str
+) -> None:
+    answer = await house.say(line.format(await house.code_for("telegram:77")), person=owner)
+    assert await house.standing("telegram:77") is standing
+    assert answer.startswith("telegram:77 (Ann) ")
+    ((_, notice),) = await house.context.state.read(inbox.undelivered)
+    assert (str(notice.chat), notice.text) == ("telegram:77", phrases.LET_IN)
+
+
+@pytest.mark.parametrize("line", ["/pair", "/pair guest", "/pair {} yes", "/pair {} guest please"])
+async def test_what_does_not_fit_lets_nobody_in_and_costs_no_try(house: House, line: str) -> None:
+    code = await house.code_for("telegram:77")
+    for _ in range(20):
+        assert "`/pair CODE" in await house.say(line.format(code))
+    await house.say(f"/pair {code}")
+    assert await house.standing("telegram:77") is Standing.ALLOWED
+
+
+async def test_what_an_owner_allows_and_denies_is_told_and_done(house: House) -> None:
+    assert (await house.say("/allow Telegram:2")).startswith("telegram:2 will be able to read and write")
+    assert await house.standing("telegram:2") is Standing.ALLOWED
+    assert await house.say("/deny telegram:2") == phrases.DENIED.format(person="telegram:2")
+    assert await house.standing("telegram:2") is Standing.STRANGER
+    assert await house.say("/deny telegram:1") == phrases.DENY_OWNER.format(person="telegram:1")
+
+
+@pytest.mark.parametrize("command", ["allow", "deny"])
+@pytest.mark.parametrize(
+    "user", ["@ann", "ann", "123456", "telegram:@ann", "telegram:*", "*", ":1", "telegram:", "a b"]
+)
+async def test_a_name_is_not_enough_to_say_who(house: House, command: str, user: str) -> None:
+    assert await house.say(f"/{command} {user}") == phrases.WHO.format(command=command)
+    assert f"/{command} telegram:123456" in phrases.WHO.format(command=command)
+
+
+def test_an_id_counts_as_it_is_written() -> None:
+    assert read_person("Discord:00Ab") == PersonId("discord", "00Ab")
+    assert read_person("telegram:" + "1" * 101) is None
+    assert read_person("telegram:1\u202e2") is None
+    assert read_person("telegram:1\n") is None
+
+
+@pytest.mark.parametrize("line", ["/allow telegram:3", "/deny discord:6", "/pair CDFHJKMN", "/memory on"])
+async def test_nobody_but_an_owner_can_let_in_or_keep_out(house: House, line: str) -> None:
+    await house.say("/allow telegram:2")
+    for person in ("telegram:2", "discord:5", "telegram:9"):
+        assert (await house.say(line, person=person)).startswith("There is no /")
+    assert await house.standing("telegram:3") is Standing.STRANGER
+    assert await house.standing("discord:6") is Standing.GUEST
+
+
+# -- the memory in rooms ------------------------------------------------------------------------------------
+
+
+async def test_an_owner_opens_the_memory_to_a_room_and_closes_it(house: House) -> None:
+    await house.context.memory.write("The key is under the mat.")
+    await house.say("/allow telegram:2")
+    for line in ("/recall key", "/memory search key", "/memory", "/memory get MEMORY.md"):
+        assert await house.say(line, chat=ROOM) == phrases.MEMORY_IS_CLOSED
+    assert await house.say("/memory ON", chat=ROOM) == phrases.MEMORY_ON
+    assert "mat" in await house.say("/recall key", person="telegram:2", chat=ROOM)
+    assert "There is no /recall" in await house.say("/recall key", person="discord:5", chat=ROOM)
+    assert await house.say("/recall key", chat=ChatId("telegram", "-101")) == phrases.MEMORY_IS_CLOSED
+    assert await house.say("/memory off", chat=ROOM) == phrases.MEMORY_OFF
+    assert await house.say("/recall key", chat=ROOM) == phrases.MEMORY_IS_CLOSED
+
+
+@pytest.mark.parametrize("action", ["on", "off"])
+async def test_where_nobody_else_listens_the_memory_is_always_on(house: House, action: str) -> None:
+    await house.context.memory.write("The key is under the mat.")
+    assert await house.say(f"/memory {action}") == phrases.MEMORY_ALWAYS_ON
+    assert "mat" in await house.say("/recall key")

@@ -1,0 +1,154 @@
+from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from bot.access import Standing
+from bot.commands.command import CommandContext, run_command, split_command
+from bot.commands.table import COMMANDS
+from bot.messages import ChatId, IncomingMessage, PersonId
+from bot.reminders import Reminders
+from bot.state.database import State
+
+BERLIN = ZoneInfo("Europe/Berlin")
+NOW = datetime(2026, 11, 18, 10, 15, 20, tzinfo=BERLIN)
+HERE, THERE = ChatId("telegram", "1"), ChatId("telegram", "2")
+
+Say = Callable[..., Awaitable[str]]
+
+
+@pytest.fixture
+async def reminders(tmp_path: Path) -> AsyncIterator[Reminders]:
+    async with State(tmp_path / "state.db", now=lambda: NOW) as state:
+        yield Reminders(state, now=lambda: NOW, zone="Europe/Berlin")
+
+
+@pytest.fixture
+def say(reminders: Reminders) -> Say:
+    nothing: Any = None
+    others = (
+        "memory", "state", "model", "stop", "access", "journal", "compactor", "forgetting", "backups", "settings",
+    )  # fmt: skip
+    context = CommandContext(
+        commands=COMMANDS, reminders=reminders, now=lambda: NOW, **dict.fromkeys(others, nothing)
+    )
+    used = 0
+
+    async def say(
+        text: str,
+        *,
+        standing: Standing = Standing.OWNER,
+        chat: ChatId = HERE,
+        sent_at: datetime = NOW,
+        key: str = "",
+    ) -> str:
+        nonlocal used
+        used += 1
+        message = IncomingMessage(str(used), chat, PersonId("telegram", "7"), text, sent_at)
+        parts = split_command(text)
+        assert parts
+        reply = await run_command(
+            *parts, message=message, standing=standing, key=key or f"message-{used}", context=context
+        )
+        assert isinstance(reply, str)
+        return reply
+
+    return say
+
+
+async def test_a_reminder_is_set_and_its_moment_told_in_full(say: Say, reminders: Reminders) -> None:
+    assert await say("/remind tomorrow 9:00 call mum", standing=Standing.GUEST) == (
+        "Reminder 1: Thursday, 19 November 2026 at 09:00 (Europe/Berlin)."
+    )
+    assert await say("/remind every monday 8:00 put out the bins") == (
+        "Reminder 2: Monday, 23 November 2026 at 08:00 (Europe/Berlin), then every week on Monday at 08:00."
+    )
+    assert [(each.text, each.prompt) for each in await reminders.active(HERE)] == [
+        ("call mum", False),
+        ("put out the bins", False),
+    ]
+
+
+async def test_what_is_due_at_once_is_told_to_the_second(say: Say) -> None:
+    assert "10:15:23" in await say("/remind 3s tea")
+    assert "at 10:35 (" in await say("/remind 20m tea")
+
+
+async def test_a_text_of_several_lines_is_kept(say: Say, reminders: Reminders) -> None:
+    await say("/remind 20m one\n  two  spaces")
+    assert (await reminders.active(HERE))[0].text == "one\n  two  spaces"
+
+
+async def test_what_does_not_fit_is_told_and_sets_nothing(say: Say, reminders: Reminders) -> None:
+    assert "/remind WHEN TEXT" in await say("/remind")
+    assert "/remind WHEN TEXT" in await say("/remind 20m")
+    assert "What shall I remind you of" in await say("/remind tomorrow 9:00")
+    assert "What shall I do then" in await say("/schedule tomorrow 9:00")
+    assert "every monday 8:00" in await say("/remind whenever you like")
+    assert "past" in await say("/remind today 8:00 breakfast")
+    assert "2001" in await say(f"/remind 20m {'x' * 2001}")
+    assert await reminders.active(HERE) == ()
+
+
+async def test_a_message_that_comes_late_counts_from_when_it_was_written(
+    say: Say, reminders: Reminders
+) -> None:
+    early = (NOW - timedelta(hours=1)).astimezone(UTC)
+    assert "at 11:15 (" in await say("/remind 2h tea", sent_at=early)
+    assert "at 09:35 (" in await say("/remind 20m tea", sent_at=early), "it is due, and comes at once"
+    assert "at 10:45 (" in await say("/remind 30m tea", sent_at=NOW + timedelta(days=1)), (
+        "another clock is wrong"
+    )
+    assert "at 10:45 (" in await say("/remind 30m tea", sent_at=NOW - timedelta(seconds=30))
+
+
+async def test_a_command_that_is_run_again_sets_no_second_one(say: Say, reminders: Reminders) -> None:
+    first = await say("/remind 20m tea", key="message-9")
+    assert await say("/remind 20m tea", key="message-9") == first
+    assert len(await reminders.active(HERE)) == 1
+
+
+async def test_prompts_are_the_owners_business(say: Say, reminders: Reminders) -> None:
+    assert "There is no /schedule" in await say("/schedule 20m x", standing=Standing.ALLOWED)
+    assert await say("/schedule every day at 7:30 what is planned?") == (
+        "Scheduled as 1: Thursday, 19 November 2026 at 07:30 (Europe/Berlin), then every day at 07:30. "
+        "`/reminders cancel 1` ends it."
+    )
+    assert (await reminders.active(HERE))[0].prompt
+    assert "Nothing is to come" in await say("/reminders", standing=Standing.GUEST)
+    assert "no reminder 1" in await say("/reminders cancel 1", standing=Standing.ALLOWED)
+    assert "what is planned?" in await say("/reminders")
+    assert "ended: what is planned?" in await say("/reminders cancel 1")
+    assert await reminders.active(HERE) == ()
+
+
+async def test_the_list_is_of_this_chat_the_nearest_first(say: Say) -> None:
+    await say("/remind every monday 8:00 put\nout the bins")
+    await say("/remind 20m tea")
+    await say("/remind 10m elsewhere", chat=THERE)
+    await say(f"/schedule tomorrow 9:00 {'long ' * 100}")
+    lines = (await say("/reminders")).splitlines()
+    assert lines[1:3] == [
+        "- **2**: Wednesday, 18 November 2026 at 10:35 (Europe/Berlin): tea",
+        f"- **4** (scheduled): Thursday, 19 November 2026 at 09:00 (Europe/Berlin): {('long ' * 20).strip()}…",
+    ]
+    assert lines[3] == (
+        "- **1**: Monday, 23 November 2026 at 08:00 (Europe/Berlin), then every week on Monday at 08:00: "
+        "put out the bins"
+    )
+    assert "Nothing is to come" in await say("/reminders", chat=ChatId("telegram", "3"))
+
+
+async def test_one_is_ended_by_its_number(say: Say) -> None:
+    await say("/remind 20m tea")
+    for wrong in ("", " x", " -1", " 1.5", f" {'9' * 30}"):
+        assert "by its number" in await say(f"/reminders cancel{wrong}")
+    assert "no reminder 2" in await say("/reminders cancel 2")
+    assert "no reminder 1" in await say("/reminders cancel 1", chat=THERE, standing=Standing.GUEST)
+    assert await say("/reminders cancel #1", standing=Standing.GUEST, key="k") == "Reminder 1 is ended: tea"
+    assert await say("/reminders cancel 1", standing=Standing.GUEST, key="k") == "Reminder 1 is ended: tea"
+    assert "no reminder 1" in await say("/reminders cancel 1")
+    assert "/reminders [cancel] [N]" in await say("/reminders delete 1")

@@ -1,0 +1,190 @@
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from bot.conversation import Conversation
+from bot.inbox import Inbox, answered, begun
+from bot.messages import ChatId
+from bot.models.protocol import AssistantMessage
+from bot.presence import Presence
+from bot.state import inbox as table
+from bot.state.database import State
+from bot.state.inbox import Received
+from tests.fakes.talking import HERE, message
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+async def state(tmp_path: Path) -> AsyncIterator[State]:
+    async with State(tmp_path / "state.db", now=lambda: NOW) as state:
+        yield state
+
+
+def everywhere(chat: ChatId) -> bool:
+    return True
+
+
+async def left(state: State, folder: Path) -> list[Received]:
+    """What the next process finds, with those of this one dead."""
+    with Presence(folder) as presence:
+        return (await Inbox(state, presence).claim(everywhere))[0]
+
+
+async def test_a_message_is_taken_in_once(state: State, tmp_path: Path) -> None:
+    said = message("Hello")
+    with Presence(tmp_path) as presence:
+        inbox = Inbox(state, presence)
+        received = await inbox.accept(said)
+        assert received == Received(1, said)
+        assert await inbox.accept(said) is None
+        assert await inbox.accept(replace(said, chat=ChatId("terminal", "other"))) is not None
+        await inbox.deliver(1)
+        assert await inbox.accept(said) is None, "also when it was answered long ago"
+
+
+async def test_what_a_dead_process_has_left_is_taken_up_in_order_by_one(state: State, tmp_path: Path) -> None:
+    said = [message(f"message {number}", sender="telegram:7", chat="telegram:7") for number in range(3)]
+    with Presence(tmp_path) as dead:
+        for each in said:
+            await Inbox(state, dead).accept(each)
+    with Presence(tmp_path) as first, Presence(tmp_path) as second:
+        messages, _ = await Inbox(state, first).claim(everywhere)
+        assert [each.message for each in messages] == said
+        assert await Inbox(state, second).claim(everywhere) == ([], [])
+        assert await Inbox(state, first).claim(everywhere) == ([], []), "it has them already"
+
+
+async def test_what_a_living_process_sees_to_is_left_to_it(state: State, tmp_path: Path) -> None:
+    with Presence(tmp_path) as other:
+        await Inbox(state, other).accept(message("Hello"))
+        assert await left(state, tmp_path) == []
+
+
+async def test_chats_that_a_process_does_not_serve_are_left_to_others(state: State, tmp_path: Path) -> None:
+    with Presence(tmp_path) as dead:
+        await Inbox(state, dead).accept(message("Hello", chat="telegram:1"))
+    with Presence(tmp_path) as presence:
+        inbox = Inbox(state, presence)
+        assert await inbox.claim(lambda chat: chat.channel == "discord") == ([], [])
+        assert len((await inbox.claim(lambda chat: chat.channel == "telegram"))[0]) == 1
+
+
+async def test_a_turn_that_was_begun_tells_where_its_messages_stand(state: State, tmp_path: Path) -> None:
+    with Presence(tmp_path) as dead:
+        inbox = Inbox(state, dead)
+        said = [message("one"), message("two")]
+        numbers = [received.number for each in said if (received := await inbox.accept(each))]
+        conversation = Conversation(state, HERE)
+        await conversation.load()
+        await conversation.hear([(each.text, each.sender) for each in said], also=begun(1, numbers))
+        await inbox.show(1, ["platform-5"])
+    first, second = await left(state, tmp_path)
+    assert (first.state, first.turn, first.conversation, first.heard) == ("running", 1, conversation.id, 1)
+    assert (second.state, second.turn, second.heard) == ("running", 1, 2)
+    assert first.shown == ("platform-5",)
+    assert first.attempts == 1
+
+
+async def test_an_answer_and_the_step_that_ends_it_are_one(state: State, tmp_path: Path) -> None:
+    with Presence(tmp_path) as dead:
+        inbox = Inbox(state, dead)
+        await inbox.accept(message("one"))
+        conversation = Conversation(state, HERE)
+        await conversation.load()
+        await conversation.append(AssistantMessage("Hello"), also=answered(1, "Hello\n\n*(by another)*"))
+    (received,) = await left(state, tmp_path)
+    assert (received.state, received.reply) == ("answered", "Hello\n\n*(by another)*")
+    with Presence(tmp_path) as presence:
+        await Inbox(state, presence).deliver(1)
+    assert await left(state, tmp_path) == []
+
+
+async def test_delivering_ends_all_that_a_turn_answers_and_keeps_no_words(
+    state: State, tmp_path: Path
+) -> None:
+    with Presence(tmp_path) as presence:
+        inbox = Inbox(state, presence)
+        said = [message("a secret"), message("another")]
+        numbers = [received.number for each in said if (received := await inbox.accept(each))]
+        conversation = Conversation(state, HERE)
+        await conversation.load()
+        await conversation.hear([(each.text, each.sender) for each in said], also=begun(1, numbers))
+        await inbox.answer(1, "an answer")
+        await inbox.deliver(1)
+    rows = await state.read(lambda db: db.execute("SELECT state, payload, reply FROM inbox").fetchall())
+    assert rows == [("delivered", "", None)] * 2
+
+
+async def test_a_notice_goes_out_once_under_its_key(state: State, tmp_path: Path) -> None:
+    with Presence(tmp_path) as dead:
+        inbox = Inbox(state, dead)
+        notice = await inbox.put(HERE, "It is time", key="reminder-1")
+        assert notice is not None
+        assert await inbox.put(HERE, "It is time", key="reminder-1") is None
+        await inbox.show_notice(notice.number, ["m1"])
+    with Presence(tmp_path) as presence:
+        _, (found,) = await Inbox(state, presence).claim(everywhere)
+        assert (found.text, found.shown, found.chat) == ("It is time", ("m1",), HERE)
+        await Inbox(state, presence).deliver_notice(found.number)
+    with Presence(tmp_path) as presence:
+        assert await Inbox(state, presence).claim(everywhere) == ([], [])
+
+
+async def test_a_text_that_waits_can_be_changed_and_one_that_runs_cannot(
+    state: State, tmp_path: Path
+) -> None:
+    with Presence(tmp_path) as dead:
+        inbox = Inbox(state, dead)
+        said = message("helo")
+        assert await inbox.accept(said)
+        assert await inbox.find(said.chat, said.id) == (1, "waiting")
+        assert await inbox.change_text(1, replace(said, text="hello"))
+        conversation = Conversation(state, HERE)
+        await conversation.load()
+        await conversation.hear([("hello", said.sender)], also=begun(1, [1]))
+        assert not await inbox.change_text(1, replace(said, text="goodbye"))
+    (received,) = await left(state, tmp_path)
+    assert received.message.text == "hello"
+
+
+async def test_ids_are_forgotten_when_no_platform_delivers_them_any_more(
+    state: State, tmp_path: Path
+) -> None:
+    with Presence(tmp_path) as presence:
+        inbox = Inbox(state, presence)
+        done, waits = message("done"), message("waits")
+        await inbox.accept(done)
+        await inbox.accept(waits)
+        await inbox.deliver(1)
+        await inbox.prune(NOW + timedelta(days=20))
+        assert await inbox.accept(done) is None
+        await inbox.prune(NOW + timedelta(days=31))
+        assert await inbox.accept(done) is not None
+        assert await inbox.accept(waits) is None, "what is not answered is never forgotten"
+
+
+async def test_any_text_comes_back_as_it_was(state: State, tmp_path: Path) -> None:
+    said = replace(
+        message("数 \u0000 \ud83d\n\t'\"", chat="telegram:-100"),
+        sender_name="Ánna",
+        chat_name="家",
+        in_room=True,
+    )
+    with Presence(tmp_path) as dead:
+        await Inbox(state, dead).accept(said)
+    (received,) = await left(state, tmp_path)
+    assert received.message == replace(said, text="数 \u0000 \ufffd\n\t'\"")
+
+
+async def test_there_is_an_index_on_what_is_open_alone(state: State) -> None:
+    plan = await state.read(
+        lambda db: db.execute(
+            "EXPLAIN QUERY PLAN SELECT owner, chat FROM inbox WHERE state != 'delivered'"
+        ).fetchall()
+    )
+    assert "inbox_open" in str(plan)
+    assert await state.read(table.unfinished) == ()

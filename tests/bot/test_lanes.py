@@ -1,0 +1,91 @@
+import asyncio
+from collections import deque
+
+import pytest
+
+from bot.lanes import Lanes
+from bot.messages import ChatId
+from bot.tasks import Tasks
+
+A, B, C = (ChatId("c", name) for name in "abc")
+
+
+class Workshop:
+    """Work that takes as long as it is told to."""
+
+    def __init__(self, *, at_once: int = 10) -> None:
+        self.done: list[tuple[str, int]] = []
+        self.running = 0
+        self.most = 0
+        self.tasks = Tasks()
+        self.lanes: Lanes[tuple[str, int]] = Lanes(self.work, tasks=self.tasks, at_once=at_once)
+
+    async def work(self, item: tuple[str, int], behind: deque[tuple[str, int]]) -> None:
+        self.running += 1
+        self.most = max(self.most, self.running)
+        await asyncio.sleep(0.001)
+        self.running -= 1
+        self.done.append(item)
+
+    async def quiet(self) -> None:
+        async with asyncio.timeout(5):
+            await self.tasks.ended()
+
+
+async def test_order_is_kept_in_each_chat_and_chats_do_not_wait_for_each_other() -> None:
+    shop = Workshop()
+    for number in range(20):
+        for chat in (A, B, C):
+            shop.lanes.put(chat, (chat.name, number))
+    await shop.quiet()
+    for chat in (A, B, C):
+        assert [number for name, number in shop.done if name == chat.name] == list(range(20))
+    assert shop.most == 3
+
+
+async def test_a_chat_with_much_to_do_keeps_nobody_waiting() -> None:
+    shop = Workshop(at_once=1)
+    for number in range(50):
+        shop.lanes.put(A, ("a", number))
+    shop.lanes.put(B, ("b", 0))
+    await shop.quiet()
+    assert shop.most == 1
+    assert shop.done.index(("b", 0)) <= 2
+
+
+async def test_what_is_put_first_comes_next() -> None:
+    shop = Workshop()
+    for number in range(3):
+        shop.lanes.put(A, ("a", number))
+    await asyncio.sleep(0)  # the first is begun
+    shop.lanes.put(A, ("a", 99), first=True)
+    await shop.quiet()
+    assert [number for _, number in shop.done] == [0, 99, 1, 2]
+
+
+async def test_after_closing_nothing_begins_and_what_waits_stays() -> None:
+    shop = Workshop()
+    for number in range(3):
+        shop.lanes.put(A, ("a", number))
+    await asyncio.sleep(0)
+    assert len(shop.lanes.waiting(A)) == 2
+    shop.lanes.close()
+    await shop.quiet()
+    assert shop.done == [("a", 0)]
+    assert len(shop.lanes.waiting(A)) == 0, "the lane itself has gone"
+
+
+async def test_waiting_for_the_end_has_its_limit() -> None:
+    tasks = Tasks()
+    tasks.start(asyncio.sleep(10))
+    assert not await tasks.ended(0.01)
+    tasks.cancel()
+    assert await tasks.ended(1)
+
+
+@pytest.mark.parametrize("count", [0, 1])
+async def test_waiting_without_a_limit_ends_with_the_last(count: int) -> None:
+    tasks = Tasks()
+    for _ in range(count):
+        tasks.start(asyncio.sleep(0.001))
+    assert await tasks.ended()

@@ -1,0 +1,449 @@
+import asyncio
+import json
+import logging
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from bot.messages import ChatId, IncomingMessage, PersonId
+from bot.models.protocol import ToolCall
+from bot.reminder_tools import reminder_tools
+from bot.reminders import MOST_CHARACTERS, MOST_IN_A_CHAT, Asked, NotSet, Reminders
+from bot.state import inbox
+from bot.state import reminders as stored_reminders
+from bot.state.database import State
+from bot.state.inbox import Notice
+from bot.state.reminders import ReminderRow
+from bot.tools import Toolbox, ToolUse
+
+BERLIN = ZoneInfo("Europe/Berlin")
+HERE, THERE = ChatId("telegram", "1"), ChatId("discord", "2")
+ANNA = PersonId("telegram", "7")
+
+
+class Wall:
+    """A clock that is set by hand."""
+
+    def __init__(self) -> None:
+        self.time = datetime(2026, 11, 18, 10, 15, tzinfo=BERLIN)
+
+    def now(self) -> datetime:
+        return self.time
+
+    def pass_(self, **amount: float) -> None:
+        self.time = (self.time.astimezone(UTC) + timedelta(**amount)).astimezone(BERLIN)
+
+
+@pytest.fixture
+def wall() -> Wall:
+    return Wall()
+
+
+@pytest.fixture
+async def state(tmp_path: Path, wall: Wall) -> AsyncIterator[State]:
+    async with State(tmp_path / "state.db", now=wall.now) as state:
+        yield state
+
+
+@pytest.fixture
+def reminders(state: State, wall: Wall) -> Reminders:
+    return opened(state, wall)
+
+
+def opened(state: State, wall: Wall) -> Reminders:
+    return Reminders(state, now=wall.now, zone="Europe/Berlin", check_seconds=0.01)
+
+
+async def add(
+    reminders: Reminders, line: str, *, key: str = "", chat: ChatId = HERE, prompt: bool = False
+) -> int:
+    when, text = reminders.read(line)
+    return (await reminders.add(Asked(key or line, chat, ANNA), when, text, prompt=prompt)).number
+
+
+async def notices(state: State) -> list[str]:
+    return [notice.text for notice in await waiting_notices(state)]
+
+
+async def waiting_notices(state: State) -> list[Notice]:
+    return [notice for _, notice in await state.read(inbox.undelivered)]
+
+
+async def prompts(state: State) -> list[IncomingMessage]:
+    return [received.message for _, received in await state.read(inbox.unfinished)]
+
+
+async def row(state: State, number: int) -> ReminderRow:
+    rows = await state.read(lambda db: list(stored_reminders._rows(db, "number = ?", (number,))))
+    return rows[0]
+
+
+@asynccontextmanager
+async def running(
+    reminders: Reminders, serves: Callable[[ChatId], bool] = lambda _: True, woken: list[int] | None = None
+) -> AsyncIterator[None]:
+    task = asyncio.create_task(reminders.run(serves, lambda: (woken if woken is not None else []).append(1)))
+    await asyncio.sleep(0)
+    try:
+        yield
+    finally:
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+
+async def settled() -> None:
+    """Let the loop look at the clock a few times."""
+    await asyncio.sleep(0.08)
+
+
+async def test_a_reminder_is_delivered_once_when_it_is_due(
+    reminders: Reminders, state: State, wall: Wall
+) -> None:
+    woken: list[int] = []
+    async with running(reminders, woken=woken):
+        number = await add(reminders, "20m tea *now*")
+        await settled()
+        assert await notices(state) == []
+        wall.pass_(minutes=20)
+        await settled()
+        assert await notices(state) == ["⏰ tea *now*"]
+        wall.pass_(days=3)
+        await settled()
+    assert await notices(state) == ["⏰ tea *now*"]
+    assert (await row(state, number)).state == "done"
+    assert woken == [1]
+    assert (await waiting_notices(state))[0].chat == HERE
+
+
+async def test_what_is_added_is_not_waited_for_in_vain(state: State, tmp_path: Path) -> None:
+    slow = Reminders(state, now=lambda: datetime.now(BERLIN), zone="Europe/Berlin", check_seconds=60)
+    async with running(slow):
+        await asyncio.sleep(0.05)
+        began = asyncio.get_running_loop().time()
+        await add(slow, "1s x")
+        while not await notices(state):
+            await asyncio.sleep(0.01)
+            assert asyncio.get_running_loop().time() - began < 2
+        assert asyncio.get_running_loop().time() - began > 0.9
+
+
+async def test_one_that_was_missed_says_when_it_was_due(
+    reminders: Reminders, state: State, wall: Wall
+) -> None:
+    await add(reminders, "today 18:00 tea")
+    await add(reminders, "today 18:00 what is new?", key="prompt", prompt=True)
+    wall.pass_(days=1)
+    async with running(reminders):
+        await settled()
+    assert await notices(state) == ["⏰ tea\n\n(due yesterday 18:00)"]
+    assert [each.text for each in await prompts(state)] == ["what is new?\n\n(due yesterday 18:00)"]
+
+
+async def test_one_that_was_missed_by_seconds_while_down_says_so(
+    reminders: Reminders, state: State, wall: Wall
+) -> None:
+    await add(reminders, "3s tea")
+    wall.pass_(seconds=10)
+    async with running(reminders):
+        await settled()
+    assert await notices(state) == ["⏰ tea\n\n(due 10:15)"]
+
+
+async def test_one_that_was_missed_often_comes_once_and_goes_on(
+    reminders: Reminders, state: State, wall: Wall
+) -> None:
+    number = await add(reminders, "every day at 18:00 tea")
+    wall.pass_(days=9)
+    async with running(reminders):
+        await settled()
+        assert await notices(state) == ["⏰ tea\n\n(due Wednesday 18 November 18:00)"]
+        wall.time = datetime(2026, 11, 27, 18, 0, tzinfo=BERLIN)
+        await settled()
+    assert (await notices(state))[1:] == ["⏰ tea"]
+    assert (await row(state, number)).due_at.startswith("2026-11-28T17:00:00")
+
+
+async def test_a_prompt_becomes_a_message_of_who_scheduled_it(
+    reminders: Reminders, state: State, wall: Wall
+) -> None:
+    when, text = reminders.read("every day at 18:00 what is planned?")
+    asked = Asked("k", HERE, ANNA, "Anna", "Family", in_room=True)
+    number = (await reminders.add(asked, when, text, prompt=True)).number
+    wall.time = datetime(2026, 11, 18, 18, 0, tzinfo=BERLIN)
+    async with running(reminders):
+        await settled()
+    (message,) = await prompts(state)
+    assert message.id == f"schedule-{number}-2026-11-18T17:00:00.000+00:00"
+    assert (message.chat, message.sender, message.text) == (HERE, ANNA, "what is planned?")
+    assert (message.sender_name, message.chat_name, message.in_room) == ("Anna", "Family", True)
+    assert await notices(state) == []
+
+
+async def test_a_clock_that_is_set_back_brings_nothing_twice(
+    reminders: Reminders, state: State, wall: Wall
+) -> None:
+    await add(reminders, "20m once")
+    await add(reminders, "every 30 minutes again")
+    async with running(reminders):
+        wall.pass_(minutes=31)
+        await settled()
+        assert sorted(await notices(state)) == ["⏰ again", "⏰ once\n\n(due 10:35)"]
+        wall.pass_(hours=-1)
+        await settled()
+        wall.pass_(minutes=50)
+        await settled()
+        assert len(await notices(state)) == 2
+        wall.pass_(minutes=10, hours=1)
+        await settled()
+    assert len(await notices(state)) == 3
+
+
+async def test_a_clock_that_is_set_forward_brings_it_once(
+    reminders: Reminders, state: State, wall: Wall
+) -> None:
+    await add(reminders, "every 30 minutes again")
+    async with running(reminders):
+        wall.pass_(hours=5)
+        await settled()
+        await settled()
+    assert await notices(state) == ["⏰ again\n\n(due 10:45)"]
+
+
+async def test_only_what_is_for_a_served_chat_is_taken_up(
+    reminders: Reminders, state: State, wall: Wall
+) -> None:
+    await add(reminders, "1m here")
+    await add(reminders, "1m there", chat=THERE)
+    wall.pass_(seconds=70)
+    async with running(reminders, serves=lambda chat: chat == THERE):
+        await settled()
+    assert [notice.chat for notice in await waiting_notices(state)] == [THERE]
+
+
+async def test_the_same_key_adds_nothing(reminders: Reminders, wall: Wall) -> None:
+    first = await add(reminders, "20m tea", key="message-1")
+    wall.pass_(minutes=5)
+    assert await add(reminders, "20m tea", key="message-1") == first
+    (kept,) = await reminders.active(HERE)
+    assert kept.due_at.startswith("2026-11-18T09:35:00")
+
+
+async def test_one_is_ended_by_its_chat_or_by_an_owner(reminders: Reminders) -> None:
+    first, second = await add(reminders, "20m one"), await add(reminders, "20m two")
+    prompt = await add(reminders, "20m three", prompt=True)
+    assert await reminders.cancel(first, chat=THERE, owner=False, key="a") is None
+    assert await reminders.cancel(prompt, chat=HERE, owner=False, key="b") is None
+    assert await reminders.cancel(first, chat=HERE, owner=False, key="c")
+    assert await reminders.cancel(first, chat=HERE, owner=False, key="c"), "told again after a crash"
+    assert await reminders.cancel(first, chat=HERE, owner=False, key="d") is None
+    assert await reminders.cancel(second, chat=THERE, owner=True, key="e")
+    assert [each.number for each in await reminders.active(HERE)] == [prompt]
+
+
+async def test_what_is_ended_does_not_come(reminders: Reminders, state: State, wall: Wall) -> None:
+    number = await add(reminders, "every minute tea")
+    await reminders.cancel(number, chat=HERE, owner=False, key="k")
+    wall.pass_(hours=1)
+    async with running(reminders):
+        await settled()
+    assert await notices(state) == []
+
+
+async def test_there_is_a_limit_for_a_chat_and_for_a_text(reminders: Reminders) -> None:
+    for each in range(MOST_IN_A_CHAT):
+        await add(reminders, "20m tea", key=f"key-{each}")
+    with pytest.raises(NotSet, match="200"):
+        await add(reminders, "20m tea", key="one more")
+    assert await add(reminders, "20m tea", key="key-0"), "it stands already"
+    await add(reminders, "20m tea", key="elsewhere", chat=THERE)
+    with pytest.raises(NotSet, match="2001"):
+        await add(reminders, f"20m {'x' * (MOST_CHARACTERS + 1)}", chat=THERE)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "comes"),
+    [
+        ("rule", "every moon", True),
+        ("zone", "Nowhere/At_All", True),
+        ("due_at", "2026", False),
+        ("chat", "?", False),
+    ],
+)
+async def test_a_row_that_cannot_be_read_holds_up_no_other(
+    reminders: Reminders,
+    state: State,
+    wall: Wall,
+    caplog: pytest.LogCaptureFixture,
+    column: str,
+    value: str,
+    comes: bool,
+) -> None:
+    bad = await add(reminders, "every 20 minutes bad")
+    good = await add(reminders, "every day at 11:00 good")
+    await state.change(
+        lambda db: db.execute(f"UPDATE reminders SET {column} = ? WHERE number = ?", (value, bad))
+    )
+    wall.pass_(hours=1)
+    async with running(reminders):
+        await settled()
+    told = [text.split("\n")[0] for text in await notices(state)]
+    assert sorted(told) == (["⏰ bad", "⏰ good"] if comes else ["⏰ good"])
+    assert (await row(state, bad)).state == "broken"
+    assert (await row(state, good)).state == "active"
+    assert sum(f"reminder {bad}" in record.getMessage() for record in caplog.records) == 1
+
+
+async def test_a_database_that_is_locked_is_told_once_and_tried_again(
+    reminders: Reminders, state: State, wall: Wall, caplog: pytest.LogCaptureFixture
+) -> None:
+    await add(reminders, "1m tea")
+    wall.pass_(seconds=61)
+    await state.change(lambda db: db.execute("PRAGMA query_only = ON"))
+    with caplog.at_level(logging.ERROR):
+        async with running(reminders):
+            await settled()
+            assert await notices(state) == []
+            await state.read(lambda db: db.execute("PRAGMA query_only = OFF"))
+            await settled()
+    assert len(await notices(state)) == 1
+    assert sum("reminders have to wait" in record.getMessage() for record in caplog.records) == 1
+
+
+async def test_two_loops_on_one_file_deliver_each_once(tmp_path: Path, wall: Wall) -> None:
+    async with (
+        State(tmp_path / "state.db", now=wall.now) as first,
+        State(tmp_path / "state.db", now=wall.now) as second,
+    ):
+        ours, theirs = opened(first, wall), opened(second, wall)
+        for each in range(50):
+            await add(ours, f"every 10 minutes number {each}")
+        async with running(ours), running(theirs):
+            for _ in range(3):
+                wall.pass_(minutes=10)
+                await settled()
+            await asyncio.sleep(0.3)
+        texts = [text.partition("\n")[0] for text in await notices(first)]
+        assert sorted(texts) == sorted(f"⏰ number {each}" for each in range(50) for _ in range(3))
+
+
+PROCESS = """
+import asyncio, sys
+from datetime import datetime
+from pathlib import Path
+from zoneinfo import ZoneInfo
+from bot.reminders import Reminders
+from bot.state.database import State
+
+async def main():
+    now = lambda: datetime.now(ZoneInfo("UTC"))
+    async with State(Path(sys.argv[1]), now=now) as state:
+        reminders = Reminders(state, now=now, zone="UTC", check_seconds=0.001)
+        async with asyncio.timeout(60):
+            await reminders.run(lambda chat: True, lambda: print("claimed", flush=True))
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.thorough
+async def test_processes_that_are_killed_deliver_each_once(tmp_path: Path) -> None:
+    file = tmp_path / "state.db"
+    async with State(file) as state:
+        far = Reminders(state, now=lambda: datetime(2026, 1, 1, tzinfo=UTC), zone="UTC")
+        for each in range(150):
+            await add(far, f"{each + 1}s number {each}")
+        for each in range(150):
+            await add(far, f"{each + 1}s number {each}", key=f"b{each}", chat=THERE)
+        rounds = 0
+        while await far.active(HERE) or await far.active(THERE):
+            rounds += 1
+            assert rounds < 20
+            two = [await started(file), await started(file)]
+            first_claims = [asyncio.create_task(each.stdout.readline()) for each in two if each.stdout]
+            await asyncio.wait(first_claims, timeout=5, return_when=asyncio.FIRST_COMPLETED)
+            for process in two:
+                process.kill()
+                await process.wait()
+            await asyncio.gather(*first_claims)
+        assert rounds > 1, "they were killed amid their work"
+        texts = [text.partition("\n")[0] for text in await notices(state)]
+        assert sorted(texts) == sorted(f"⏰ number {each}" for each in range(150) for _ in range(2))
+
+
+async def started(file: Path) -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        sys.executable, "-c", PROCESS, str(file), stdout=asyncio.subprocess.PIPE
+    )
+
+
+async def test_what_has_ended_is_forgotten_after_a_while(
+    reminders: Reminders, state: State, wall: Wall
+) -> None:
+    await add(reminders, "1m past")
+    to_come = await add(reminders, "every year on 24 December gifts")
+    wall.pass_(minutes=2)
+    async with running(reminders):
+        await settled()
+    wall.pass_(days=40)
+    await state.change(lambda db: stored_reminders.prune(db, before=state.at()))
+    assert await reminders.find("1m past") is None
+    assert [each.number for each in await reminders.active(HERE)] == [to_come]
+
+
+# -- the tool -----------------------------------------------------------------------------------------------
+
+
+async def call(reminders: Reminders, when: str, text: str, *, key: str = "call-1-a") -> dict[str, object]:
+    arguments = json.dumps({"when": when, "text": text})
+    result = await Toolbox(reminder_tools(reminders)).run(
+        ToolCall("abc", "remind", arguments), ToolUse(key, HERE, ANNA)
+    )
+    told: dict[str, object] = json.loads(result.content)
+    assert result.failed == ("error" in told)
+    return told
+
+
+async def test_a_model_sets_a_reminder_and_is_told_the_moment(reminders: Reminders) -> None:
+    assert await call(reminders, "2026-12-03T14:00", "call mum") == {
+        "number": 1,
+        "due": "Thursday, 3 December 2026 at 14:00 (Europe/Berlin)",
+    }
+    assert await call(reminders, "every monday 8:00", "bins", key="b") == {
+        "number": 2,
+        "due": "Monday, 23 November 2026 at 08:00 (Europe/Berlin)",
+        "every": "every week on Monday at 08:00",
+    }
+    assert [each.text for each in await reminders.active(HERE)] == ["bins", "call mum"]
+
+
+async def test_a_call_that_is_run_again_sets_no_second_one(reminders: Reminders, wall: Wall) -> None:
+    first = await call(reminders, "today 11:00", "tea")
+    wall.pass_(hours=2)
+    assert await call(reminders, "today 11:00", "tea") == first
+    assert len(await reminders.active(HERE)) == 1
+
+
+@pytest.mark.parametrize(
+    ("when", "text", "why"),
+    [
+        ("someday", "x", "2026-12-03T14:00"),
+        ("tomorrow 9:00 to call mum", "x", '"call mum" is no part of a time'),
+        ("2020-01-01", "x", "past"),
+        ("tomorrow 9:00", " ", "empty"),
+        ("every 5 seconds", "x", "Once a minute"),
+    ],
+)
+async def test_a_model_is_told_how_to_write_it(reminders: Reminders, when: str, text: str, why: str) -> None:
+    assert why in str((await call(reminders, when, text))["error"])
+    assert await reminders.active(HERE) == ()
+
+
+async def test_a_model_is_not_told_of_the_use(reminders: Reminders) -> None:
+    (spec,) = Toolbox(reminder_tools(reminders)).specs
+    assert list(spec.parameters["properties"]) == ["when", "text"]

@@ -1,0 +1,153 @@
+"""The adapter for the platform beside this: a channel as the real ones are, but for the network."""
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from bot.messages import Accept, ChatId, IncomingMessage, PersonId, Reply, ReplyPart
+from tests.fakes.platform import LONGEST
+
+log = logging.getLogger(__name__)
+
+AGAIN_SECONDS = 0.05
+"""After which it tries again to connect, or to have a message accepted."""
+
+
+class PlatformAdapter:
+    """A reply is sent once there is text, then edited as it grows; after a crash what was kept is edited."""
+
+    def __init__(self, socket: Path, *, name: str = "fake", edit_every: float = 0.05) -> None:
+        """`edit_every`: seconds between two edits of a reply, but for the last."""
+        self._socket = socket
+        self._name = name
+        self._edit_every = edit_every
+        self._up = asyncio.Event()
+        self._writer: asyncio.StreamWriter | None = None
+        self._calls: dict[int, asyncio.Future[Mapping[str, Any]]] = {}
+        self._numbers = count(1)
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    def serves(self, chat: ChatId) -> bool:
+        return chat.channel == self._name
+
+    # -- receiving ------------------------------------------------------------------------------------------
+
+    async def run(self, accept: Accept) -> None:
+        while True:
+            try:
+                await self._run_connected(accept)
+            except OSError as error:
+                log.info("the platform is not there: %s", error)
+            await asyncio.sleep(AGAIN_SECONDS)
+
+    async def _run_connected(self, accept: Accept) -> None:
+        reader, writer = await asyncio.open_unix_connection(self._socket, limit=1 << 22)
+        posts: asyncio.Queue[Mapping[str, Any]] = asyncio.Queue()
+        accepting = asyncio.create_task(self._accept_each(posts, accept))
+        self._writer = writer
+        self._up.set()
+        try:
+            while (line := await reader.readline()).endswith(b"\n"):
+                said = json.loads(line)
+                if "post" in said:
+                    posts.put_nowait(said)
+                elif (call := self._calls.pop(said["call"], None)) and not call.done():
+                    call.set_result(said)
+        finally:
+            self._up.clear()
+            self._writer = None
+            accepting.cancel()
+            for call in self._calls.values():
+                if not call.done():
+                    call.set_exception(ConnectionResetError("the platform is gone"))
+            self._calls.clear()
+            writer.close()
+
+    async def _accept_each(self, posts: "asyncio.Queue[Mapping[str, Any]]", accept: Accept) -> None:
+        """In order: nothing is acknowledged before it is safe, nor before what came first."""
+        while True:
+            said = await posts.get()
+            while True:
+                try:
+                    await accept(self._message(said["post"]))
+                    break
+                except Exception as error:  # noqa: BLE001 - whatever it is, the message must not be lost
+                    log.warning("a message was not accepted and is handed over again: %s", error)
+                    await asyncio.sleep(AGAIN_SECONDS)
+            self._tell({"acknowledge": said["number"]})
+
+    def _message(self, post: Mapping[str, str]) -> IncomingMessage:
+        return IncomingMessage(
+            id=post["id"],
+            chat=ChatId(self._name, post["chat"]),
+            sender=PersonId(self._name, post["person"]),
+            text=post["text"],
+            sent_at=datetime.fromisoformat(post["sent_at"]),
+            sender_name=post["person"],
+            edit_of=post["edit_of"],
+        )
+
+    # -- showing --------------------------------------------------------------------------------------------
+
+    async def render(self, reply: Reply) -> None:
+        shown = list(reply.shown)
+        texts: list[str | None] = [None] * len(shown)  # what is known to stand there
+        edited = 0.0
+        async for part in reply.parts:
+            if not part.text.strip():
+                if part.final:
+                    raise ValueError(f"{reply.key} ends in nothing")
+                continue
+            if not part.final and shown and time.monotonic() - edited < self._edit_every:
+                continue
+            await self._show(reply, part, shown, texts)
+            edited = time.monotonic()
+
+    async def _show(self, reply: Reply, part: ReplyPart, shown: list[str], texts: list[str | None]) -> None:
+        pages = [part.text[at : at + LONGEST] for at in range(0, len(part.text), LONGEST)]
+        for place, text in enumerate(pages):
+            last = part.final and place == len(pages) - 1
+            fields = {
+                "chat": reply.chat.name,
+                "key": reply.key,
+                "place": place,
+                "text": text,
+                "final": last,
+                "answers": part.answers if last else (),
+            }
+            if place == len(shown):
+                shown.append((await self._call("send", fields))["id"])
+                texts.append(text)
+                await self._keep(reply, shown)
+            elif last or texts[place] != text:
+                await self._call("edit", {**fields, "id": shown[place]})
+                texts[place] = text
+        while len(shown) > len(pages):
+            await self._call("delete", {"id": shown.pop()})
+            texts.pop()
+            await self._keep(reply, shown)
+
+    async def _keep(self, reply: Reply, shown: Sequence[str]) -> None:
+        await reply.keep(list(shown))
+        self._tell({"kept": list(shown)})
+
+    async def _call(self, method: str, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        await self._up.wait()
+        number = next(self._numbers)
+        answer: asyncio.Future[Mapping[str, Any]] = asyncio.get_running_loop().create_future()
+        self._calls[number] = answer
+        self._tell({"call": number, method: fields})
+        return await answer
+
+    def _tell(self, said: Mapping[str, Any]) -> None:
+        if self._writer is not None:
+            self._writer.write(json.dumps(said).encode() + b"\n")
