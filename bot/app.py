@@ -15,7 +15,8 @@ from zoneinfo import ZoneInfo
 from bot import phrases
 from bot.access import TERMINAL, Access, Standing
 from bot.agent import Agent
-from bot.assistant import Assistant, House
+from bot.answering import House
+from bot.assistant import Assistant
 from bot.backup import Backups
 from bot.builtin_tools import memory_tools
 from bot.commands.command import CommandContext, usable_by

@@ -28,7 +28,7 @@ class Assignment:
     since: int | None = None
     """Seq of the entry before its first one; None where all is before it."""
     conversation: int | None = None
-    """The conversation that `since` counts in, where that is known from before."""
+    """The one that `since` counts in."""
     with_memory: bool = False
     """Whether it may use the memory."""
     may_flush: bool = False
@@ -49,11 +49,12 @@ class Assignment:
             also = begun(self.turn, [each.number for each in heard]) if self.turn else None
             await conversation.hear([(said(each.message), each.message.sender) for each in heard], also=also)
             self.to_hear = []
+            self.conversation = conversation.id
             if self.since is None:
                 # What another process said in between stands before it.
                 self.since = max(before, conversation.last_seq - len(heard))
         elif self.since is None:
-            self.since = conversation.last_seq
+            self.since, self.conversation = conversation.last_seq, conversation.id
 
     async def join(self, conversation: Conversation) -> None:
         """Hear what has come in since the turn began."""

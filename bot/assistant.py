@@ -1,47 +1,33 @@
-"""The front door: who may come in, what is done with a message, how to stop it, and what goes on by itself."""
+"""The front door: who may come in, in which order messages are answered, and what goes on by itself."""
 
 import asyncio
 import logging
-from collections import OrderedDict, deque
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import AbstractAsyncContextManager, aclosing, suppress
-from dataclasses import dataclass, replace
+from collections import deque
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import aclosing, suppress
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from bot import phrases
-from bot.access import Access, Standing
+from bot.access import Standing
+from bot.answering import Answering, House
 from bot.assignment import Assignment
-from bot.chat_lock import chat_locked
-from bot.commands.command import CommandContext, run_command, split_command
-from bot.conversation import Conversation
+from bot.commands.command import split_command
 from bot.delivery import Delivery
-from bot.inbox import Inbox
 from bot.lanes import Lanes
-from bot.limits import DailyBudget, MessageRate
-from bot.messages import Adapter, ChatId, IncomingMessage, PersonId, ReplyPart
-from bot.model_trouble import no_answer
+from bot.messages import Adapter, ChatId, IncomingMessage, ReplyPart
 from bot.models.errors import ModelError
 from bot.plain_text import one_line
-from bot.recall import recall
-from bot.state.database import State, StateFault, to_the_end
+from bot.state.database import StateFault
 from bot.state.inbox import Notice, Received
 from bot.tasks import Tasks
 from bot.turn import Turn
 from memory.errors import MemoryFault
 
-if TYPE_CHECKING:
-    from bot.agent import Agent
-    from bot.compaction import Compactor
-    from memory.memory import Memory
-
 log = logging.getLogger(__name__)
 
 TURNS_AT_ONCE = 256
 """Chats that are answered at the same time; the others wait for their turn."""
-CONVERSATIONS_KEPT = 64
-"""Conversations kept in memory; the others are read again from disk when they go on."""
 ATTEMPTS = 10
 """How often a message is taken up again by a new process before it is taken for what ends the processes."""
 ROUND_SECONDS = 15.0
@@ -50,25 +36,6 @@ DISK_PAUSES = (2.0, 10.0, 30.0, 60.0)
 """Seconds after which a turn is tried again that state.db had no room for; the last one again and again."""
 PARKING_GRACE = 1.5
 """Seconds that parked turns get to let go of what they use."""
-
-
-@dataclass(frozen=True, slots=True)
-class House:
-    """What the assistant is made of."""
-
-    agent: "Agent"
-    guest_agent: "Agent"
-    """Answers those who may not use the memory."""
-    access: Access
-    context: CommandContext
-    memory: "Memory"
-    state: State
-    inbox: Inbox
-    compactor: "Compactor"
-    rate: MessageRate
-    budget: DailyBudget
-    locks: Path
-    """A folder that all processes share."""
 
 
 class Assistant:
@@ -84,20 +51,19 @@ class Assistant:
         disk_pauses: Sequence[float] = DISK_PAUSES,
     ) -> None:
         """`woken` is set by whoever has put something into state.db that is to be taken up."""
-        self._house = house
-        self._context = replace(house.context, stop=self.stop)
-        self._at_once = {command.name for command in house.context.commands if command.at_once}
+        commands = house.context.commands
+        self._house = replace(house, context=replace(house.context, stop=self.stop))
+        self._at_once = {command.name for command in commands if command.at_once}
+        self._only_tell = {command.name for command in commands if command.only_tells}
+        self._answering = Answering(self._house)
         self._delivery = delivery
         self._disk_pauses = disk_pauses
         self._tasks = Tasks()
         self._lanes: Lanes[Received] = Lanes(self._handle, tasks=self._tasks, at_once=turns_at_once)
         self._notices: Lanes[Notice] = Lanes(self._tell, tasks=self._tasks, at_once=turns_at_once)
-        self._conversations: OrderedDict[ChatId, Conversation] = OrderedDict()
         self._turns: dict[ChatId, tuple[Turn, Assignment]] = {}
         self._joined: dict[int, list[str]] = {}
         """By turn: ids of the messages beside the first that a turn of an earlier process had heard."""
-        self._asides: dict[ChatId, str] = {}
-        """What is to be told in a line below the next reply."""
         self._woken = woken or asyncio.Event()
         self._leaving = False
 
@@ -121,20 +87,26 @@ class Assistant:
         if message.in_room and not message.addressed:
             return
         standing = await self._house.access.standing_of(message.sender)
-        if refusal := await self._refusal(message, standing):
-            self._tasks.start(self._delivery.passing(message, refusal))
-            return
-        if standing is Standing.STRANGER or (standing < Standing.OWNER and self._is_too_much(message)):
-            return
-        first = False
-        if message.edit_of:
-            found = await self._house.inbox.find(message.chat, message.edit_of)
-            if found and found[1] == "waiting" and await self._change_waiting(found[0], message):
-                return
-            first = found is not None and self._stop_answering(message.chat, message.edit_of)
-        received = await self._house.inbox.accept(message)
-        if received is not None and not self._leaving:
-            self._take_up(received, first=first)
+        if standing is Standing.STRANGER:
+            self._say_in_passing(message, await self._house.access.greet(message))
+        elif standing is Standing.OWNER or not self._is_too_much(message):
+            first = False
+            if message.edit_of:
+                if await self._change_waiting(message):
+                    return
+                first = self._stop_answering(message.chat, message.edit_of)
+            received = await self._house.inbox.accept(message)
+            if received is not None and not self._leaving:
+                self._take_up(received, first=first)
+
+    async def answer(self, message: IncomingMessage) -> AsyncGenerator[ReplyPart, None]:
+        """Yield the reply to a message of who waits for it in this process; it has no place in the inbox.
+
+        Raises ModelError, MemoryFault, StateFault where there is none.
+        """
+        async with aclosing(self._answering.answer(message)) as parts:
+            async for part in parts:
+                yield part
 
     async def take_up(self) -> None:
         """Go on with what an earlier process, or one that has no channel for it, has left."""
@@ -150,23 +122,29 @@ class Assistant:
 
     async def look_after(self) -> None:
         """Do what nobody asks for, until cancelled: messages and notices of others, conversations that lie idle."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._again_and_again(self._take_up_others, self._woken))
+            # A model may take minutes over a flush, and a reminder is not to wait for that.
+            group.create_task(self._again_and_again(self._look_after_conversations, asyncio.Event()))
+
+    async def _again_and_again(self, work: Callable[[], Awaitable[None]], woken: asyncio.Event) -> None:
         while True:
-            self._woken.clear()
+            woken.clear()
             try:
-                await self.take_up()
-                await self._delivery.catch_up()
-                await self._house.compactor.look_after(self._hold)
+                await work()
             except (StateFault, MemoryFault, ModelError) as error:
                 log.warning("%s", one_line(str(error)))
             except Exception:
                 log.exception("looking after the conversations broke off; it goes on")
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._woken.wait(), ROUND_SECONDS)
+                await asyncio.wait_for(woken.wait(), ROUND_SECONDS)
 
-    async def _refusal(self, message: IncomingMessage, standing: Standing) -> str:
-        if standing is Standing.STRANGER:
-            return await self._house.access.greet(message)
-        return ""
+    async def _take_up_others(self) -> None:
+        await self.take_up()
+        await self._delivery.catch_up()
+
+    async def _look_after_conversations(self) -> None:
+        await self._house.compactor.look_after(self._answering.hold)
 
     def _is_too_much(self, message: IncomingMessage) -> bool:
         """Whether a person has sent more than one may in a minute; tells it once."""
@@ -174,22 +152,23 @@ class Assistant:
         if not (wait := rate.wait(message.sender, message.sent_at)):
             return False
         if rate.is_to_be_told(message.sender):
-            text = phrases.TOO_MANY_MESSAGES.format(seconds=wait)
-            self._tasks.start(self._delivery.passing(message, text))
+            self._say_in_passing(message, phrases.TOO_MANY_MESSAGES.format(seconds=wait))
         return True
 
-    async def _change_waiting(self, number: int, message: IncomingMessage) -> bool:
-        """Put another text in the place of one that waits."""
+    def _say_in_passing(self, message: IncomingMessage, text: str) -> None:
+        if text:
+            self._tasks.start(self._delivery.passing(message, text))
+
+    async def _change_waiting(self, message: IncomingMessage) -> bool:
+        """Put another text in the place of one that waits; tell whether there was one, or this is known already."""
+        changed = await self._house.inbox.edit(message)
+        if changed is None:
+            return False
         lane = self._lanes.waiting(message.chat)
-        for place, each in enumerate(lane):
-            if each.number == number:
-                changed = replace(each.message, text=message.text)
-                if await self._house.inbox.change_text(number, changed):
-                    for place, waiting in enumerate(lane):  # it may have moved up meanwhile
-                        if waiting.number == number:
-                            lane[place] = replace(waiting, message=changed)
-                            return True
-        return False
+        for place, waiting in enumerate(lane):
+            if waiting.number == changed:
+                lane[place] = replace(waiting, message=replace(waiting.message, text=message.text))
+        return True
 
     def _stop_answering(self, chat: ChatId, message: str) -> bool:
         """Stop the turn that answers a message, since another is put in its place; tell whether there was one."""
@@ -198,7 +177,8 @@ class Assistant:
 
     def _take_up(self, received: Received, *, first: bool = False) -> None:
         command = split_command(received.message.text)
-        if command and command[0] in self._at_once:
+        beside = self._at_once if received.message.alone else self._at_once | self._only_tell
+        if command and command[0] in beside:
             self._tasks.start(self._handle_beside(received))
         else:
             self._lanes.put(received.message.chat, received, first=first)
@@ -230,11 +210,11 @@ class Assistant:
             await asyncio.sleep(pauses[0] if len(pauses) == 1 else pauses.pop(0))
         if delivered:
             await self._delivery.done(received.number)
-        if assignment.since is not None:
-            await self._afterwards(message.chat, assignment)
+        if not self._leaving:
+            await self._answering.afterwards(assignment)
 
     def _made(self, received: Received, assignment: Assignment) -> Turn:
-        in_words = partial(self._in_words, received.message)
+        in_words = partial(self._answering.in_words, received.message)
         return Turn(self._reply(received, assignment), in_words=in_words, answers=assignment.answers)
 
     def _assignment(self, received: Received, behind: deque[Received]) -> Assignment:
@@ -260,171 +240,11 @@ class Assistant:
             log.error("message %s of %s was given up: the program ended over it", message.id, message.chat)
             yield ReplyPart(phrases.GIVEN_UP, final=True)
         else:
-            async with aclosing(self.answer(message, received=received, assignment=assignment)) as parts:
+            async with aclosing(
+                self._answering.answer(message, received=received, assignment=assignment)
+            ) as parts:
                 async for part in parts:
                     yield part
-
-    async def answer(
-        self,
-        message: IncomingMessage,
-        *,
-        received: Received | None = None,
-        assignment: Assignment | None = None,
-    ) -> AsyncGenerator[ReplyPart, None]:
-        """Yield the reply to a message as it grows; without a place in the inbox for who waits for it in this process.
-
-        Raises ModelError, MemoryFault, StateFault where there is none.
-        """
-        house = self._house
-        if assignment is None:
-            assignment = Assignment(message.chat, message.sender, answers=[message.id])
-        standing = await house.access.standing_of(message.sender)
-        open_here = await house.access.memory_is_open(message)
-        again = False
-        if standing is Standing.STRANGER:  # shut out since it was accepted
-            yield ReplyPart(phrases.STRANGER, final=True)
-            return
-        if command := split_command(message.text):
-            name, rest = command
-            run = partial(
-                run_command,
-                name,
-                rest,
-                message=message,
-                standing=standing,
-                memory_is_open=open_here,
-                key=f"message-{received.number}" if received else f"message-{message.id}",
-                context=self._context,
-            )
-            if name in self._at_once:
-                reply = await run()
-            else:
-                async with self._hold(message.chat):
-                    reply = await run()
-            if isinstance(reply, str):
-                yield ReplyPart(reply, final=True)
-                return
-            again = True
-        elif not message.text.strip():
-            yield ReplyPart(phrases.NOTHING_SAID, final=True)
-            return
-        try:
-            async with self._hold(message.chat):
-                turn = self._turn(message, assignment, standing=standing, open_here=open_here, again=again)
-                async with aclosing(turn) as parts:
-                    async for part in parts:
-                        yield part
-        except (asyncio.CancelledError, GeneratorExit):
-            if assignment.since is None and not again and not assignment.parked:  # stopped before it began
-                await to_the_end(self._hear_all_the_same(message, assignment))
-            raise
-
-    async def _hear_all_the_same(self, message: IncomingMessage, assignment: Assignment) -> None:
-        try:
-            conversation = self._conversation(message.chat)
-            await conversation.load()
-            assignment.to_hear = assignment.to_hear or [Received(assignment.turn, message)]
-            await assignment.hear(conversation)
-        except StateFault as fault:
-            log.error("%s", fault)
-
-    async def _turn(
-        self,
-        message: IncomingMessage,
-        assignment: Assignment,
-        *,
-        standing: Standing,
-        open_here: bool,
-        again: bool,
-    ) -> AsyncGenerator[ReplyPart, None]:
-        """Answer a message, or, `again`, what was said before it."""
-        house, chat = self._house, message.chat
-        conversation = self._conversation(chat)
-        await conversation.load()
-        if assignment.since is not None and assignment.conversation != conversation.id:
-            assignment.since = None  # another process has begun a new conversation since it was heard
-        if again:
-            if not await conversation.retract():
-                yield ReplyPart(phrases.NOTHING_TO_RETRY, final=True)
-                return
-            standing = min(standing, await self._standing_of_last(conversation, message))
-        with_memory = standing >= Standing.ALLOWED and open_here
-        assignment.with_memory = with_memory
-        # A room is of one piece: what is said there may be noted where its memory is open, whoever speaks.
-        assignment.may_flush = open_here and (message.in_room or standing >= Standing.ALLOWED)
-        await house.compactor.know(chat, name=message.title, flush=assignment.may_flush)
-        if assignment.since is None and not again:
-            if (
-                with_memory
-                and conversation.id is None
-                and (notes := await recall(house.memory, house.context.now))
-            ):
-                await conversation.remember(notes)
-            assignment.to_hear = assignment.to_hear or [
-                Received(assignment.turn, message),
-                *assignment.take(),
-            ]
-            assignment.answers += [
-                each.message.id for each in assignment.to_hear if each.message.id not in assignment.answers
-            ]
-            await to_the_end(assignment.hear(conversation))
-            await self._compact(conversation, assignment)
-        if standing < Standing.OWNER and await house.budget.is_spent():
-            yield ReplyPart(phrases.BUDGET_SPENT, final=True)
-            return
-        assignment.prefer = await house.state.chosen_model(str(chat))
-        agent = house.agent if with_memory else house.guest_agent
-        async with aclosing(agent.run_turn(conversation, assignment)) as parts:
-            async for part in parts:
-                if part.final and (aside := self._asides.pop(chat, "")):
-                    part = replace(part, text=f"{part.text}\n\n{aside}")
-                yield part
-
-    async def _standing_of_last(self, conversation: Conversation, message: IncomingMessage) -> Standing:
-        """How far the person is trusted whose words are answered again: it need not be who asks for that."""
-        speaker = conversation.last_speaker
-        if not message.in_room or not speaker or speaker == str(message.sender):
-            return Standing.OWNER
-        channel, _, person = speaker.partition(":")
-        return max(Standing.GUEST, await self._house.access.standing_of(PersonId(channel, person)))
-
-    async def _compact(self, conversation: Conversation, assignment: Assignment) -> None:
-        """Shorten a conversation that has become too long, and note what mattered before that."""
-        compactor = self._house.compactor
-        if await compactor.needs_compaction(conversation):
-            done = await compactor.compact(conversation, cause="threshold", flush=assignment.may_flush)
-            if done.told:
-                self._asides[conversation.chat] = done.told
-
-    async def _afterwards(self, chat: ChatId, assignment: Assignment) -> None:
-        """Do what a person need not wait for, once the reply is there."""
-        conversation = self._conversations.get(chat)
-        if conversation is None or self._leaving:
-            return
-        try:
-            if await self._house.compactor.needs_compaction(conversation):
-                async with self._hold(chat):
-                    await conversation.load()
-                    await self._compact(conversation, assignment)
-        except (StateFault, MemoryFault, ModelError) as error:
-            log.warning("the conversation in %s was not shortened: %s", chat, one_line(str(error)))
-        except Exception:
-            log.exception("the conversation in %s was not shortened", chat)
-
-    def _in_words(self, message: IncomingMessage, error: BaseException) -> str:
-        """Say what a person is told of an error; the details go to the log."""
-        match error:
-            case ModelError():
-                log.warning("no model answered in %s: %s", message.chat, one_line(str(error)))
-                return no_answer(error)
-            case MemoryFault():
-                return str(error)
-            case StateFault():
-                log.error("%s", error)
-                return phrases.CANNOT_KEEP if message.alone else phrases.CANNOT_KEEP_YET
-            case _:
-                log.error("a turn in %s failed", message.chat, exc_info=error)
-                return phrases.OUR_FAULT
 
     # -- the end of things --------------------------------------------------------------------------------
 
@@ -452,19 +272,9 @@ class Assistant:
 
     # -- conversations ------------------------------------------------------------------------------------
 
-    def _hold(self, chat: ChatId) -> AbstractAsyncContextManager[None]:
-        return chat_locked(self._house.locks, chat)
-
     async def _tell(self, notice: Notice, behind: deque[Notice]) -> None:
         del behind
         await self._delivery.notice(notice)
-
-    def _conversation(self, chat: ChatId) -> Conversation:
-        conversation = self._conversations.pop(chat, None) or Conversation(self._house.state, chat)
-        self._conversations[chat] = conversation
-        while len(self._conversations) > CONVERSATIONS_KEPT:
-            self._conversations.popitem(last=False)
-        return conversation
 
 
 def _alike(message: IncomingMessage, behind: deque[Received]) -> list[Received]:

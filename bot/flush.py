@@ -60,7 +60,8 @@ INSTRUCTION = """\
 Write down what of the conversation above must be kept for years, since it will not be shown any more: facts about the
 person and others, plans, appointments, decisions and their reasons, agreements, preferences, numbers, names, addresses,
 what was done, what is still open. Leave out small talk, questions that were answered for good, what came out of the
-notes, and what was noted already: by memory_write or memory_edit, or in MEMORY.md below.
+notes, and what was noted already: by memory_write or memory_edit, or in MEMORY.md below. A summary at the beginning is
+there to be understood alone: all of it was noted before.
 
 Write nothing but this, in Markdown:
 - a bullet for each thing, a whole sentence that will be understood in years: names, not pronouns; dates, not

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import secrets
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -106,13 +106,13 @@ class Forgetting:
         for place in PLACES:
             if place.table == "inbox":
                 continue  # where the question itself stands
-            async for found in self._holding(place, wanted):
+            async for changes in self._holding(place, wanted):
                 if place == ENTRIES:
-                    messages += len(found)
+                    messages += len(changes)
                     room = EXCERPTS - len(excerpts)
-                    excerpts += [_excerpt(kept) for kept, _ in found[:room]]
+                    excerpts += [_excerpt(kept) for kept, _ in changes[:room]]
                 else:
-                    elsewhere += len(found)
+                    elsewhere += len(changes)
         if not (notes.lines or messages or elsewhere):
             raise NotFound
         code = "" if notes.more else "".join(secrets.choice(_CODE_CHARS) for _ in range(4))
@@ -150,16 +150,16 @@ class Forgetting:
     async def _forget_in_state(self, wanted: Wanted) -> tuple[int, int]:
         messages = elsewhere = 0
         for place in PLACES:
-            async for found in self._holding(place, wanted):
-                await self._state.change(partial(forgetting.replace, place=place, changes=found))
+            async for changes in self._holding(place, wanted):
+                await self._state.change(partial(forgetting.replace, place=place, changes=changes))
                 if place == ENTRIES:
-                    messages += len(found)
-                    self._changed({kept.conversation for kept, _ in found})
+                    messages += len(changes)
+                    self._changed({kept.conversation for kept, _ in changes})
                 else:
-                    elsewhere += len(found)
+                    elsewhere += len(changes)
         return messages, elsewhere
 
-    async def _holding(self, place: Place, wanted: Wanted) -> "_Changes":
+    async def _holding(self, place: Place, wanted: Wanted) -> AsyncIterator[list[tuple[Kept, str | None]]]:
         """The texts of a place that hold it, with what is to stand there instead, some at a time."""
         after = 0
         while kept := await self._state.read(
@@ -174,3 +174,102 @@ class Forgetting:
 def _single_lines(lines: Collection[NoteLines]) -> Iterator[str]:
     for each in lines:
         yield from each.text.split("\n")
+
+
+def _changes(place: Place, kept: Sequence[Kept], wanted: Wanted) -> list[tuple[Kept, str | None]]:
+    return [(each, new) for each in kept if (new := _without(place, each, wanted)) != each.text]
+
+
+def _without(place: Place, kept: Kept, wanted: Wanted) -> str | None:
+    """What is to stand in a text's place: the text itself where it does not hold it, None for nothing at all."""
+    match place.table, place.column:
+        case "entries", _:
+            return _entry_without(kept, wanted)
+        case "effects", _:
+            return None if wanted.is_in(_words(_loaded(kept.text))) else kept.text
+        case "flushes", _:
+            return wanted.without(kept.text) if wanted.is_in(kept.text) else kept.text
+        case "inbox", "payload":
+            message = _loaded(kept.text)
+            if isinstance(message, dict) and wanted.is_in(str(message.get("text", ""))):
+                return _json({**message, "text": FORGOTTEN})
+            return kept.text
+        case _:
+            return FORGOTTEN if wanted.is_in(kept.text) else kept.text
+
+
+def _entry_without(kept: Kept, wanted: Wanted) -> str:
+    """An entry of a conversation, in the form in which bot/conversation.py reads it."""
+    fields = _loaded(kept.text)
+    if not isinstance(fields, dict):
+        return "{}" if wanted.is_in(kept.text) else kept.text
+    if not wanted.is_in(_words(fields)):
+        return kept.text
+    match kept.kind:
+        case "user":
+            return _json({"text": FORGOTTEN})
+        case "assistant":
+            return _json(_step_without(fields, wanted))
+        case "result":
+            return _json({**fields, "content": _RESULT})
+        case "summary" | "recalled":
+            return _json({**fields, "text": wanted.blanked(str(fields.get("text", "")))})
+        case _:
+            return _json(_blanked(fields, wanted))
+
+
+def _step_without(fields: dict[str, Any], wanted: Wanted) -> dict[str, Any]:
+    """What an assistant said and called. The words may be spread over both: then both go. Never the provider's form."""
+    text, calls = str(fields.get("text", "")), list(fields.get("calls", ()))
+    said = wanted.is_in(text)
+    called = [wanted.is_in(_words(_loaded(str(call.get("arguments", ""))))) for call in calls]
+    spread = not said and not any(called) and wanted.is_in("\n".join([text, *map(_words, calls)]))
+    kept = {name: value for name, value in fields.items() if name != "raw"}
+    return {
+        **kept,
+        "text": FORGOTTEN if text and (said or spread) else text,
+        "calls": [
+            {**call, "arguments": "{}"} if gone or spread else call
+            for call, gone in zip(calls, called, strict=True)
+        ],
+    }
+
+
+def _blanked(value: Any, wanted: Wanted) -> Any:
+    match value:
+        case str():
+            return FORGOTTEN if wanted.is_in(value) else value
+        case dict():
+            return {name: _blanked(each, wanted) for name, each in value.items()}
+        case list():
+            return [_blanked(each, wanted) for each in value]
+    return value
+
+
+def _words(value: Any) -> str:
+    """All texts in a piece of JSON, and in the JSON that is written in them."""
+    match value:
+        case str():
+            inner = _loaded(value) if value[:1] in {"{", "["} else value
+            return value if isinstance(inner, str) else _words(inner)
+        case dict():
+            return "\n".join(_words(each) for each in value.values())
+        case list():
+            return "\n".join(_words(each) for each in value)
+    return "" if value is None else str(value)
+
+
+def _loaded(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _json(fields: Any) -> str:
+    return json.dumps(fields, ensure_ascii=False)
+
+
+def _excerpt(kept: Kept) -> str:
+    text = " ".join(_words(_loaded(kept.text)).split())
+    return text if len(text) <= EXCERPT_CHARS else f"{text[:EXCERPT_CHARS]}…"

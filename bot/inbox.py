@@ -36,13 +36,13 @@ class Inbox:
         owner, at = self._presence.token, self._state.at()
         return await self._state.change(lambda db: inbox.add(db, message, owner=owner, at=at))
 
-    async def find(self, chat: ChatId, message: str) -> tuple[int, inbox.MessageState] | None:
-        """Number and state of a message by its platform's id."""
-        return await self._state.read(lambda db: inbox.find(db, str(chat), message))
+    async def edit(self, message: IncomingMessage) -> int | None:
+        """Put an edit in the place of the message that it is of, where that one waits; give that one's number.
 
-    async def change_text(self, number: int, message: IncomingMessage) -> bool:
-        """Put what its sender made of it in the place of a message that waits; tell whether it did."""
-        return await self._state.change(lambda db: inbox.change_text(db, number, message))
+        0 where the edit has come before; None where there is nothing to change.
+        """
+        owner, at = self._presence.token, self._state.at()
+        return await self._state.change(lambda db: inbox.edit(db, message, owner=owner, at=at))
 
     async def claim(self, serves: Callable[[ChatId], bool]) -> tuple[list[Received], list[Notice]]:
         """Take up what nobody who lives sees to, of the chats that this process serves; in order of arrival."""

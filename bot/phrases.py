@@ -260,3 +260,33 @@ PLACES_AND = " and "
 COMPACTED = "The earlier part of our conversation is summed up now; all of it is kept."
 NOTHING_TO_COMPACT = "Our conversation is short already: there is nothing to sum up."
 NOT_NOTED_HERE = "What is said here goes into no notes."
+
+FORGET_NOTHING = "I know nothing that has all of these words, so there is nothing to forget."
+FORGET_TOO_MANY = (
+    "More than {most} passages of the notes have these words. Please tell me more exactly what to forget."
+)
+FORGET_LINES = "In the notes:"
+FORGET_LINE = "**{place}**\n\n{quotation}"
+FORGET_MESSAGES = (
+    "In our conversations: {count} messages that have these words or repeat such a line, among them:"
+)
+FORGET_EXCERPT = "- {excerpt}"
+FORGET_ELSEWHERE = "In the trash, reminders and other places: {count}"
+FORGET_UNREAD = "I could not look into {path}: {reason}"
+FORGET_CONFIRM = (
+    "All of that is removed for good, without a copy, when you send this within {minutes} minutes:\n\n"
+    "`/forget yes {code}`"
+)
+FORGET_NO_CODE = (
+    "That code is not valid, or not any more. `/forget QUERY` shows what there is, and a new one."
+)
+FORGOTTEN = (
+    "Forgotten. Passages removed from the notes: {lines}, messages: {messages}, in other places: {elsewhere}."
+)
+FORGET_MISSED = "Changed meanwhile and still there: {places}. `/forget QUERY` shows what it is now."
+FORGET_PROBLEM = (
+    "A trace may be left on the disk ({problem}). Please send `/forget` with the same words later."
+)
+FORGET_NOT_MINE = (
+    "Backups that were made before still hold it, and so does whatever stands in the chats themselves."
+)

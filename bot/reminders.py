@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
@@ -195,7 +195,7 @@ class Reminders:
             if late:
                 text = phrases.REMINDER_LATE.format(text=row.text, due=due_before(due, now, self.zone))
             inbox.put(db, row.chat, text, key=f"reminder-{row.number}-{row.due_at}", owner="", at=stored(now))
-        following = _following(row, now, due)
+        following = _following(row, now)
         if isinstance(following, datetime):
             stored_reminders.advance(db, row.number, stored(following))
         else:
@@ -207,14 +207,13 @@ def again_in_words(row: ReminderRow) -> str:
     return rule_in_words(Rule.parse(row.rule)) if row.rule else ""
 
 
-def _following(row: ReminderRow, now: datetime, due: datetime) -> "datetime | stored_reminders.ReminderState":
+def _following(row: ReminderRow, now: datetime) -> "datetime | stored_reminders.ReminderState":
     """When it comes round again, or what has become of it. One whose rule cannot be read has come all the same."""
     if not row.rule:
         return "done"
     try:
-        # Later than both: a clock that was set back brings none twice, one that was missed often comes once.
-        after = max(now.astimezone(UTC), due)
-        return Rule.parse(row.rule).next_after(after, ZoneInfo(row.zone)) or "done"
+        # From now, not from when it was due: one that was missed often comes once.
+        return Rule.parse(row.rule).next_after(now, ZoneInfo(row.zone)) or "done"
     except (ValueError, LookupError, OSError) as error:
         log.error(
             "reminder %d will not come again, its rule %r cannot be read: %r", row.number, row.rule, error

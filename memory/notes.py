@@ -372,13 +372,23 @@ class HeldNote:
             os.close(fd)
         return Written(place.path, change.line_start, change.line_end, change.offset)
 
-    def _put_in_place(self, data: bytes, *, old: bytes, found: os.stat_result, fd: int, folder: int) -> bool:
+    def _put_in_place(
+        self,
+        data: bytes,
+        *,
+        old: bytes,
+        found: os.stat_result,
+        fd: int,
+        folder: int,
+        for_good: bool = False,
+    ) -> bool:
         """Make `data` the note's content in one step; False where it is no longer the version that was found.
 
         Drafts belong into the private folder. Where that is mounted apart from the notes (a container), only
         a hidden file beside the note can be renamed onto it; it is there for a moment, and the next write of
         the note removes one that a crash has left. Where nothing can be renamed onto the note (it is mounted by
-        itself, its folder or owner is not ours), it is written over, and the trash has it whole unless it is `for_good`.
+        itself, its folder or owner is not ours), it is written over, and the trash has it whole unless that is
+        `for_good`.
         """
         place, temporary = self._place, self._private / "tmp"
         disk.sweep(temporary, pattern="note-*", seconds=_OLD_DRAFT_SECONDS)
@@ -598,7 +608,9 @@ class _Change:
 def _without_blocks(note: Decoded, blocks: Iterable[str], *, path: str) -> tuple[bytes, frozenset[str]]:
     """The note's bytes without these whole lines, and which of the blocks stood there."""
     if note.unit > 1 and not note.clean:
-        raise EditRefused(f"{path} is damaged {note.codec.upper()} text; save it as UTF-8 in an editor first.")
+        raise EditRefused(
+            f"{path} is damaged {note.codec.upper()} text; save it as UTF-8 in an editor first."
+        )
     text = note.text
     standing = {block: found for block in blocks if (found := places(text, block))}
     gone: set[int] = set()

@@ -106,6 +106,8 @@ class Command:
     """Of a command that uses the memory: actions that may be done where the memory is closed, in a room."""
     at_once: bool = False
     """Runs beside the turn that its chat is busy with instead of after it."""
+    only_tells: bool = False
+    """Changes nothing: where a person waits, it need not wait for the turn that runs either."""
 
     @property
     def usage(self) -> str:

@@ -3,6 +3,7 @@
 from bot.commands.command import Command, Option
 from bot.commands.conversations import begin_anew, compact, flush
 from bot.commands.everyday import show_help, show_status, stop_turn
+from bot.commands.forget import forget
 from bot.commands.memory import look_after_memory, recall, reindex, remember
 from bot.commands.models import ask_again, choose_model, show_models, show_usage
 from bot.commands.people import allow, deny, pair, welcome
@@ -10,12 +11,12 @@ from bot.commands.reminders import look_after_reminders, remind, schedule
 from bot.commands.upkeep import back_up, show_config
 
 COMMANDS: tuple[Command, ...] = (
-    Command("help", "lists the commands", show_help),
+    Command("help", "lists the commands", show_help, only_tells=True),
     Command("start", "says hello, and what there is", welcome),
     Command("new", "begins a new conversation; the memory stays", begin_anew),
     Command("stop", "stops the reply that is being made", stop_turn, at_once=True),
     Command("retry", "answers your latest message again", ask_again),
-    Command("status", "tells which model answers and what the memory holds", show_status),
+    Command("status", "tells which model answers and what the memory holds", show_status, only_tells=True),
     Command(
         "remember",
         "notes something in today's log",
@@ -45,7 +46,7 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command("compact", "notes what matters, and sums up the earlier part of our conversation", compact),
     Command("flush", "notes now what matters of our conversation", flush, uses_memory=True),
-    Command("usage", "counts the tokens of today and of the last 30 days", show_usage),
+    Command("usage", "counts the tokens of today and of the last 30 days", show_usage, only_tells=True),
     Command(
         "remind",
         "reminds you here at a time, once or again and again",
@@ -143,6 +144,14 @@ COMMANDS: tuple[Command, ...] = (
             ),
         ),
         owner_only=True,
+    ),
+    Command(
+        "forget",
+        "shows what is known about something, and removes it everywhere once you confirm that",
+        forget,
+        (Option("query", "What to forget: words that all stand in it. Or yes and the code that was shown."),),
+        owner_only=True,
+        uses_memory=True,
     ),
     Command(
         "reindex",

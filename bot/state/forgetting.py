@@ -16,6 +16,8 @@ class Place:
     kind: str = "''"
     """SQL for what tells how the text is written."""
     conversation: str = "0"
+    also: str = ""
+    """SQL for what else is to change with the text."""
 
 
 ENTRIES = Place("entries", "payload", kind="kind", conversation="conversation")
@@ -28,7 +30,7 @@ PLACES = (
     Place("flushes", "section"),
     Place("flushes", "replaces"),
     Place("flushes", "core"),
-    Place("reminders", "text"),
+    Place("reminders", "text", also=", state = CASE state WHEN 'active' THEN 'cancelled' ELSE state END"),
 )
 
 
@@ -59,14 +61,15 @@ def replace(db: apsw.Connection, place: Place, changes: Iterable[tuple[Kept, str
             db.execute(f"DELETE FROM {place.table} {where}", (kept.row, kept.text))  # noqa: S608
         else:
             db.execute(
-                f"UPDATE {place.table} SET {place.column} = ? {where}",  # noqa: S608
+                f"UPDATE {place.table} SET {place.column} = ?{place.also} {where}",  # noqa: S608
                 (new, kept.row, kept.text),
             )
 
 
 def vacuum(db: apsw.Connection) -> bool:
-    """Write the file anew, so that nothing is left in it of what was deleted, nor in its journal; tell whether that
-    could be done. Not inside a transaction.
+    """Write the file anew, so that nothing of what was deleted is left, and empty its journal; tell whether it is.
+
+    Not inside a transaction.
     """
     db.execute("VACUUM")
     busy = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()

@@ -158,12 +158,25 @@ def deliver(db: apsw.Connection, turn: int) -> None:
     )
 
 
-def change_text(db: apsw.Connection, number: int, message: IncomingMessage) -> bool:
-    """Put another text in the place of a message's that waits; tell whether it did."""
-    db.execute(
-        "UPDATE inbox SET payload = ? WHERE number = ? AND state = 'waiting'", (_encoded(message), number)
-    )
-    return db.changes() > 0
+def edit(db: apsw.Connection, message: IncomingMessage, *, owner: str, at: str) -> int | None:
+    """Put an edit in the place of the message that it is of, where that one waits, and note that it has come.
+
+    Gives the number of the one that is changed; 0 where the edit has come before; None where there is none to change.
+    """
+    if find(db, str(message.chat), message.id):
+        return 0
+    row = db.execute(
+        "SELECT number, payload FROM inbox WHERE chat = ? AND message = ? AND state = 'waiting'",
+        (str(message.chat), message.edit_of),
+    ).fetchone()
+    if row is None:
+        return None
+    number: int = row[0]
+    payload = json.dumps({**json.loads(row[1]), "text": _encodable(message.text)}, ensure_ascii=False)
+    db.execute("UPDATE inbox SET payload = ? WHERE number = ?", (payload, number))
+    if added := add(db, message, owner=owner, at=at):
+        deliver(db, added.number)
+    return number
 
 
 def prune(db: apsw.Connection, *, before: str) -> None:
@@ -216,18 +229,22 @@ def deliver_notices(db: apsw.Connection, numbers: Collection[int]) -> None:
 
 
 def _encoded(message: IncomingMessage) -> str:
-    text = json.dumps(
+    return json.dumps(
         {
             "sender": str(message.sender),
-            "text": message.text,
+            "text": _encodable(message.text),
             "sent_at": message.sent_at.isoformat(),
-            "sender_name": message.sender_name,
-            "chat_name": message.chat_name,
+            "sender_name": _encodable(message.sender_name),
+            "chat_name": _encodable(message.chat_name),
             "in_room": message.in_room,
             "alone": message.alone,
         },
         ensure_ascii=False,
     )
+
+
+def _encodable(text: str) -> str:
+    """Without halves of surrogate pairs, which fit in no database."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 

@@ -374,7 +374,7 @@ async def test_many_conversations_are_kept_on_disk_not_in_memory(house: House) -
         house.model.enqueue("yes")
         await house.accept("well?", chat=f"terminal:{number}")
     await house.quiet()
-    assert len(house.assistant._conversations) <= 64
+    assert len(house.assistant._answering._conversations) <= 64
     house.model.enqueue("yes")
     await house.say("again", chat="terminal:0")
     assert [getattr(each, "text", "") for each in house.model.history[-1].messages] == [

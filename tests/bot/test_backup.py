@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
-import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -16,14 +16,14 @@ from pathlib import Path
 import apsw
 import pytest
 
-from bot.archive import MANIFEST, ArchiveBroken, read_archive
+from bot.archive import MANIFEST, ArchiveBroken, read_archive, write_archive
 from bot.backup import BackupFault, Backups
 from bot.messages import ChatId
 from bot.models.protocol import UserMessage
 from bot.presence import Presence
 from bot.restore import PENDING, is_unfinished, restore
 from bot.state.database import State
-from bot.state.snapshot import check_database
+from bot.state.snapshot import check_database, copy_database
 from tests.fakes.commonplace import ROOT
 
 NOW = datetime(2026, 11, 22, 3, 30, tzinfo=UTC)
@@ -228,32 +228,62 @@ async def test_beside_a_busy_writer_the_copy_is_of_one_moment(workspace: Workspa
     db.close()
 
 
-async def test_a_note_that_changes_meanwhile_is_of_one_moment(workspace: Workspace) -> None:
-    """Every version of the note is one letter many times; a torn one would show two."""
-    note = workspace.notes / "busy.md"
-    note.write_bytes(b"a" * 3_000_000)
-    ended = threading.Event()
+def test_a_writer_that_never_rests_does_not_put_the_copy_off(tmp_path: Path) -> None:
+    """Something is committed between any two steps of the copy: it still comes to its end, and has none of it."""
+    source, target = tmp_path / "state.db", tmp_path / "copy.db"
+    writer = apsw.Connection(str(source))
+    writer.execute("PRAGMA journal_mode = WAL; CREATE TABLE one (x)").fetchall()
+    with writer:
+        writer.executemany("INSERT INTO one VALUES (zeroblob(3000))", [()] * 5000)
+    written = 0
 
-    def write() -> None:
-        for letter in "bcdefghij":
+    def write() -> bool:
+        nonlocal written
+        written += 1
+        writer.execute("INSERT INTO one VALUES (1)").fetchall()
+        return written > 100
+
+    copy_database(source, target, stopped=write)
+    assert 5 < written < 100
+    copy = apsw.Connection(str(target))
+    assert copy.execute("SELECT count(*) FROM one").get == 5000
+    copy.close()
+    writer.close()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["copy.db", "state.db"]
+
+
+@pytest.mark.parametrize("young", [False, True], ids=["time changes", "time stays"])
+def test_a_note_that_is_written_while_it_is_read_is_read_again(tmp_path: Path, young: bool) -> None:
+    """Each version is one letter many times; a torn one would show two. A write may keep the time of the file."""
+    notes = tmp_path / "memory"
+    notes.mkdir()
+    note, size = notes / "busy.md", 1_000_000
+    note.write_bytes(b"a" * size)
+    when = time.time() if young else 1_000_000_000
+    os.utime(note, (when, when))
+    looks = 0
+
+    def write() -> bool:
+        nonlocal looks
+        looks += 1
+        if looks == 2:  # in the middle of the first reading
             with note.open("r+b") as file:
-                for _ in range(6):
-                    file.write(letter.encode() * 500_000)
-                    file.flush()
-            if ended.wait(0.15):
-                return
+                file.write(b"b" * size)
+            if young:
+                os.utime(note, (when, when))
+        return False
 
-    writer = threading.Thread(target=write)
-    writer.start()
-    try:
-        made = await workspace.backups.make()
-    finally:
-        ended.set()
-        writer.join()
-    with tarfile.open(made.file) as tar:
-        found = tar.extractfile("memory/busy.md")
-        assert found
-        assert len(set(found.read())) == 1
+    with (tmp_path / "archive").open("w+b") as target:
+        manifest, problems = write_archive(
+            target, notes=notes, state=None, spool=tmp_path, made_at="", version="", stopped=write
+        )
+        assert read_archive(target, name="archive") == manifest
+        target.seek(0)
+        with tarfile.open(fileobj=target) as tar:
+            found = tar.extractfile("memory/busy.md")
+            assert found
+            assert found.read() == b"b" * size
+    assert problems == []
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")

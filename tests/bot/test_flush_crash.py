@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.conversation import Conversation
+from bot.conversation import SUMMARY, Conversation
 from bot.models.candidate import Candidate, Route
 from bot.models.errors import Unreachable
 from bot.models.fallback import FallbackModel
@@ -60,8 +60,12 @@ class EchoModel:
         *said, instruction = request.messages
         text = "what was said"
         if instruction.text.startswith("Write down"):  # type: ignore[union-attr]
-            told = " ".join(each.text for each in said if isinstance(each, UserMessage))
-            facts = [fact for fact in re.findall(r"fact\d+x", told)]
+            told = " ".join(
+                each.text
+                for each in said
+                if isinstance(each, UserMessage) and not each.text.startswith(SUMMARY[:30])
+            )
+            facts = re.findall(r"fact\d+x", told)
             text = "\n".join(f"- {fact}" for fact in facts)
             text += "\n# MEMORY.md\n" + "\n".join(f"- lasting {fact}" for fact in facts[:1])
         yield Answer(AssistantMessage(text, (), self.name))

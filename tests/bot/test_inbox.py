@@ -141,14 +141,17 @@ async def test_a_text_that_waits_can_be_changed_and_one_that_runs_cannot(
         inbox = Inbox(state, dead)
         said = message("helo")
         assert await inbox.accept(said)
-        assert await inbox.find(said.chat, said.id) == (1, "waiting")
-        assert await inbox.change_text(1, replace(said, text="hello"))
+        edit = message("hello", edit_of=said.id)
+        assert await inbox.edit(edit) == 1
+        assert await inbox.edit(edit) == 0, "delivered a second time"
+        assert await inbox.accept(edit) is None
         conversation = Conversation(state, HERE)
         await conversation.load()
         await conversation.hear([("hello", said.sender)], also=begun(1, [1]))
-        assert not await inbox.change_text(1, replace(said, text="goodbye"))
+        assert await inbox.edit(message("goodbye", edit_of=said.id)) is None
+        assert await inbox.edit(message("goodbye", edit_of="never seen")) is None
     (received,) = await left(state, tmp_path)
-    assert received.message.text == "hello"
+    assert received.message == replace(said, text="hello")
 
 
 async def test_ids_are_forgotten_when_no_platform_delivers_them_any_more(

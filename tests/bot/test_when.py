@@ -488,6 +488,14 @@ def test_what_the_clock_shows_twice_comes_once() -> None:
     assert rule.next_after(first, BERLIN) == datetime(2026, 10, 26, 2, 30, tzinfo=BERLIN)
 
 
+def test_a_moment_that_is_jumped_over_midnight_comes_behind_one_of_the_next_day() -> None:
+    greenland = ZoneInfo("America/Scoresbysund")  # on 27 March 2027 its clocks go from 23:00 to 0:00
+    rule = Rule.parse("every 1 days from 2027-03-20 at 00:10,23:50")
+    first = rule.next_after(datetime(2027, 3, 27, 12, tzinfo=greenland), greenland)
+    assert first == datetime(2027, 3, 28, 0, 10, tzinfo=greenland)
+    assert rule.next_after(first, greenland) == datetime(2027, 3, 28, 0, 50, tzinfo=greenland)
+
+
 def test_the_31st_is_the_last_day_of_a_shorter_month() -> None:
     rule = Rule.parse("every 1 months from 2027-01-01 on 31 at 09:00")
     moment: datetime | None = datetime(2027, 1, 1, tzinfo=UTC)

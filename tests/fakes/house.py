@@ -10,8 +10,8 @@ from pathlib import Path
 
 from bot.access import Access
 from bot.agent import Agent
+from bot.answering import House as Parts
 from bot.assistant import Assistant
-from bot.assistant import House as Parts
 from bot.backup import Backups
 from bot.builtin_tools import memory_tools
 from bot.commands.command import CommandContext

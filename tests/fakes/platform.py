@@ -210,6 +210,7 @@ class Platform:
             shown.answers = tuple(fields["answers"])
         elif fields["final"] and shown.answers != tuple(fields["answers"]):
             self.faults.append(f"{shown.key} answered {shown.answers}, and then {fields['answers']}")
+            shown.answers = tuple(dict.fromkeys((*shown.answers, *fields["answers"])))
 
     def _answer(self, writer: asyncio.StreamWriter, said: Mapping[str, Any]) -> None:
         """Accepted is accepted; that the bot hears of it takes a moment."""

@@ -140,10 +140,9 @@ def test_who_may_use_what() -> None:
         "status",
         "model",
         "compact",
-        "flush",
         "usage",
         "remind",
         "reminders",
     }
-    assert usable[Standing.ALLOWED] == usable[Standing.GUEST] | {"remember", "recall"}
+    assert usable[Standing.ALLOWED] == usable[Standing.GUEST] | {"remember", "recall", "flush"}
     assert usable[Standing.OWNER] == {command.name for command in COMMANDS}

@@ -1,0 +1,241 @@
+"""What is done with a message of somebody who may talk: a command runs, or a turn answers."""
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import AsyncGenerator
+from contextlib import AbstractAsyncContextManager, aclosing
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bot import phrases
+from bot.access import Access, Standing
+from bot.assignment import Assignment
+from bot.chat_lock import chat_locked
+from bot.commands.command import CommandContext, run_command, split_command
+from bot.conversation import Conversation
+from bot.inbox import Inbox
+from bot.limits import DailyBudget, MessageRate
+from bot.messages import ChatId, IncomingMessage, PersonId, ReplyPart
+from bot.model_trouble import no_answer
+from bot.models.errors import ModelError
+from bot.plain_text import one_line
+from bot.recall import recall
+from bot.state.database import State, StateFault, to_the_end
+from bot.state.inbox import Received
+from memory.errors import MemoryFault
+
+if TYPE_CHECKING:
+    from bot.agent import Agent
+    from bot.compaction import Compactor
+    from memory.memory import Memory
+
+log = logging.getLogger(__name__)
+
+CONVERSATIONS_KEPT = 64
+"""Conversations kept in memory; the others are read again from disk when they go on."""
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """What the assistant is made of."""
+
+    agent: "Agent"
+    guest_agent: "Agent"
+    """Answers those who may not use the memory."""
+    access: Access
+    context: CommandContext
+    memory: "Memory"
+    state: State
+    inbox: Inbox
+    compactor: "Compactor"
+    rate: MessageRate
+    budget: DailyBudget
+    locks: Path
+    """A folder that all processes share."""
+
+
+class Answering:
+    """Makes replies, each as a stream of parts. Whoever calls it sees to the order within a chat."""
+
+    def __init__(self, house: House) -> None:
+        self._house = house
+        self._beside = {each.name for each in house.context.commands if each.at_once or each.only_tells}
+        self._conversations: OrderedDict[ChatId, Conversation] = OrderedDict()
+        self._asides: dict[ChatId, str] = {}
+        """What is to be told in a line below the next reply."""
+
+    async def answer(
+        self,
+        message: IncomingMessage,
+        *,
+        received: Received | None = None,
+        assignment: Assignment | None = None,
+    ) -> AsyncGenerator[ReplyPart, None]:
+        """Yield the reply to a message as it grows; without a place in the inbox for who waits for it in this process.
+
+        Raises ModelError, MemoryFault, StateFault where there is none.
+        """
+        house = self._house
+        if assignment is None:
+            assignment = Assignment(message.chat, message.sender, answers=[message.id])
+        standing = await house.access.standing_of(message.sender)
+        open_here = await house.access.memory_is_open(message)
+        again = False
+        if standing is Standing.STRANGER:  # shut out since it was accepted
+            yield ReplyPart(phrases.STRANGER, final=True)
+            return
+        if command := split_command(message.text):
+            name, rest = command
+            run = partial(
+                run_command,
+                name,
+                rest,
+                message=message,
+                standing=standing,
+                memory_is_open=open_here,
+                key=f"message-{received.number}" if received else f"message-{message.id}",
+                context=self._house.context,
+            )
+            if name in self._beside:
+                reply = await run()
+            else:
+                async with self.hold(message.chat):
+                    reply = await run()
+            if isinstance(reply, str):
+                yield ReplyPart(reply, final=True)
+                return
+            again = True
+        elif not message.text.strip():
+            yield ReplyPart(phrases.NOTHING_SAID, final=True)
+            return
+        try:
+            async with self.hold(message.chat):
+                turn = self._turn(message, assignment, standing=standing, open_here=open_here, again=again)
+                async with aclosing(turn) as parts:
+                    async for part in parts:
+                        yield part
+        except (asyncio.CancelledError, GeneratorExit):
+            if assignment.since is None and not again and not assignment.parked:  # stopped before it began
+                await to_the_end(self._hear_all_the_same(message, assignment))
+            raise
+
+    async def _hear_all_the_same(self, message: IncomingMessage, assignment: Assignment) -> None:
+        try:
+            conversation = self._conversation(message.chat)
+            await conversation.load()
+            assignment.to_hear = assignment.to_hear or [Received(assignment.turn, message)]
+            await assignment.hear(conversation)
+        except StateFault as fault:
+            log.error("%s", fault)
+
+    async def _turn(
+        self,
+        message: IncomingMessage,
+        assignment: Assignment,
+        *,
+        standing: Standing,
+        open_here: bool,
+        again: bool,
+    ) -> AsyncGenerator[ReplyPart, None]:
+        """Answer a message, or, `again`, what was said before it."""
+        house, chat = self._house, message.chat
+        conversation = self._conversation(chat)
+        await conversation.load()
+        if assignment.since is not None and assignment.conversation != conversation.id:
+            assignment.since = None  # another process has begun a new conversation since it was heard
+        if again:
+            if not await conversation.retract():
+                yield ReplyPart(phrases.NOTHING_TO_RETRY, final=True)
+                return
+            standing = min(standing, await self._standing_of_last(conversation, message))
+        with_memory = standing >= Standing.ALLOWED and open_here
+        assignment.with_memory = with_memory
+        # A room is of one piece: what is said there may be noted where its memory is open, whoever speaks.
+        assignment.may_flush = open_here and (message.in_room or standing >= Standing.ALLOWED)
+        await house.compactor.know(chat, name=message.title, flush=assignment.may_flush)
+        if assignment.since is None and not again:
+            if (
+                with_memory
+                and conversation.id is None
+                and (notes := await recall(house.memory, house.context.now))
+            ):
+                await conversation.remember(notes)
+            assignment.to_hear = assignment.to_hear or [
+                Received(assignment.turn, message),
+                *assignment.take(),
+            ]
+            assignment.answers += [
+                each.message.id for each in assignment.to_hear if each.message.id not in assignment.answers
+            ]
+            await to_the_end(assignment.hear(conversation))
+        if await house.budget.is_spent():
+            yield ReplyPart(phrases.BUDGET_SPENT, final=True)
+            return
+        await self._compact(conversation, assignment)
+        assignment.prefer = await house.state.chosen_model(str(chat))
+        agent = house.agent if with_memory else house.guest_agent
+        async with aclosing(agent.run_turn(conversation, assignment)) as parts:
+            async for part in parts:
+                if part.final and (aside := self._asides.pop(chat, "")):
+                    part = replace(part, text=f"{part.text}\n\n{aside}")
+                yield part
+
+    async def _standing_of_last(self, conversation: Conversation, message: IncomingMessage) -> Standing:
+        """How far the person is trusted whose words are answered again: it need not be who asks for that."""
+        speaker = conversation.last_speaker
+        if not message.in_room or not speaker or speaker == str(message.sender):
+            return Standing.OWNER
+        channel, _, person = speaker.partition(":")
+        return max(Standing.GUEST, await self._house.access.standing_of(PersonId(channel, person)))
+
+    async def _compact(self, conversation: Conversation, assignment: Assignment) -> None:
+        """Shorten a conversation that has become too long, and note what mattered before that."""
+        compactor = self._house.compactor
+        if await compactor.needs_compaction(conversation):
+            done = await compactor.compact(conversation, cause="threshold", flush=assignment.may_flush)
+            if done.told:
+                self._asides[conversation.chat] = done.told
+
+    async def afterwards(self, assignment: Assignment) -> None:
+        """Do what a person need not wait for, once the reply is there."""
+        chat = assignment.chat
+        conversation = self._conversations.get(chat)
+        if conversation is None or assignment.since is None:
+            return
+        try:
+            if await self._house.compactor.needs_compaction(conversation):
+                async with self.hold(chat):
+                    await conversation.load()
+                    await self._compact(conversation, assignment)
+        except (StateFault, MemoryFault, ModelError) as error:
+            log.warning("the conversation in %s was not shortened: %s", chat, one_line(str(error)))
+        except Exception:
+            log.exception("the conversation in %s was not shortened", chat)
+
+    def in_words(self, message: IncomingMessage, error: BaseException) -> str:
+        """Say what a person is told of an error; the details go to the log."""
+        match error:
+            case ModelError():
+                log.warning("no model answered in %s: %s", message.chat, one_line(str(error)))
+                return no_answer(error)
+            case MemoryFault():
+                return str(error)
+            case StateFault():
+                log.error("%s", error)
+                return phrases.CANNOT_KEEP if message.alone else phrases.CANNOT_KEEP_YET
+            case _:
+                log.error("a turn in %s failed", message.chat, exc_info=error)
+                return phrases.OUR_FAULT
+
+    def hold(self, chat: ChatId) -> AbstractAsyncContextManager[None]:
+        return chat_locked(self._house.locks, chat)
+
+    def _conversation(self, chat: ChatId) -> Conversation:
+        conversation = self._conversations.pop(chat, None) or Conversation(self._house.state, chat)
+        self._conversations[chat] = conversation
+        while len(self._conversations) > CONVERSATIONS_KEPT:
+            self._conversations.popitem(last=False)
+        return conversation

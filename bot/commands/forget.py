@@ -1,0 +1,53 @@
+"""`/forget`: show what is known about something, and remove it everywhere once that is confirmed."""
+
+import re
+
+from bot import phrases
+from bot.commands.command import CommandCall, CommandContext
+from bot.forgetting import CODE_MINUTES, MOST_LINES, Forgotten, Found, NotFound
+from bot.places import written_place
+from memory.forgetting import NoteLines
+
+_CONFIRMED = re.compile(r"yes\s+(\w{4})", re.IGNORECASE)
+
+
+async def forget(call: CommandCall, context: CommandContext) -> str:
+    """Find it, or with the code that was shown, remove it."""
+    asked, chat, person = call.options["query"], call.message.chat, call.message.sender
+    code = _CONFIRMED.fullmatch(asked.strip())
+    try:
+        if code:
+            return _told(await context.forgetting.confirm(code[1], chat=chat, person=person))
+        return _shown(await context.forgetting.find(asked, chat=chat, person=person))
+    except NotFound:
+        return phrases.FORGET_NO_CODE if code else phrases.FORGET_NOTHING
+
+
+def _shown(found: Found) -> str:
+    if found.too_many:
+        return phrases.FORGET_TOO_MANY.format(most=MOST_LINES)
+    shown = [phrases.FORGET_LINES] if found.lines else []
+    for each in found.lines:
+        quotation = "\n".join(f"> {line}".rstrip() for line in each.text.split("\n"))
+        shown.append(phrases.FORGET_LINE.format(place=_place(each), quotation=quotation))
+    if found.messages:
+        excerpts = [phrases.FORGET_EXCERPT.format(excerpt=each) for each in found.excerpts]
+        shown.append("\n".join([phrases.FORGET_MESSAGES.format(count=found.messages), *excerpts]))
+    if found.elsewhere:
+        shown.append(phrases.FORGET_ELSEWHERE.format(count=found.elsewhere))
+    shown += [phrases.FORGET_UNREAD.format(path=each.path, reason=each.reason) for each in found.unread]
+    shown.append(phrases.FORGET_CONFIRM.format(minutes=CODE_MINUTES, code=found.code))
+    return "\n\n".join(shown)
+
+
+def _told(done: Forgotten) -> str:
+    told = [phrases.FORGOTTEN.format(lines=done.lines, messages=done.messages, elsewhere=done.elsewhere)]
+    if done.missed:
+        told.append(phrases.FORGET_MISSED.format(places=", ".join(map(_place, done.missed))))
+    if done.problem:
+        told.append(phrases.FORGET_PROBLEM.format(problem=done.problem))
+    return "\n\n".join([*told, phrases.FORGET_NOT_MINE])
+
+
+def _place(lines: NoteLines) -> str:
+    return written_place(lines.path, lines.line_start, lines.line_end)

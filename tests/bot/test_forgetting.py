@@ -1,0 +1,372 @@
+"""What is forgotten is in no file any more, and nothing else is gone."""
+
+import asyncio
+import json
+import os
+import re
+from array import array
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from bot.access import Standing
+from bot.commands.command import CommandContext, run_command
+from bot.commands.table import COMMANDS
+from bot.conversation import Conversation
+from bot.forgetting import MOST_LINES, Forgetting
+from bot.journal import Journal
+from bot.messages import ChatId, IncomingMessage, PersonId
+from bot.models.protocol import AssistantMessage, RawStep, ToolCall, ToolResult, UserMessage
+from bot.state import inbox, journal
+from bot.state.database import State
+from memory.embeddings.opening import open_embedding
+from memory.forgetting import FORGOTTEN
+from memory.memory import Memory
+from memory.settings import EmbeddingSettings, MemorySettings
+from tests.fakes.clock import FakeClock
+from tests.fakes.embedding_server import KEY, EmbeddingServer
+from tests.fakes.talking import HERE, OWNER, message
+
+SECRET = "xylophagous"
+"""A word that stands nowhere by chance."""
+LINE = f"Anna's {SECRET} beetle is called Quentin"
+ELSEWHERE = ChatId("telegram", "7")
+
+
+@dataclass
+class House:
+    base: Path
+    memory: Memory
+    state: State
+    clock: FakeClock
+    forgetting: Forgetting
+    changed: list[int] = field(default_factory=list)
+
+    async def say(
+        self, line: str, *, chat: ChatId = HERE, person: PersonId = OWNER, standing: Standing = Standing.OWNER
+    ) -> str:
+        absent: Any = None
+        context = CommandContext(
+            commands=COMMANDS,
+            memory=self.memory,
+            state=self.state,
+            model=absent,
+            stop=absent,
+            access=absent,
+            journal=absent,
+            reminders=absent,
+            compactor=absent,
+            forgetting=self.forgetting,
+            backups=absent,
+            settings=absent,
+        )
+        said = IncomingMessage("1", chat, person, line, datetime.now(UTC))
+        reply = await run_command(
+            "forget",
+            line.removeprefix("/forget "),
+            message=said,
+            standing=standing,
+            key="message-1",
+            context=context,
+        )
+        assert isinstance(reply, str)
+        return reply
+
+    async def forget(self, query: str) -> str:
+        return await self.say(f"/forget yes {code(await self.say(f'/forget {query}'))}")
+
+    def files_with(self, word: str) -> list[str]:
+        """Every file below the workspace in whose bytes a word stands, in any encoding that we write."""
+        words = [word.encode(), word.encode("utf-16-le"), word.lower().encode(), word.capitalize().encode()]
+        return sorted(
+            str(path.relative_to(self.base))
+            for path in self.base.rglob("*")
+            if path.is_file() and any(each in path.read_bytes() for each in words)
+        )
+
+    def note(self, path: str) -> Path:
+        found = self.base / "memory" / path
+        found.parent.mkdir(parents=True, exist_ok=True)
+        return found
+
+
+def code(shown: str) -> str:
+    found = re.search(r"`/forget yes (\w{4})`", shown)
+    assert found, shown
+    return found[1]
+
+
+@asynccontextmanager
+async def opened(base: Path, server: EmbeddingServer | None = None) -> AsyncIterator[House]:
+    clock = FakeClock()
+    embedding = EmbeddingSettings()
+    if server:
+        embedding = EmbeddingSettings(
+            provider="openai", dimensions=64, api_key=KEY, base_url=server.base_url("openai")
+        )
+    made = open_embedding(embedding, sections={}, environment={}, chat=None) if server else None
+    async with (
+        State(base / ".commonplace" / "state.db", now=clock.now) as state,
+        Memory(MemorySettings(embedding=embedding), workspace=base, now=clock.now, embedding=made) as memory,
+    ):
+        changed: list[int] = []
+
+        def tell(conversations: Collection[int]) -> None:
+            changed.extend(conversations)
+
+        forgetting = Forgetting(memory, state, changed=tell, now=clock.now)
+        yield House(base, memory, state, clock, forgetting, changed)
+
+
+@pytest.fixture
+async def house(tmp_path: Path) -> AsyncIterator[House]:
+    async with opened(tmp_path) as house:
+        yield house
+
+
+async def fill_state(state: State) -> None:
+    """The secret in every place of state.db where a text can be."""
+    talk = Conversation(state, HERE)
+    raw = RawStep("openai", {"content": "Ben", "reasoning_content": f"Anna's {SECRET} beetle"})
+    call = ToolCall("abcdefgh1", "memory_write", json.dumps({"content": LINE, "target": "daily"}))
+    await talk.load()
+    await talk.append(
+        UserMessage(f"Please note: {LINE}"),
+        AssistantMessage("I note it.", (call,), "openai/x", RawStep("openai", {"tool_calls": LINE})),
+        ToolResult("abcdefgh1", "memory_write", json.dumps({"path": "a.md", "snippet": LINE})),
+        AssistantMessage("Noted, about Ben.", (), "openai/x", raw),
+        UserMessage("Ben likes tea."),
+        AssistantMessage("I know.", (), "openai/x", RawStep("openai", {"content": "I know."})),
+    )
+    await talk.remember(f"# Memory\n\n- {LINE}\n- Ben likes tea")
+    await talk.fold(4, f"They spoke. {LINE}. Ben came.", f"- {LINE}\n- Ben likes tea")
+    other = Conversation(state, ELSEWHERE)
+    await other.load()
+    await other.append(UserMessage("Ben likes coffee too."))
+    at = state.at()
+
+    def write(db: apsw.Connection) -> None:
+        waits = message(f"What about the {SECRET} beetle of Anna, called Quentin?", chat="telegram:7")
+        inbox.add(db, waits, owner="", at=at)
+        inbox.put(db, "telegram:7", f"Reminder: {LINE}", key="r", owner="", at=at)
+        inbox.put(db, "telegram:7", "Reminder: tea", key="s", owner="", at=at)
+        block = {"append": {"block": f"- {LINE}", "title": "T"}, "before": {}}
+        journal.intend(db, "call-9", "b.md", block, at=at)
+        db.execute(
+            "INSERT INTO flushes (conversation, chat, after, upto, cause, key, stage, began_at, note, heading,"
+            " section, core) VALUES (1, 'c', 0, 4, 'asked', '', 'done', ?, 'n', 'h', ?, ?)"
+            if "chat" in {row[1] for row in db.execute("PRAGMA table_info(flushes)")}
+            else "INSERT INTO flushes (conversation, after, upto, cause, key, stage, began_at, note, heading,"
+            " section, core) VALUES (1, 0, 4, 'asked', '', 'done', ?, 'n', 'h', ?, ?)",
+            (at, f"## 14:05 x\n\n- {LINE}\n- Ben likes tea", f"- {LINE}"),
+        )
+        for key, text in (("a", f"feed Anna's {SECRET} beetle Quentin"), ("b", "tea")):
+            db.execute(
+                "INSERT INTO reminders (key, chat, person, sender_name, chat_name, in_room, text, prompt, due_at,"
+                " rule, zone, state, at) VALUES (?, 'c', 'p', '', '', 0, ?, 0, ?, '', 'UTC', 'active', ?)",
+                (key, text, at, at),
+            )
+
+    await state.change(write)
+    # What was deleted long ago still lies in the file's free pages.
+    await state.change(
+        lambda db: db.execute(
+            "INSERT INTO outbox (key, chat, text, owner, at) VALUES ('x','c',?,'','')", (LINE * 2000,)
+        )
+    )
+    await state.change(lambda db: db.execute("DELETE FROM outbox WHERE key = 'x'"))
+
+
+async def test_no_file_holds_what_was_forgotten_and_all_else_stays(tmp_path: Path) -> None:
+    async with EmbeddingServer() as server, opened(tmp_path, server) as house:
+        house.note("MEMORY.md").write_text(f"# Memory\n\n- {LINE}\n  since spring\n- Ben likes tea\n")
+        house.note("trips/oslo.md").write_bytes(f"# Oslo\r\n\r\n{LINE}.\r\nBen came.\r\n".encode("utf-16"))
+        house.note("old.md").write_text(f"- one\n- {LINE} (old)\n- three\n")
+        house.note("other.md").write_text("- Anna's beetle is not this one\n")
+        await house.memory.edit("old.md", f"- {LINE} (old)\n", "")
+        await house.memory.edit("old.md", "- one", f"- one\n- {LINE} again")
+        await house.memory.edit("old.md", f"- one\n- {LINE} again", "- two")
+        await house.memory.fill_vectors()
+        assert (await house.memory.search(SECRET)).hits
+        await fill_state(house.state)
+        assert len(house.files_with(SECRET)) >= 5
+
+        shown = await house.say(f"/forget Anna {SECRET} beetle Quentin")
+        assert "**MEMORY.md:3-4**\n\n> - Anna's" in shown
+        assert "**trips/oslo.md:3**" in shown
+        assert "messages that have these words" in shown
+        assert "old.md" not in shown
+        told = await house.say(f"/forget yes {code(shown)}")
+
+        assert "removed from the notes: 2" in told
+        assert "Backups" in told
+        assert "trace" not in told
+        assert house.files_with(SECRET) == []
+        assert house.note("MEMORY.md").read_text() == "# Memory\n\n- Ben likes tea\n"
+        assert house.note("trips/oslo.md").read_bytes().decode("utf-16") == "# Oslo\r\n\r\nBen came.\r\n"
+        assert house.note("old.md").read_text() == "- two\n- three\n"
+        assert house.note("other.md").read_text() == "- Anna's beetle is not this one\n"
+        kept = sorted(path.read_text() for path in (tmp_path / ".commonplace" / "trash").iterdir())
+        assert kept == ["- one\n"] * len(kept)
+        assert len(kept) == 2
+        assert not (await house.memory.search(SECRET)).hits
+        assert (await house.memory.search("Ben tea")).hits
+        await house.memory.fill_vectors()
+        db = apsw.Connection(str(tmp_path / ".commonplace" / "index.db"))
+        texts = db.execute("SELECT count(*), sum(uses > 0) FROM texts").fetchone()
+        vectors = [array("f", row[0]) for row in db.execute("SELECT embedding FROM vectors")]
+        db.close()
+        assert texts[0] == texts[1] == len(vectors)
+
+
+async def test_conversations_can_still_be_read_and_say_nothing_of_it(house: House) -> None:
+    house.note("a.md").write_text(f"- {LINE}\n")
+    await fill_state(house.state)
+    assert "messages: 6" in await house.forget(f"Anna {SECRET} beetle Quentin")
+    assert set(house.changed) == {1}
+    rows = await house.state.read(
+        lambda db: list(db.execute("SELECT kind, payload FROM entries WHERE conversation = 1 ORDER BY seq"))
+    )
+    payloads = [json.loads(payload) for _, payload in rows]
+    assert payloads[0] == {"text": FORGOTTEN}
+    assert payloads[1]["text"] == "I note it."
+    assert payloads[1]["calls"] == [{"id": "abcdefgh1", "name": "memory_write", "arguments": "{}"}]
+    assert "raw" not in payloads[1]
+    assert FORGOTTEN in payloads[2]["content"]
+    assert "raw" in payloads[5]
+    assert payloads[6]["text"] == f"# Memory\n\n{FORGOTTEN}\n- Ben likes tea"
+    assert payloads[7]["text"] == f"They spoke. {FORGOTTEN} Ben came."
+    talk = Conversation(house.state, HERE)
+    await talk.load()
+    assert [type(each).__name__ for each in talk.messages()] == ["UserMessage"] * 2 + ["AssistantMessage"]
+    assert talk.recalled == f"{FORGOTTEN}\n- Ben likes tea"
+    other = Conversation(house.state, ELSEWHERE)
+    await other.load()
+    assert [each.text for each in other.messages() if isinstance(each, UserMessage)] == [
+        "Ben likes coffee too."
+    ]
+    texts = await house.state.read(
+        lambda db: (
+            list(db.execute("SELECT text FROM outbox ORDER BY number")),
+            list(db.execute("SELECT text, state FROM reminders ORDER BY number")),
+            list(db.execute("SELECT section, core FROM flushes")),
+            list(db.execute("SELECT key FROM effects")),
+            inbox.unfinished(db)[0][1].message.text,
+        )
+    )
+    assert texts == (
+        [(FORGOTTEN,), ("Reminder: tea",)],
+        [(FORGOTTEN, "cancelled"), ("tea", "active")],
+        [("## 14:05 x\n\n- Ben likes tea", "")],
+        [],
+        FORGOTTEN,
+    )
+
+
+async def test_a_step_whose_thoughts_alone_hold_it_loses_them_and_keeps_its_words(house: House) -> None:
+    await fill_state(house.state)
+    await house.forget(f"{SECRET} beetle")
+    payload = await house.state.read(
+        lambda db: db.execute("SELECT payload FROM entries WHERE conversation = 1 AND seq = 4").get
+    )
+    assert json.loads(payload) == {"text": "Noted, about Ben.", "calls": [], "model": "openai/x"}
+
+
+async def test_nothing_is_removed_before_it_is_confirmed_by_the_same_person_in_the_same_chat(
+    house: House,
+) -> None:
+    note = house.note("a.md")
+    note.write_text(f"- {LINE}\n")
+    shown = await house.say(f"/forget {SECRET}")
+    line = f"/forget yes {code(shown)}"
+    not_valid = "That code is not valid"
+    assert note.exists()
+    assert not_valid in await house.say(line, chat=ELSEWHERE)
+    assert not_valid in await house.say(line, person=PersonId("telegram", "9"))
+    assert not_valid in await house.say("/forget yes 0000")
+    assert "no /forget here" in await house.say(line, standing=Standing.ALLOWED)
+    house.clock.seconds += timedelta(minutes=11).total_seconds()
+    assert not_valid in await house.say(line)
+    assert note.read_text() == f"- {LINE}\n"
+    line = f"/forget yes {code(await house.say(f'/forget {SECRET}'))}"
+    assert "Forgotten" in await house.say(line.lower())
+    assert not_valid in await house.say(line)
+    assert note.read_text() == ""
+
+
+async def test_what_is_not_known_is_said_so(house: House) -> None:
+    house.note("a.md").write_text("- something else\n")
+    for query in (SECRET, "?!", f"something {SECRET}"):
+        assert "I know nothing" in await house.say(f"/forget {query}")
+
+
+async def test_more_than_can_be_looked_over_is_not_forgotten(house: House) -> None:
+    text = "".join(f"- tea {number}\n" for number in range(MOST_LINES + 1))
+    house.note("a.md").write_text(text)
+    shown = await house.say("/forget tea")
+    assert "More than 50" in shown
+    assert "yes" not in shown
+    assert "a.md:51" in (await house.say("/forget tea 50"))
+
+
+async def test_a_line_that_was_changed_meanwhile_stays_and_is_told(house: House) -> None:
+    note = house.note("a.md")
+    note.write_text(f"- {LINE}\n- other {SECRET}\n")
+    shown = await house.say(f"/forget {SECRET}")
+    note.write_text(f"- new first line\n- {LINE}, which was sold\n- other {SECRET}\n")
+    told = await house.say(f"/forget yes {code(shown)}")
+    assert "still there: a.md:1" in told
+    assert note.read_text() == f"- new first line\n- {LINE}, which was sold\n"
+    gone = await house.say(f"/forget {SECRET}")
+    note.unlink()
+    assert "still there" in await house.say(f"/forget yes {code(gone)}")
+
+
+async def test_lines_of_a_removed_bullet_are_forgotten_elsewhere_too(house: House) -> None:
+    house.note("a.md").write_text("- Anna's diagnosis:\n  - diabetes of type two\n  - yes\n- yes\n")
+    talk = Conversation(house.state, HERE)
+    await talk.load()
+    await talk.append(UserMessage("It is diabetes of type two."), UserMessage("yes"))
+    shown = await house.say("/forget Anna diagnosis")
+    assert "> - Anna's diagnosis:\n>   - diabetes of type two\n>   - yes\n" in f"{shown}\n"
+    assert "1 messages" in shown
+    await house.say(f"/forget yes {code(shown)}")
+    assert house.note("a.md").read_text() == "- yes\n"
+    texts = await house.state.read(lambda db: list(db.execute("SELECT payload FROM entries ORDER BY seq")))
+    assert [json.loads(text)["text"] for (text,) in texts] == [FORGOTTEN, "yes"]
+
+
+async def test_a_note_that_cannot_be_read_is_told(house: House) -> None:
+    house.note("a.md").write_text(f"- {LINE}\n")
+    os.truncate(house.note("a.md"), 0)
+    with house.note("huge.md").open("wb") as file:
+        file.truncate(17 * 1024 * 1024)
+    house.note("a.md").write_text(f"- {LINE}\n")
+    assert "I could not look into huge.md" in await house.say(f"/forget {SECRET}")
+
+
+async def test_an_index_in_use_is_told_and_the_notes_are_clean(house: House) -> None:
+    house.note("a.md").write_text(f"- {LINE}\n")
+    await house.memory.sync()
+    reader = apsw.Connection(str(house.base / ".commonplace" / "index.db"))
+    reader.execute("BEGIN")
+    assert reader.execute("SELECT count(*) FROM notes_a").get == 1
+    try:
+        told = await asyncio.wait_for(house.forget(SECRET), 30)
+    finally:
+        reader.close()
+    assert "A trace may be left" in told
+    assert house.note("a.md").read_text() == ""
+
+
+async def test_a_journal_goes_on_after_its_open_write_was_forgotten(house: House) -> None:
+    await fill_state(house.state)
+    await house.forget(SECRET)
+    written = await Journal(house.memory, house.state).append("b.md", "- tea", key="k", title="T")
+    assert house.note(written.path).read_text() == "# T\n\n- tea\n"
