@@ -52,7 +52,7 @@ DROPPED = 0.05
 QUIET_SECONDS = 90.0
 """Without any progress for so long, what is missing is taken for lost."""
 DISK_MEGABYTES = 24
-STOPPED_REPLIES = ("*(stopped)*",)
+STOPPED = "*(stopped)*"
 KINDS = {
     "say": 22,
     "slow": 10,
@@ -250,6 +250,10 @@ def check_answers(found: Findings, people: People, platform: Platform) -> None:
             off.append(f"{name} was never said")
         elif not (said.stopped or said.kind.startswith("/") or name in edited):
             text = texts[replies[-1].key]
+            if (
+                STOPPED in text
+            ):  # for the edit of a message in the same turn: the next reply answers all of it
+                text += "".join(texts[each.key] for each in platform.final() if each.chat == said.chat)
             if said.token not in text:
                 off.append(f"{name} ({said.kind}): {text[:90]!r}")
     found.fault("answers that do not speak of their message", off)

@@ -39,6 +39,7 @@ from bot.reminder_tools import reminder_tools
 from bot.reminders import Reminders
 from bot.startup import CannotStart, check_folders, leave_on_signals, open_sockets, stdin_is_a_channel
 from bot.state.database import State
+from bot.tidying import tidy
 from bot.tools import Toolbox
 from bot.upkeep import Nights, Upkeep
 from memory.embeddings.opening import Embedding
@@ -163,12 +164,8 @@ async def open_assistant(
         access = Access(settings.access, state, now=now, wake=woken.set)
         backups = Backups(notes=settings.memory_folder, private=private, now=now)
 
-        async def tidy() -> None:
-            await inbox.prune(now())
-
-        nights = Nights(
-            settings.backup.time, ZoneInfo(settings.timezone), backups, settings.backup.keep, tidy=[tidy]
-        )
+        clock = settings.backup.time, ZoneInfo(settings.timezone)
+        nights = Nights(*clock, backups, settings.backup.keep, tidy=[lambda: tidy(state, now())])
         minutes = settings.memory.reindex.interval_minutes
         upkeep = Upkeep(
             memory, reindex_minutes=minutes if alone else None, nights=nights if alone else None, now=now

@@ -6,20 +6,20 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from bot import phrases
 from bot.conversation import Conversation, Said
 from bot.flush import FLUSH_SECONDS, Flushed, Flusher
 from bot.messages import ChatId
-from bot.models.protocol import AssistantMessage, UserMessage
+from bot.models.protocol import AssistantMessage
 from bot.models.tokens import tokens_of_message, tokens_of_text
 from bot.recall import recall
 from bot.state import flushes
 from bot.state.database import State, stored
 from bot.state.flushes import Cause
 from bot.summary import SHORTEST_SUMMARY, extract, summarize
+from bot.turns import turns_of
 
 if TYPE_CHECKING:
     from bot.config import FlushSettings
@@ -239,19 +239,12 @@ def cut_of(said: Sequence[Said], *, keep_tokens: int, most_turns: int | None = N
 
     Whole turns stay, from the latest on, as long as there is room for them; one that is not finished always does.
     """
-    starts = [0] if said else []
-    starts += [
-        at
-        for at, (before, each) in enumerate(pairwise(said), 1)
-        if isinstance(each.message, UserMessage) and not isinstance(before.message, UserMessage)
-    ]
-    turns = reversed(list(pairwise([*starts, len(said)])))
-    for kept, (start, end) in enumerate(turns):
-        turn = said[start:end]
+    turns = turns_of(said, lambda each: each.message)
+    for kept, turn in enumerate(reversed(turns)):
         keep_tokens -= sum(tokens_of_message(each.message) for each in turn)
-        runs = end == len(said) and not _has_ended(turn)
+        runs = kept == 0 and not _has_ended(turn)
         if not runs and (keep_tokens < 0 or kept == most_turns):
-            return said[end - 1].seq
+            return turn[-1].seq
     return None
 
 

@@ -1,27 +1,20 @@
 """The journal of messages: each is on disk before its platform is told, and open until its answer is delivered."""
 
-import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from bot.conversation import Also
 from bot.messages import ChatId, IncomingMessage
 from bot.presence import Presence
-from bot.state import inbox, journal
-from bot.state.database import State, stored
+from bot.state import inbox
+from bot.state.database import State
 from bot.state.inbox import Notice, Received
 
 if TYPE_CHECKING:
     from apsw import Connection
 
     from bot.state.conversations import Row
-
-log = logging.getLogger(__name__)
-
-KEPT_DAYS = 30
-"""How long the ids of what is done are kept: so late no platform delivers a message a second time."""
 
 
 class Inbox:
@@ -101,12 +94,6 @@ class Inbox:
     async def answer(self, turn: int, reply: str) -> None:
         """Note a reply that stands in no conversation."""
         await self._state.change(lambda db: inbox.answer(db, turn, reply))
-
-    async def prune(self, now: datetime) -> None:
-        """Forget the ids of what was done long ago."""
-        before = stored(now - timedelta(days=KEPT_DAYS))
-        await self._state.change(lambda db: inbox.prune(db, before=before))
-        await self._state.change(lambda db: journal.prune(db, before=before))
 
 
 def begun(turn: int, numbers: Iterable[int]) -> Also:

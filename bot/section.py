@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import pairwise
 
 from bot.models.protocol import AssistantMessage, Message, ToolResult, UserMessage
 from bot.models.tool_calls import read_arguments
 from bot.plain_text import one_line
+from bot.turns import turns_of
 from memory.entry import clean
 from memory.words import cut, query_terms
 
@@ -81,9 +81,8 @@ def read_answer(text: str, *, whole: bool = True) -> Reading:
     log, core = _parts(text.split("\n"))
     notes = [line for line in log if not _NOTHING.fullmatch(line)]
     facts = [fact for fact in _facts(core) if not _NOTHING.fullmatch(fact)]
-    said_so = len(notes) < len(log) or any(map(_NOTHING.fullmatch, core))
     empty = not (facts or any(map(str.strip, notes)))
-    sure = bool(facts) or any(_BULLET.match(line.lstrip()) for line in notes) or (empty and said_so)
+    sure = empty or bool(facts) or any(_BULLET.match(line.lstrip()) for line in notes)
     surplus = [f"- {fact}" for fact in facts[CORE_FACTS:]]
     body = _bounded(_once(map(_harmless, [*notes, *surplus])))
     return Reading(body, tuple(facts[:CORE_FACTS]), sure and whole)
@@ -191,17 +190,6 @@ def as_it_was_said(messages: Sequence[Message], *, mark: str = RAW_MARK) -> str:
         kept.insert(0, item)
     left_out = [MORE_MARK.format(count=len(shown) - len(kept))] if len(kept) < len(shown) else []
     return "\n\n".join([mark, *left_out, "\n".join(kept)])
-
-
-def turns_of(messages: Sequence[Message]) -> list[Sequence[Message]]:
-    """Cut into turns: what a person says, perhaps in several messages in a row, and what came of it."""
-    starts = [0] if messages else []
-    starts += [
-        at
-        for at, (before, message) in enumerate(pairwise(messages), 1)
-        if isinstance(message, UserMessage) and not isinstance(before, UserMessage)
-    ]
-    return [messages[start:end] for start, end in pairwise([*starts, len(messages)])]
 
 
 def _turn_as_said(turn: Sequence[Message], most: int) -> Iterator[str]:

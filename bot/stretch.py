@@ -18,9 +18,12 @@ from bot.models.protocol import (
 )
 from bot.models.tokens import tokens_of_message, tokens_of_text
 from bot.prompt import WEEKDAYS
+from bot.turns import turns_of
 
 if TYPE_CHECKING:
     from bot.models.fallback import FallbackModel
+
+_Spoken = UserMessage | AssistantMessage
 
 SYSTEM = """\
 You keep the records of a personal assistant. You are shown a stretch of a conversation between people and the
@@ -70,12 +73,12 @@ def in_pieces(messages: Iterable[Message], most_tokens: int) -> list[tuple[Messa
     pieces: list[tuple[Message, ...]] = []
     piece: list[Message] = []
     size = 0
-    for message in _in_parts(_in_words(messages), most_tokens):
-        tokens = tokens_of_message(message)
+    for unit in _units(_in_words(messages), most_tokens):
+        tokens = sum(map(tokens_of_message, unit))
         if piece and size + tokens > most_tokens:
             pieces.append(tuple(piece))
             piece, size = [], 0
-        piece.append(message)
+        piece += unit
         size += tokens
     return [*pieces, tuple(piece)] if piece else pieces
 
@@ -116,7 +119,7 @@ def halved(most_tokens: int, error: ContextTooLong) -> int:
     return max(SMALLEST_PIECE, most_tokens // 2)
 
 
-def _in_words(messages: Iterable[Message]) -> Iterator[UserMessage | AssistantMessage]:
+def _in_words(messages: Iterable[Message]) -> Iterator[_Spoken]:
     """The messages of people and assistant by turns; all that came of a person's message is one."""
     answer: list[str] = []
     for message in mended(messages):
@@ -135,10 +138,15 @@ def _in_words(messages: Iterable[Message]) -> Iterator[UserMessage | AssistantMe
         yield AssistantMessage("\n".join(answer))
 
 
-def _in_parts(messages: Iterable[UserMessage | AssistantMessage], most_tokens: int) -> Iterator[Message]:
-    for message in messages:
-        for part in _parts(message.text, most_tokens):
-            yield replace(message, text=part)
+def _units(messages: Iterable[_Spoken], most_tokens: int) -> Iterator[Sequence[_Spoken]]:
+    """What stays in one piece: a person's words with their answer; where that is too long, a part of one of them."""
+    for turn in turns_of(tuple(messages)):
+        if sum(map(tokens_of_message, turn)) <= most_tokens:
+            yield turn
+            continue
+        for message in turn:
+            for part in _parts(message.text, most_tokens):
+                yield [replace(message, text=part)]
 
 
 def _cut(text: str) -> str:

@@ -13,6 +13,7 @@ from bot.presence import Presence
 from bot.state import inbox as table
 from bot.state.database import State
 from bot.state.inbox import Received
+from bot.tidying import tidy
 from tests.fakes.talking import HERE, message
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -163,9 +164,9 @@ async def test_ids_are_forgotten_when_no_platform_delivers_them_any_more(
         await inbox.accept(done)
         await inbox.accept(waits)
         await inbox.deliver(1)
-        await inbox.prune(NOW + timedelta(days=20))
+        await tidy(state, NOW + timedelta(days=20))
         assert await inbox.accept(done) is None
-        await inbox.prune(NOW + timedelta(days=31))
+        await tidy(state, NOW + timedelta(days=31))
         assert await inbox.accept(done) is not None
         assert await inbox.accept(waits) is None, "what is not answered is never forgotten"
 

@@ -101,6 +101,20 @@ def test_a_log_that_has_grown_is_put_aside_and_three_are_kept(tmp_path: Path) ->
     assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
 
 
+def test_a_file_that_another_process_has_put_aside_is_not_put_aside_twice(tmp_path: Path) -> None:
+    file = tmp_path / "chat.log"
+    file.write_text("full\n")
+    handler = _ToSharedFile(file, most_bytes=1, kept=3)
+    with file.open("ab") as ours:  # opened, and written to, just before the other one renames it
+        file.rename(tmp_path / "chat.log.1")
+        file.write_text("new\n")
+        handler._rotate(ours.fileno())
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {
+        "chat.log": "new\n",
+        "chat.log.1": "full\n",
+    }
+
+
 WRITES = """
 import logging, sys
 from pathlib import Path

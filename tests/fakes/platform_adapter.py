@@ -31,6 +31,8 @@ class PlatformAdapter:
         self._writer: asyncio.StreamWriter | None = None
         self._calls: dict[int, asyncio.Future[Mapping[str, Any]]] = {}
         self._numbers = count(1)
+        self._posts: asyncio.Queue[Mapping[str, Any]] = asyncio.Queue()
+        self._link: asyncio.Task[None] | None = None
 
     @property
     def name(self) -> str:
@@ -42,40 +44,10 @@ class PlatformAdapter:
     # -- receiving ------------------------------------------------------------------------------------------
 
     async def run(self, accept: Accept) -> None:
+        """What is said to the platform goes on when this is cancelled, as requests over HTTP do."""
+        self._link = asyncio.create_task(self._stay_connected())
         while True:
-            try:
-                await self._run_connected(accept)
-            except OSError as error:
-                log.info("the platform is not there: %s", error)
-            await asyncio.sleep(AGAIN_SECONDS)
-
-    async def _run_connected(self, accept: Accept) -> None:
-        reader, writer = await asyncio.open_unix_connection(self._socket, limit=1 << 22)
-        posts: asyncio.Queue[Mapping[str, Any]] = asyncio.Queue()
-        accepting = asyncio.create_task(self._accept_each(posts, accept))
-        self._writer = writer
-        self._up.set()
-        try:
-            while (line := await reader.readline()).endswith(b"\n"):
-                said = json.loads(line)
-                if "post" in said:
-                    posts.put_nowait(said)
-                elif (call := self._calls.pop(said["call"], None)) and not call.done():
-                    call.set_result(said)
-        finally:
-            self._up.clear()
-            self._writer = None
-            accepting.cancel()
-            for call in self._calls.values():
-                if not call.done():
-                    call.set_exception(ConnectionResetError("the platform is gone"))
-            self._calls.clear()
-            writer.close()
-
-    async def _accept_each(self, posts: "asyncio.Queue[Mapping[str, Any]]", accept: Accept) -> None:
-        """In order: nothing is acknowledged before it is safe, nor before what came first."""
-        while True:
-            said = await posts.get()
+            said = await self._posts.get()
             while True:
                 try:
                     await accept(self._message(said["post"]))
@@ -84,6 +56,36 @@ class PlatformAdapter:
                     log.warning("a message was not accepted and is handed over again: %s", error)
                     await asyncio.sleep(AGAIN_SECONDS)
             self._tell({"acknowledge": said["number"]})
+
+    async def _stay_connected(self) -> None:
+        while True:
+            try:
+                await self._read()
+            except OSError as error:
+                log.info("the platform is not there: %s", error)
+            await asyncio.sleep(AGAIN_SECONDS)
+
+    async def _read(self) -> None:
+        reader, writer = await asyncio.open_unix_connection(self._socket, limit=1 << 22)
+        self._writer = writer
+        self._up.set()
+        try:
+            while (line := await reader.readline()).endswith(b"\n"):
+                said = json.loads(line)
+                if "post" in said:
+                    self._posts.put_nowait(said)
+                elif (call := self._calls.pop(said["call"], None)) and not call.done():
+                    call.set_result(said)
+        finally:
+            self._up.clear()
+            self._writer = None
+            while not self._posts.empty():  # all that is not acknowledged comes again
+                self._posts.get_nowait()
+            for call in self._calls.values():
+                if not call.done():
+                    call.set_exception(ConnectionResetError("the platform is gone"))
+            self._calls.clear()
+            writer.close()
 
     def _message(self, post: Mapping[str, str]) -> IncomingMessage:
         return IncomingMessage(

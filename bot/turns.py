@@ -1,0 +1,22 @@
+"""Pure: where a turn of a conversation begins."""
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import TypeVar
+
+from bot.models.protocol import UserMessage
+
+Spoken = TypeVar("Spoken")
+
+
+def turns_of(
+    messages: Sequence[Spoken], message_of: Callable[[Spoken], object] = lambda message: message
+) -> list[Sequence[Spoken]]:
+    """Cut into turns: what a person says, perhaps in several messages in a row, and what came of it."""
+    starts = [0] if messages else []
+    starts += [
+        at
+        for at, (before, message) in enumerate(pairwise(messages), 1)
+        if isinstance(message_of(message), UserMessage) and not isinstance(message_of(before), UserMessage)
+    ]
+    return [messages[start:end] for start, end in pairwise([*starts, len(messages)])]
