@@ -37,6 +37,7 @@ from bot.presence import Presence
 from bot.prompt import system_prompt
 from bot.reminder_tools import reminder_tools
 from bot.reminders import Reminders
+from bot.restore import UNFINISHED, is_unfinished
 from bot.startup import CannotStart, check_folders, leave_on_signals, open_sockets, stdin_is_a_channel
 from bot.state.database import State
 from bot.tidying import tidy
@@ -148,8 +149,14 @@ async def open_assistant(
     if not alone:
         notes = notes.model_copy(update={"watch": notes.watch.model_copy(update={"enabled": False})})
     async with AsyncExitStack() as stack:
+        try:
+            presence = stack.enter_context(Presence(private / "locks"))  # from here on nothing is restored
+        except OSError as error:
+            reason = error.strerror or error
+            raise CannotStart(f"{private} cannot be used ({reason}): mend that, or set workspace") from error
+        if is_unfinished(private):
+            raise CannotStart(UNFINISHED)
         state = await stack.enter_async_context(State(private / "state.db", now=now))
-        presence = stack.enter_context(Presence(private / "locks"))
         memory = await stack.enter_async_context(
             Memory(notes, workspace=settings.workspace, now=now, embedding=embedding, lasting=lasting)
         )

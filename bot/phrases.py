@@ -267,9 +267,7 @@ FORGET_TOO_MANY = (
 )
 FORGET_LINES = "In the notes:"
 FORGET_LINE = "**{place}**\n\n{quotation}"
-FORGET_MESSAGES = (
-    "In our conversations: {count} messages that have these words or repeat such a line, among them:"
-)
+FORGET_MESSAGES = "In our conversations, messages with these words or with such a line: {count}. For example:"
 FORGET_EXCERPT = "- {excerpt}"
 FORGET_ELSEWHERE = "In the trash, reminders and other places: {count}"
 FORGET_UNREAD = "I could not look into {path}: {reason}"

@@ -27,6 +27,7 @@ PLACES = (
     Place("inbox", "reply"),
     Place("outbox", "text"),
     Place("effects", "intent"),
+    Place("model_health", "last_error"),
     Place("flushes", "section"),
     Place("flushes", "replaces"),
     Place("flushes", "core"),

@@ -26,6 +26,7 @@ from bot.messages import ChatId, IncomingMessage, PersonId
 from bot.models.protocol import AssistantMessage, RawStep, ToolCall, ToolResult, UserMessage
 from bot.state import inbox, journal
 from bot.state.database import State
+from bot.state.forgetting import PLACES
 from memory.embeddings.opening import open_embedding
 from memory.forgetting import FORGOTTEN
 from memory.memory import Memory
@@ -373,3 +374,39 @@ async def test_a_journal_goes_on_after_its_open_write_was_forgotten(house: House
     await house.forget(SECRET)
     written = await Journal(house.memory, house.state).append("b.md", "- tea", key="k", title="T")
     assert house.note(written.path).read_text() == "# T\n\n- tea\n"
+
+
+KNOWN_COLUMNS = {
+    "model_health": {"model", "key", "last_error_kind"},
+    "chosen_models": {"model"},
+    "model_usage": {"day", "model"},
+    "inbox": {"message", "state", "owner", "shown"},
+    "outbox": {"key", "owner", "shown"},
+    "effects": {"key", "path", "result"},
+    "flushes": {"cause", "key", "stage", "note", "heading", "digest", "places"},
+    "endings": {"key"},
+    "known_chats": {"name"},
+    "people": {"person", "standing", "name", "decided_by"},
+    "pairing": {"person", "code", "name"},
+    "decisions": {"key", "owner", "answer"},
+    "entries": {"kind"},
+    "reminders": {"key", "person", "sender_name", "chat_name", "rule", "zone", "state", "ended_by"},
+}
+"""Names, numbers and states: nothing of what was said."""
+
+
+async def test_no_column_for_texts_is_overlooked(house: House) -> None:
+    def columns(db: apsw.Connection) -> set[tuple[str, str]]:
+        tables = [str(row[0]) for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        return {
+            (table, str(name))
+            for table in tables
+            for _, name, kind, *_ in db.execute(f"PRAGMA table_info({table})")
+            if kind == "TEXT" and name not in {"chat", "at"} and not str(name).endswith("_at")
+        }
+
+    known = {(table, name) for table, names in KNOWN_COLUMNS.items() for name in names}
+    searched = {(place.table, place.column) for place in PLACES}
+    found = await house.state.read(columns)
+    assert found - known - searched == set(), "does /forget have to look there (PLACES), or not (here)?"
+    assert searched <= found

@@ -610,3 +610,15 @@ def test_nothing_is_forgotten_that_a_shadow_has_use_for(index: SqliteIndex) -> N
         shadow.take_over()
     assert embed(index) == ["- bravo"]
     assert index.forget_unused(most=0, wanted=[MODEL]) == 0
+
+
+def test_a_purge_leaves_nothing_of_what_no_note_holds(index: SqliteIndex, tmp_path: Path) -> None:
+    index.apply([note("a.md", "- xylophagous"), note("b.md", "- bravo")])
+    embed(index)
+    index.apply([note("a.md", "- alpha")])
+    index.purge()
+    assert index.vector_numbers(MODEL).kept == 1
+    assert len(ask(index, "bravo").runs) == 1
+    assert not any(b"xylophag" in path.read_bytes() for path in tmp_path.iterdir() if path.is_file())
+    with closing(index.shadow()), pytest.raises(IndexUnavailable):
+        index.purge()
