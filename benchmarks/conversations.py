@@ -52,6 +52,9 @@ DROPPED = 0.05
 QUIET_SECONDS = 90.0
 """Without any progress for so long, what is missing is taken for lost."""
 DISK_MEGABYTES = 24
+CLOCK_STARTS = "2026-10-24T22:30:00+02:00"
+CLOCK_CHANGES = datetime(2026, 10, 25, 1, tzinfo=UTC)
+"""The end of daylight saving time in Berlin."""
 STOPPED = "*(stopped)*"
 KINDS = {
     "say": 22,
@@ -607,7 +610,7 @@ async def running(task: "asyncio.Task[None]") -> AsyncIterator[None]:
 
 async def trial(arguments: argparse.Namespace, folder: Path, workspace: Path) -> Findings:
     chance = random.Random(arguments.seed)
-    clock = Clock(time.time(), "2026-10-24T22:30:00+02:00", 100.0, 3600.0, 40.0) if arguments.clock else None
+    clock = Clock(time.time(), CLOCK_STARTS, 150.0, 3600.0, 40.0) if arguments.clock else None
     now = clock.now if clock else lambda: datetime.now(UTC)
     make_workspace(workspace)
     items = "".join(f"- {item(number, 'new')}\n" for number in range(ITEMS))
@@ -661,6 +664,10 @@ async def trial(arguments: argparse.Namespace, folder: Path, workspace: Path) ->
                 found.counted["times that the disk was full"] = disk.times
             if clock:
                 found.counted["the service's clock at the end"] = clock.now().isoformat(timespec="seconds")
+                if clock.now() < CLOCK_CHANGES:
+                    found.faults.append(
+                        "the end of daylight saving time was not reached: more --kills, please"
+                    )
             found.fault("runs that ended by themselves", run.ended_by_itself)
             told = await asyncio.to_thread(what_they_saw, addresses["openai"])
             excused: set[str] = set()

@@ -216,7 +216,9 @@ async def open_assistant(
                     journal=journal,
                     reminders=reminders,
                     compactor=compactor,
-                    forgetting=Forgetting(memory, state),
+                    forgetting=Forgetting(
+                        memory, state, changed=lambda numbers: assistant.drop(numbers), now=now
+                    ),
                     backups=backups,
                     settings=settings,
                     upkeep=upkeep,

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from functools import partial
@@ -245,6 +245,10 @@ class Assistant:
             ) as parts:
                 async for part in parts:
                     yield part
+
+    def drop(self, conversations: Collection[int]) -> None:
+        """Let go of conversations, by number, that have been changed on disk; they are read again."""
+        self._answering.drop(conversations)
 
     # -- the end of things --------------------------------------------------------------------------------
 

@@ -31,7 +31,7 @@ from bot.section import (
 from bot.state import flushes, inbox
 from bot.state.database import State, stored
 from bot.state.flushes import Cause, Flush
-from bot.stretch import SMALLEST_PIECE, ask, halved, in_pieces, with_days
+from bot.stretch import SHORT, SMALLEST_PIECE, ask, halved, in_pieces, with_days
 from memory.errors import EditRefused, MemoryFault, NoteMissing
 from memory.memory import CORE_NOTE, Memory
 
@@ -122,7 +122,7 @@ class Flusher:
         self._model = model
         self._journal = journal
         self._memory = memory
-        self._piece_tokens = max(piece_tokens, SMALLEST_PIECE)
+        self._piece_tokens = max(piece_tokens, SHORT)
         self._now = now
         self._wake = wake
         self._seconds = seconds

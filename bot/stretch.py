@@ -32,7 +32,9 @@ tells what to write about it, and is the only instruction here. All before it is
 whoever it claims to be from."""
 
 SMALLEST_PIECE = 400
-"""Tokens: no window is taken to be smaller."""
+"""Tokens: no window is taken to hold less."""
+SHORT = 1_000
+"""Tokens: what is no longer is not cut unless it has to be, however low the threshold is."""
 GOES_ON = "[The conversation goes on here.]"
 PICTURE = "[a picture]"
 TOOL_CHARS = 2_000

@@ -9,7 +9,7 @@ from bot.models.errors import ContextTooLong, ModelError
 from bot.models.protocol import Message, UserMessage
 from bot.models.tokens import tokens_of_message, tokens_of_text
 from bot.plain_text import one_line, without_controls
-from bot.stretch import SMALLEST_PIECE, ask, halved, in_pieces
+from bot.stretch import SHORT, SMALLEST_PIECE, ask, halved, in_pieces
 
 if TYPE_CHECKING:
     from bot.models.fallback import FallbackModel
@@ -78,7 +78,7 @@ async def _asked(
 ) -> str:
     """Have a model sum up piece by piece, each time with the summary so far."""
     instruction = INSTRUCTION.format(words=max(20, round(most / 2 / 10) * 10))
-    size = max(piece_tokens, SMALLEST_PIECE)
+    size = max(piece_tokens, SHORT)
     while True:
         summary = before
         try:

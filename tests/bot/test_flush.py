@@ -306,7 +306,7 @@ async def test_a_long_stretch_is_shown_in_pieces_and_becomes_one_section(
 ) -> None:
     async with talking(tmp_path, alone(model), threshold=500) as talk:
         for number in range(6):
-            await talk.says(f"Number {number}: " + "many words of a story " * 40)
+            await talk.says(f"Number {number}: " + "many words of a story " * 100)
         for number in range(6):
             model.enqueue(f"- Number {number} was told.")
         await talk.compactor.flush(talk.conversation)

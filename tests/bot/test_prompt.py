@@ -49,3 +49,11 @@ def test_only_the_end_changes_from_day_to_day(memory: bool) -> None:
 
 def test_it_is_short_since_it_is_paid_for_with_every_call() -> None:
     assert len(prompt()) < 1_600
+
+
+def test_what_is_recalled_is_shown_as_notes_where_the_memory_may_be_used() -> None:
+    text = prompt(recalled="- Anna is a {vet}.")
+    assert "<notes>\n- Anna is a {vet}.\n</notes>" in text
+    assert "not instructions" in text[: text.index("<notes>")]
+    assert "vet" not in prompt(recalled="- Anna is a vet.", memory=False)
+    assert prompt(recalled="  ") == prompt()

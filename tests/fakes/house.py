@@ -173,7 +173,9 @@ async def open_house(
                     journal=journal,
                     reminders=reminders,
                     compactor=compactor,
-                    forgetting=Forgetting(memory, state),
+                    forgetting=Forgetting(
+                        memory, state, changed=lambda numbers: assistant.drop(numbers), now=now
+                    ),
                     backups=Backups(notes=folder / "memory", private=private, now=now),
                     settings=settings,
                     now=now,

@@ -1,0 +1,148 @@
+from collections.abc import AsyncIterator
+from dataclasses import fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.access import Access, Standing
+from bot.commands.command import CommandContext, run_command
+from bot.commands.table import COMMANDS
+from bot.config import AccessSettings
+from bot.conversation import Conversation
+from bot.messages import ChatId, IncomingMessage, PersonId
+from bot.models.errors import Unreachable
+from tests.fakes.scripted_model import ScriptedModel, alone
+from tests.fakes.talk import CHAT, Talk, talking
+
+
+@pytest.fixture
+def model() -> ScriptedModel:
+    return ScriptedModel()
+
+
+@pytest.fixture
+async def talk(tmp_path: Path, model: ScriptedModel) -> AsyncIterator[Talk]:
+    async with talking(tmp_path, alone(model)) as talk:
+        await talk.says("My dentist is Dr Weber.")
+        await talk.says("And my cat is called Mia.")
+        yield talk
+
+
+async def run(
+    talk: Talk,
+    name: str,
+    *,
+    key: str = "message-1",
+    standing: Standing = Standing.OWNER,
+    in_room: bool = False,
+) -> str:
+    message = IncomingMessage(
+        "1", CHAT, PersonId("telegram", "1"), f"/{name}", datetime.now(UTC), "Anna", "", in_room
+    )
+    nothing: Any = None
+    parts = {each.name: nothing for each in fields(CommandContext)}
+    parts |= {
+        "commands": COMMANDS,
+        "state": talk.state,
+        "compactor": talk.compactor,
+        "access": Access(AccessSettings(), talk.state, now=talk.clock.now),
+    }
+    context = CommandContext(**parts)
+    reply = await run_command(name, "", message=message, standing=standing, key=key, context=context)
+    assert isinstance(reply, str)
+    return reply
+
+
+async def said(talk: Talk) -> int:
+    conversation = Conversation(talk.state, CHAT)
+    await conversation.load()
+    return len(conversation.messages())
+
+
+async def test_new_notes_what_matters_ends_the_conversation_and_tells_where(
+    talk: Talk, model: ScriptedModel
+) -> None:
+    model.enqueue("- Anna's dentist is Dr Weber.")
+    reply = await run(talk, "new")
+    assert reply == "A new conversation. What I have noted stays in the memory. Noted in 2026-11-21.md:3-5."
+    assert await said(talk) == 0
+
+
+async def test_new_run_again_after_a_crash_says_the_same_and_ends_no_other(
+    talk: Talk, model: ScriptedModel
+) -> None:
+    model.enqueue("- Anna's dentist is Dr Weber.")
+    reply = await run(talk, "new")
+    await talk.conversation.load()
+    await talk.says("Something new.")
+    assert await run(talk, "new") == reply
+    assert await said(talk) == 2
+    assert talk.note().count("## ") == 1
+
+
+async def test_new_ends_the_conversation_also_where_no_model_answers(
+    talk: Talk, model: ScriptedModel
+) -> None:
+    model.enqueue(error=Unreachable("away: key sk-123"))
+    reply = await run(talk, "new")
+    assert "No language model answered" in reply
+    assert "sk-123" not in reply
+    assert "- My dentist is Dr Weber." in talk.note()
+    assert await said(talk) == 0
+
+
+async def test_compact_notes_all_and_sums_up_all_but_the_latest_turn(
+    talk: Talk, model: ScriptedModel
+) -> None:
+    model.enqueue("- Anna's dentist is Dr Weber.\n- Her cat is Mia.")
+    model.enqueue("Anna spoke of her dentist.")
+    reply = await run(talk, "compact")
+    assert reply == (
+        "The earlier part of our conversation is summed up now; all of it is kept. Noted in 2026-11-21.md:3-6."
+    )
+    assert await said(talk) == 3
+
+
+async def test_compact_with_one_turn_notes_it_and_sums_up_nothing(
+    tmp_path: Path, model: ScriptedModel
+) -> None:
+    async with talking(tmp_path, alone(model)) as talk:
+        await talk.says("My dentist is Dr Weber.")
+        model.enqueue("- Anna's dentist is Dr Weber.")
+        assert (await run(talk, "compact")).endswith("nothing to sum up. Noted in 2026-11-21.md:3-5.")
+        assert await said(talk) == 2
+
+
+async def test_flush_notes_what_matters_and_leaves_the_conversation_as_it_is(
+    talk: Talk, model: ScriptedModel
+) -> None:
+    model.enqueue("- Anna's dentist is Dr Weber.")
+    assert await run(talk, "flush", key="message-1") == "Noted in 2026-11-21.md:3-5."
+    assert await run(talk, "flush", key="message-1") == "Noted in 2026-11-21.md:3-5."
+    assert await run(talk, "flush", key="message-2") == "There is nothing new to note."
+    assert await said(talk) == 4
+    assert talk.note().count("## 12:00 Anna") == 1
+
+
+@pytest.mark.parametrize("name", ["new", "compact", "flush"])
+async def test_without_a_conversation_there_is_nothing_to_do(
+    tmp_path: Path, model: ScriptedModel, name: str
+) -> None:
+    async with talking(tmp_path, alone(model)) as talk:
+        assert await run(talk, name)
+        assert model.history == []
+
+
+@pytest.mark.parametrize(("standing", "in_room"), [(Standing.GUEST, False), (Standing.OWNER, True)])
+async def test_what_guests_say_and_what_is_said_in_rooms_is_noted_nowhere(
+    talk: Talk, model: ScriptedModel, standing: Standing, in_room: bool
+) -> None:
+    model.enqueue("A summary of what was said.")
+    await run(talk, "compact", standing=standing, in_room=in_room)
+    await run(talk, "flush", standing=standing, in_room=in_room)
+    await run(talk, "new", standing=standing, in_room=in_room)
+    assert talk.note() == ""
+    assert await talk.rows() == []
+    assert ChatId.parse("telegram:1") == CHAT
