@@ -18,7 +18,8 @@ sys.path.insert(0, str(ROOT))
 from bot.app import log_embedding, open_assistant, run_channels
 from bot.config import Settings, load_settings
 from bot.log import log_to_stderr
-from bot.startup import leave_on_signals
+from bot.startup import CannotStart, check_folders, leave_on_signals
+from bot.state.database import StateFault
 from tests.fakes.platform_adapter import PlatformAdapter
 
 
@@ -58,6 +59,7 @@ def with_clock(settings: Settings, clock: Clock) -> Settings:
 
 
 async def serve(settings: Settings, socket: Path) -> None:
+    check_folders(settings)
     leaving = leave_on_signals()
     async with open_assistant(settings, alone=True) as parts:
         log_to_stderr(settings.log_level, secrets=())
@@ -71,7 +73,10 @@ def main() -> None:
     settings = load_settings(Path(config))
     if clock:
         settings = with_clock(settings, Clock(**json.loads(clock[0])))
-    asyncio.run(serve(settings, Path(socket)))
+    try:
+        asyncio.run(serve(settings, Path(socket)))
+    except (StateFault, CannotStart) as error:
+        sys.exit(f"commonplace: {error}")
 
 
 if __name__ == "__main__":

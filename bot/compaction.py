@@ -13,7 +13,7 @@ from bot.conversation import Conversation, Said
 from bot.flush import FLUSH_SECONDS, Flushed, Flusher
 from bot.messages import ChatId
 from bot.models.protocol import AssistantMessage
-from bot.models.tokens import tokens_of_message, tokens_of_text
+from bot.models.tokens import tokens_of_text
 from bot.recall import recall
 from bot.state import flushes
 from bot.state.database import State, stored
@@ -241,7 +241,7 @@ def cut_of(said: Sequence[Said], *, keep_tokens: int, most_turns: int | None = N
     """
     turns = turns_of(said, lambda each: each.message)
     for kept, turn in enumerate(reversed(turns)):
-        keep_tokens -= sum(tokens_of_message(each.message) for each in turn)
+        keep_tokens -= sum(each.tokens for each in turn)
         runs = kept == 0 and not _has_ended(turn)
         if not runs and (keep_tokens < 0 or kept == most_turns):
             return turn[-1].seq
@@ -255,6 +255,4 @@ def _has_ended(turn: Sequence[Said]) -> bool:
 
 def _length(conversation: Conversation) -> int:
     """The tokens of summary and messages, by our estimate."""
-    return tokens_of_text(conversation.summary) + sum(
-        tokens_of_message(each.message) for each in conversation.said
-    )
+    return tokens_of_text(conversation.summary) + sum(each.tokens for each in conversation.said)

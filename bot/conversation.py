@@ -4,7 +4,7 @@ import json
 import logging
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bot.messages import ChatId, PersonId
@@ -17,6 +17,7 @@ from bot.models.protocol import (
     ToolResult,
     UserMessage,
 )
+from bot.models.tokens import tokens_of_message
 from bot.state.conversations import Row
 from bot.state.database import State, StateFault
 
@@ -53,6 +54,11 @@ class Said:
     message: Message
     by: str = ""
     """`channel:id` of the person whose words they are, where that is known."""
+    tokens: int = field(init=False)
+    """By our estimate; counted once, since all of a conversation is asked for with each message."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tokens", tokens_of_message(self.message))
 
 
 class Conversation:

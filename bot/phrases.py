@@ -52,6 +52,7 @@ NEW = "A new conversation. What I have noted stays in the memory."
 REMEMBERED = "Noted in {place}."
 NOTHING_FOUND = "I found nothing about that in the memory."
 STATUS = "Model: {model}\nChat: {chat}\nNotes: {files}\nChunks: {chunks}\nSearch: {search}"
+STATUS_OPEN = "Not answered or delivered yet: {count}"
 STATUS_CHOSEN = "{model}, chosen for this chat"
 NOTHING_TO_RETRY = "There is nothing yet that I could answer again."
 MODEL_AUTO = (

@@ -4,6 +4,7 @@ from bot import phrases
 from bot.access import Standing
 from bot.commands.command import CommandCall, CommandContext, usable_by
 from bot.commands.memory import how_it_keeps_up, how_it_searches
+from bot.state import inbox
 
 
 async def show_help(call: CommandCall, context: CommandContext) -> str:
@@ -33,4 +34,8 @@ async def show_status(call: CommandCall, context: CommandContext) -> str:
         chunks=status.total_chunks,
         search=how_it_searches(status, why=owner),
     )
-    return "\n".join([text, *(how_it_keeps_up(status, context.upkeep) if owner else ())])
+    if not owner:
+        return text
+    waiting = await context.state.read(lambda db: inbox.count_open(db, but=call.message))
+    open_ones = [phrases.STATUS_OPEN.format(count=waiting)] if waiting else []
+    return "\n".join([text, *open_ones, *how_it_keeps_up(status, context.upkeep)])

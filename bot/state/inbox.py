@@ -123,6 +123,16 @@ def owners(db: apsw.Connection) -> tuple[tuple[str, ChatId], ...]:
     return tuple((owner, ChatId.parse(chat)) for owner, chat in rows)
 
 
+def count_open(db: apsw.Connection, *, but: IncomingMessage) -> int:
+    """How many messages and notices are not delivered yet, beside one."""
+    count: int = db.execute(
+        "SELECT (SELECT count(*) FROM inbox WHERE state != 'delivered' AND NOT (chat = ? AND message = ?)) + "
+        "(SELECT count(*) FROM outbox WHERE NOT delivered)",
+        (str(but.chat), but.id),
+    ).get
+    return count
+
+
 def take_over(db: apsw.Connection, numbers: Iterable[int], *, owner: str) -> None:
     """Make them another process's; what it had begun counts as tried once."""
     db.executemany(

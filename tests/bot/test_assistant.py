@@ -356,6 +356,16 @@ async def test_status_names_the_model_and_the_chat(house: House) -> None:
     assert "terminal:main" in reply
 
 
+async def test_the_owner_is_told_what_is_not_delivered(house: House) -> None:
+    assert "Not answered" not in await house.say("/status")
+    house.model.enqueue("lost")
+    lost = message("well?", alone=False)
+    house.terminal.breaks_on = lost.id
+    await house.assistant.accept(lost)
+    await house.quiet()
+    assert "Not answered or delivered yet: 1" in await house.say("/status")
+
+
 async def test_commands_ask_no_model(house: House) -> None:
     for command in COMMANDS:
         if command.name in {"compact", "flush", "retry"}:

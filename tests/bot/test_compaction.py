@@ -1,7 +1,8 @@
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -60,12 +61,12 @@ async def test_older_turns_become_a_summary_and_the_latest_stay_as_they_are(
     first, *latest = talk.conversation.messages()
     assert isinstance(first, UserMessage)
     assert "Anna tells stories." in first.text
-    assert texts(tuple(latest)).startswith("Story 9.") or "Story 9." in texts(tuple(latest))
+    assert texts(tuple(latest)).startswith("Story 9.")
     assert sum(map(tokens_of_message, latest)) <= 100
     number = talk.conversation.id
     assert number is not None
     kept = await talk.state.entries(number)
-    assert sum("Story" in row.payload for row in kept) == 10  # the whole history stays
+    assert sum(row.kind == "user" for row in kept) == 10  # the whole history stays
 
 
 async def test_the_next_summary_is_told_the_one_before(talk: Talk, model: ScriptedModel) -> None:
@@ -193,7 +194,7 @@ async def test_a_conversation_that_lies_idle_is_noted_once_and_the_person_told_i
 
 @pytest.mark.parametrize("settings", [{"idle_minutes": 0}, {"enabled": False}])
 async def test_idle_conversations_are_left_alone_where_that_is_set(
-    tmp_path: Path, model: ScriptedModel, settings: dict[str, int]
+    tmp_path: Path, model: ScriptedModel, settings: Mapping[str, Any]
 ) -> None:
     async with talking(tmp_path, alone(model), **settings) as talk:
         await talk.says("My dentist is Dr Weber.")

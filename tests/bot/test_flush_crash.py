@@ -150,6 +150,7 @@ async def tell(folder: Path, model: EchoModel, clock: Clock, facts: list[str]) -
             await talk.says(f"Here is {fact} to keep", "I see, and have much to say of it.")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("committed", [False, True])
 @pytest.mark.parametrize("away", [False, True])
 @pytest.mark.parametrize("step", ["flush", "compact", "end"])

@@ -21,7 +21,7 @@ ENGLISH = Language(
         not_found="I could not search your notes: {error}",
         thanks="You're welcome.",
         fine="All right.",
-        cannot_remind="I cannot remind you by myself in this version; ask me, and I find it again.",
+        cannot_remind="I do not understand times myself; to be reminded, write `/remind tomorrow 9:00 …`.",
         cannot_do="I only keep notes and find them, so I cannot do that. If it is to be noted, "
         "start with “remember”.",
         cannot_change="I cannot change notes by myself: edit the file, or tell me what is right, "

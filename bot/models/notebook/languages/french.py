@@ -21,7 +21,7 @@ FRENCH = Language(
         not_found="Je n’ai pas pu chercher dans vos notes : {error}",
         thanks="Je vous en prie.",
         fine="D’accord.",
-        cannot_remind="Cette version ne peut rien rappeler d’elle-même ; demandez-moi, et je le retrouve.",
+        cannot_remind="Je ne comprends pas les heures moi-même ; pour un rappel, écrivez `/remind tomorrow 9:00 …`.",
         cannot_do="Je ne fais que garder des notes et les retrouver, je ne peux donc pas faire "
         "cela. Pour que je le note, commencez par « note que ».",
         cannot_change="Je ne peux pas modifier les notes moi-même : modifiez le fichier, ou dites-moi "

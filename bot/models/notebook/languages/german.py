@@ -21,8 +21,7 @@ GERMAN = Language(
         not_found="Ich konnte deine Notizen nicht durchsuchen: {error}",
         thanks="Gern geschehen.",
         fine="In Ordnung.",
-        cannot_remind="Von selbst erinnern kann ich in dieser Version nicht; frag mich, dann finde ich "
-        "es wieder.",
+        cannot_remind="Zeiten verstehe ich selbst nicht; zum Erinnern schreib `/remind morgen um 9 …`.",
         cannot_do="Ich bewahre nur Notizen auf und finde sie wieder, das kann ich also nicht. Soll "
         "ich es notieren, beginne mit „Merk dir“.",
         cannot_change="Ändern kann ich Notizen nicht selbst: Bearbeite die Datei, oder sag mir mit "

@@ -21,7 +21,7 @@ ITALIAN = Language(
         not_found="Non sono riuscito a cercare nelle tue note: {error}",
         thanks="Prego.",
         fine="Va bene.",
-        cannot_remind="In questa versione non posso ricordartelo da solo; chiedimelo e lo ritrovo.",
+        cannot_remind="Da solo non capisco gli orari; per un promemoria scrivi `/remind tomorrow 9:00 …`.",
         cannot_do="Conservo soltanto note e le ritrovo, quindi questo non posso farlo. Se vuoi che "
         "lo annoti, comincia con “ricorda”.",
         cannot_change="Non posso modificare le note da solo: modifica il file oppure dimmi che cosa è "

@@ -21,7 +21,7 @@ PORTUGUESE = Language(
         not_found="Não consegui procurar nas suas notas: {error}",
         thanks="De nada.",
         fine="Está bem.",
-        cannot_remind="Nesta versão não consigo lembrar por conta própria; pergunte-me, e volto a encontrar.",
+        cannot_remind="Sozinho não entendo horas; para um lembrete, escreva `/remind tomorrow 9:00 …`.",
         cannot_do="Só guardo notas e volto a encontrá-las, por isso não posso fazer isso. Se é "
         "para anotar, comece com “anote que”.",
         cannot_change="Não posso alterar notas por conta própria: edite o arquivo ou diga-me o que "

@@ -21,8 +21,7 @@ SPANISH = Language(
         not_found="No pude buscar en tus notas: {error}",
         thanks="De nada.",
         fine="De acuerdo.",
-        cannot_remind="En esta versión no puedo recordarte cosas por mi cuenta; pregúntame y lo vuelvo "
-        "a encontrar.",
+        cannot_remind="No entiendo las horas por mi cuenta; para un recordatorio escribe `/remind tomorrow 9:00 …`.",
         cannot_do="Solo guardo notas y las encuentro, así que eso no puedo hacerlo. Si quieres que "
         "lo anote, empieza con «recuerda».",
         cannot_change="No puedo cambiar las notas por mi cuenta: edita el archivo o dime lo correcto "

@@ -254,7 +254,7 @@ async def test_small_talk_is_neither_noted_nor_searched() -> None:
 # -- what it cannot do -----------------------------------------------------------------------------------
 
 
-async def test_a_reminder_is_noted_and_it_says_that_it_cannot_remind() -> None:
+async def test_a_reminder_is_noted_and_it_says_how_to_be_reminded() -> None:
     talk = Talk([TOLD])
     answer = await talk.say("Remind me to call mum tomorrow", memory_write=written())
     assert answer == f"Noted in `2026-11-21.md`, line 3.\n\n{ENGLISH.say.cannot_remind}"
