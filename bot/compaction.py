@@ -104,6 +104,10 @@ class Compactor:
                 self._known.clear()
             self._known[chat] = (name, flush)
 
+    def may_flush(self, chat: ChatId) -> bool:
+        """Whether what is said in a chat may go into the notes, as it was told last."""
+        return self._known.get(chat, ("", False))[1]
+
     async def needs_compaction(self, conversation: Conversation) -> bool:
         """Whether it is as long as it may become, and there is something to be folded."""
         tokens = _length(conversation) * self._ratio(conversation.said)

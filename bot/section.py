@@ -42,6 +42,7 @@ _WRAPPED = re.compile(r"\s*```[ \t]*(?:markdown|md)?[ \t]*\n(.*)\n```\s*", re.IG
 _THOUGHT = re.compile(r"\s*<think(?:ing)?>.*?</think(?:ing)?>", re.IGNORECASE | re.DOTALL)
 # What would end, swallow or take over what follows: fences, HTML, underlines of headings, rules.
 _DANGEROUS = re.compile(r" {0,3}(?=<|=+[ \t]*$|-[- \t]*$|([*_])(?:[ \t]*\1){2,}[ \t]*$)")
+_SENTENCE_END = re.compile(r"[.!?;]+(?=\s|$)|[。！？；]")
 _FENCE = re.compile(r"[ \t]*(?:(?:[-*+>]|\d{1,9}[.)])[ \t]*)*(?=`{3}|~{3})")
 
 
@@ -235,14 +236,17 @@ def _without_what_is_noted(turn: Sequence[Message]) -> Sequence[Message]:
 
 
 def lacking(facts: Iterable[str], core: str) -> list[str]:
-    """Those facts that no bullet or line of the core note has word for word, case and endings aside."""
-    said = [_run(line) for line in _facts(core.split("\n"))]
+    """Those facts that no line of the core note says, and no sentence of one; case and endings aside.
+
+    A fact within a longer sentence is not taken for said: that sentence may deny it.
+    """
+    said = {run for line in _facts(core.split("\n")) for run in _runs(line)}
     fresh: list[str] = []
     for fact in facts:
-        words = _run(fact)
-        if words.strip() and not any(words in known for known in said):
+        whole, *sentences = _runs(fact)
+        if whole.strip() and whole not in said and not (sentences and said.issuperset(sentences)):
             fresh.append(fact)
-            said.append(words)
+            said.update([whole, *sentences])
     return fresh
 
 
@@ -251,6 +255,6 @@ def core_block(facts: Iterable[str]) -> str:
     return "\n".join(f"- {_harmless(fact)}" for fact in facts)
 
 
-def _run(text: str) -> str:
-    """The words of a text such that a text within another is a string within another."""
-    return f" {' '.join(cut(text))} "
+def _runs(text: str) -> list[str]:
+    """The words of a text in a row, then those of each of its sentences."""
+    return [" ".join(cut(part)) for part in (text, *filter(str.strip, _SENTENCE_END.split(text)))]

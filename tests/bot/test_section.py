@@ -104,7 +104,10 @@ def test_nothing_that_a_model_writes_reaches_beyond_its_section(lines: list[str]
     [
         ("Anna is a vet.", "", True),
         ("Anna is a vet.", "# Memory\n\n- Anna is a VET", False),
-        ("Anna is a vet.", "- Since 2020 Anna is a vet in Bern.", False),
+        ("Anna is a vet.", "- Since 2020 Anna is a vet in Bern.", True),
+        ("Anna is a vet.", "- It is not so that Anna is a vet.", True),
+        ("Anna is a vet.", "- They live in Bern. Anna is a vet.", False),
+        ("Anna is a vet. They live in Bern.", "- They live in Bern!\n- Anna is a vet", False),
         ("Anna is a vet in Bern.", "- Anna is a vet.", True),
         ("Anna is a vet.", "- Anna is\n- a vet.", True),
         ("小林喜欢茶", "- 小林喜欢茶。", False),

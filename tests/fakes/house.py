@@ -152,7 +152,8 @@ async def open_house(
 
         def agent(*, with_memory: bool) -> Agent:
             async def make_room(conversation: Conversation) -> None:
-                await compactor.compact(conversation, cause="overflow", flush=with_memory)
+                may_flush = compactor.may_flush(conversation.chat)
+                await compactor.compact(conversation, cause="overflow", flush=may_flush)
 
             mine = (*memory_tools(memory, journal), *reminder_tools(reminders), *tools) if with_memory else ()
             return Agent(
