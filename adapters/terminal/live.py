@@ -118,18 +118,24 @@ class LiveTerminal:
         """Show a reply as it grows; what was not asked for just now, above the line that is being typed."""
         answered = self._answered.get(reply.to.id) if reply.to else None
         if answered is None:
-            await self._show_above("".join([part.text async for part in reply.parts][-1:]))
+            asked = reply.to.text if reply.to else ""  # before a crash, and answered only now
+            await self._show_above(asked, "".join([part.text async for part in reply.parts][-1:]))
             return
         try:
             await show_growing(self._console, reply.parts)
         finally:
             answered.set()
 
-    async def _show_above(self, text: str) -> None:
-        if self._session is not None and self._session.app.is_running:
-            await run_in_terminal(lambda: show(self._console, text))
-        else:
+    async def _show_above(self, asked: str, text: str) -> None:
+        def show_both() -> None:
+            if asked:
+                self._console.print(PROMPT + without_controls(asked), style="dim", markup=False)
             show(self._console, text)
+
+        if self._session is not None and self._session.app.is_running:
+            await run_in_terminal(show_both)
+        else:
+            show_both()
 
     @contextmanager
     def _keys_meanwhile(self, session: PromptSession[str]) -> Iterator[None]:
