@@ -30,7 +30,7 @@ MODELS = {
 WISH = re.compile(r"^(T\d{5}) (say|slow|long|write|both|edit|remind|three)(?: (\S+))?", re.MULTILINE)
 """What begins a line: where a summary quotes it, it is done already."""
 PIECES = 6
-PIECE_SECONDS = 0.06
+PIECE_SECONDS = 0.03
 AGAIN_SECONDS = 0.2
 TRIES = 60
 INTERRUPTED = "Interrupted before it reported back"
