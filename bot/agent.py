@@ -136,7 +136,7 @@ class Agent:
                 return
             told.unanswered = message.calls
             told.take(message)
-            await conversation.append(message)
+            await conversation.append(message, also=assignment.got_on())
             told.unanswered = ()  # from here on _run_calls sees to them
             await self._run_calls(conversation, message.calls, assignment)
 

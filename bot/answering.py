@@ -171,6 +171,8 @@ class Answering:
                 each.message.id for each in assignment.to_hear if each.message.id not in assignment.answers
             ]
             await to_the_end(assignment.hear(conversation))
+        elif assignment.turn and not again:
+            await house.inbox.tried(assignment.turn)
         if await house.budget.is_spent():
             yield ReplyPart(phrases.BUDGET_SPENT, final=True)
             return

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from bot.conversation import Also, Conversation
-from bot.inbox import answered, begun
+from bot.inbox import answered, begun, got_on
 from bot.messages import ChatId, IncomingMessage, PersonId
 from bot.models.protocol import Message
 from bot.state.inbox import Received
@@ -67,6 +67,10 @@ class Assignment:
         """What stands in the conversation of this turn so far."""
         since = conversation.last_seq if self.since is None else self.since
         return [each.message for each in conversation.said if each.seq > since]
+
+    def got_on(self) -> Also | None:
+        """What notes, together with a step, that the turn gets on."""
+        return got_on(self.turn) if self.turn else None
 
     def answered(self, reply: str) -> Also | None:
         """What notes, together with the last step, that the reply is known."""

@@ -28,8 +28,8 @@ log = logging.getLogger(__name__)
 
 TURNS_AT_ONCE = 256
 """Chats that are answered at the same time; the others wait for their turn."""
-ATTEMPTS = 10
-"""How often a message is taken up again by a new process before it is taken for what ends the processes."""
+ATTEMPTS = 20
+"""How often a turn is taken up after a crash without getting a step further, before it is taken for what crashes us."""
 ROUND_SECONDS = 15.0
 """How often it is looked for what other processes, dead or alive, have left to this one."""
 DISK_PAUSES = (2.0, 10.0, 30.0, 60.0)
@@ -90,14 +90,12 @@ class Assistant:
         if standing is Standing.STRANGER:
             self._say_in_passing(message, await self._house.access.greet(message))
         elif standing is Standing.OWNER or not self._is_too_much(message):
-            first = False
-            if message.edit_of:
-                if await self._change_waiting(message):
-                    return
-                first = self._stop_answering(message.chat, message.edit_of)
+            if message.edit_of and await self._change_waiting(message):
+                return
             received = await self._house.inbox.accept(message)
             if received is not None and not self._leaving:
-                self._take_up(received, first=first)
+                instead = message.edit_of and self._stop_answering(message.chat, message.edit_of)
+                self._take_up(received, first=bool(instead))
 
     async def answer(self, message: IncomingMessage) -> AsyncGenerator[ReplyPart, None]:
         """Yield the reply to a message of who waits for it in this process; it has no place in the inbox.
@@ -160,15 +158,17 @@ class Assistant:
             self._tasks.start(self._delivery.passing(message, text))
 
     async def _change_waiting(self, message: IncomingMessage) -> bool:
-        """Put another text in the place of one that waits; tell whether there was one, or this is known already."""
-        changed = await self._house.inbox.edit(message)
-        if changed is None:
-            return False
+        """Put another text in the place of one that waits; tell whether there was one.
+
+        Here first: from now on nobody hears the old one. A crash before it is on disk brings the edit once more.
+        """
         lane = self._lanes.waiting(message.chat)
         for place, waiting in enumerate(lane):
-            if waiting.number == changed:
+            if waiting.message.id == message.edit_of and waiting.state == "waiting":
                 lane[place] = replace(waiting, message=replace(waiting.message, text=message.text))
-        return True
+                await self._house.inbox.edit(waiting.number, message)
+                return True
+        return False
 
     def _stop_answering(self, chat: ChatId, message: str) -> bool:
         """Stop the turn that answers a message, since another is put in its place; tell whether there was one."""
@@ -204,7 +204,7 @@ class Assistant:
             finally:
                 await turn.end()
                 del self._turns[message.chat]
-            if not (isinstance(turn.error, StateFault) and pauses and not message.alone):
+            if not turn.goes_on:
                 break
             # There was no room on the disk. What was heard is there, and the turn goes on where it broke off.
             await asyncio.sleep(pauses[0] if len(pauses) == 1 else pauses.pop(0))
@@ -214,8 +214,25 @@ class Assistant:
             await self._answering.afterwards(assignment)
 
     def _made(self, received: Received, assignment: Assignment) -> Turn:
-        in_words = partial(self._answering.in_words, received.message)
-        return Turn(self._reply(received, assignment), in_words=in_words, answers=assignment.answers)
+        message = received.message
+
+        async def stopped(reply: str) -> None:
+            """A turn that was stopped stays so: that is on disk before anybody sees it."""
+            if not assignment.parked:
+                try:
+                    await self._house.inbox.answer(received.number, reply)
+                except StateFault as fault:
+                    log.error("%s", fault)
+
+        return Turn(
+            self._reply(received, assignment),
+            in_words=partial(self._answering.in_words, message),
+            stopped=stopped,
+            waits=lambda error: (
+                isinstance(error, StateFault) and bool(self._disk_pauses) and not message.alone
+            ),
+            answers=assignment.answers,
+        )
 
     def _assignment(self, received: Received, behind: deque[Received]) -> Assignment:
         message = received.message
@@ -236,7 +253,7 @@ class Assistant:
         message = received.message
         if received.reply is not None:
             yield ReplyPart(received.reply, final=True)
-        elif received.attempts > ATTEMPTS:
+        elif received.attempts >= ATTEMPTS:
             log.error("message %s of %s was given up: the program ended over it", message.id, message.chat)
             yield ReplyPart(phrases.GIVEN_UP, final=True)
         else:

@@ -15,7 +15,7 @@ from bot.messages import ChatId
 from bot.models.protocol import AssistantMessage
 from bot.models.tokens import tokens_of_text
 from bot.recall import recall
-from bot.state import flushes
+from bot.state import flushes, inbox
 from bot.state.database import State, stored
 from bot.state.flushes import Cause
 from bot.summary import SHORTEST_SUMMARY, extract, summarize
@@ -124,7 +124,7 @@ class Compactor:
         number = conversation.id
         if number is None:
             return Compacted(Flushed("old"))
-        cut = self._cut(conversation, cause)
+        cut = await self._before_what_runs(conversation, self._cut(conversation, cause))
         flushed = Flushed("old")
         all_of_it = cause in ("new", "asked", "idle")
         if flush and (all_of_it or cut is not None):
@@ -210,6 +210,16 @@ class Compactor:
                 routes = known[each.message.model].routes
                 return max(self._model.health.of(route.name).tokens_ratio for route in routes)
         return 1.0
+
+    async def _before_what_runs(self, conversation: Conversation, cut: int | None) -> int | None:
+        """The cut, or an earlier one: a turn that is not at its end, be it for a crash, is shown whole."""
+        number = conversation.id
+        if cut is None or number is None:
+            return cut
+        least = await self._state.read(lambda db: inbox.least_heard(db, number))
+        if least is None or cut < least:
+            return cut
+        return max((each.seq for each in conversation.said if each.seq < least), default=None)
 
     # -- the two halves ---------------------------------------------------------------------------------------
 

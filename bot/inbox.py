@@ -1,7 +1,6 @@
 """The journal of messages: each is on disk before its platform is told, and open until its answer is delivered."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bot.conversation import Also
@@ -29,13 +28,14 @@ class Inbox:
         owner, at = self._presence.token, self._state.at()
         return await self._state.change(lambda db: inbox.add(db, message, owner=owner, at=at))
 
-    async def edit(self, message: IncomingMessage) -> int | None:
-        """Put an edit in the place of the message that it is of, where that one waits; give that one's number.
-
-        0 where the edit has come before; None where there is nothing to change.
-        """
+    async def edit(self, number: int, message: IncomingMessage) -> None:
+        """Take in an edit by putting its text in the place of the message with that number, which still waits."""
         owner, at = self._presence.token, self._state.at()
-        return await self._state.change(lambda db: inbox.edit(db, message, owner=owner, at=at))
+        await self._state.change(lambda db: inbox.edit(db, number, message, owner=owner, at=at))
+
+    async def tried(self, turn: int) -> None:
+        """Note that a turn is taken up once more after a crash."""
+        await self._state.change(lambda db: inbox.tried(db, turn))
 
     async def claim(self, serves: Callable[[ChatId], bool]) -> tuple[list[Received], list[Notice]]:
         """Take up what nobody who lives sees to, of the chats that this process serves; in order of arrival."""
@@ -63,10 +63,7 @@ class Inbox:
             inbox.take_over_notices(db, [each.number for each in notices], owner=me)
             return messages, notices
 
-        messages, notices = await self._state.change(work)
-        return [
-            replace(each, attempts=each.attempts + (each.state == "running")) for each in messages
-        ], notices
+        return await self._state.change(work)
 
     async def put(self, chat: ChatId, text: str, *, key: str) -> Notice | None:
         """Take in what is to be told a chat without being asked; None where that was done before."""
@@ -106,6 +103,11 @@ def begun(turn: int, numbers: Iterable[int]) -> Also:
         inbox.begin(db, turn, heard)
 
     return work
+
+
+def got_on(turn: int) -> Also:
+    """What notes, with a step that is on disk, that a turn gets on."""
+    return lambda db, _: inbox.got_on(db, turn)
 
 
 def answered(turn: int, reply: str) -> Also:

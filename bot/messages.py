@@ -85,6 +85,7 @@ class Reply:
     key: str
     """Names this reply for ever, also after a crash: what a platform's nonce is made of."""
     parts: AsyncIterator[ReplyPart]
+    """Where the last one is not `final`, the reply goes on later, in another Reply of the same key."""
     keep: Callable[[Sequence[str]], Awaitable[None]]
     """To be told the platform's ids of the messages that show it, all of them, as soon as there is one more."""
     shown: tuple[str, ...] = ()

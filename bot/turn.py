@@ -1,11 +1,16 @@
 """One reply in the making: a task that can be stopped while what it has said so far is still being shown."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 
 from bot import phrases
 from bot.messages import ReplyPart
+from bot.state.database import to_the_end
+
+
+async def _nothing_to_note(reply: str) -> None:
+    del reply
 
 
 class Turn:
@@ -16,12 +21,20 @@ class Turn:
         reply: AsyncGenerator[ReplyPart, None],
         *,
         in_words: Callable[[BaseException], str],
+        stopped: Callable[[str], Awaitable[None]] = _nothing_to_note,
+        waits: Callable[[BaseException], bool] = lambda error: False,
         answers: Sequence[str] = (),
     ) -> None:
-        """`in_words` makes of an error what the person is told of it; `answers` may grow until the end."""
-        self.error: BaseException | None = None
-        """What it broke off with."""
+        """`in_words` makes of an error what the person is told of it; `answers` may grow until the end.
+
+        `stopped` is told all of a reply that was stopped, before anybody is shown its end. An error that `waits` is
+        not the end: the reply goes on in another turn.
+        """
+        self.goes_on = False
+        """Whether it broke off with an error after which it goes on in another turn."""
         self._in_words = in_words
+        self._stopped = stopped
+        self._waits = waits
         self._answers = answers
         self._text = ""
         self._ending: str | None = None
@@ -31,11 +44,15 @@ class Turn:
         self._task.add_done_callback(self._come_to_its_end)
 
     async def _make(self, reply: AsyncGenerator[ReplyPart, None]) -> None:
-        async with aclosing(reply):
-            async for part in reply:
-                self._text = part.text
-                if not part.final:
-                    self._news.set()
+        try:
+            async with aclosing(reply):
+                async for part in reply:
+                    self._text = part.text
+                    if not part.final:
+                        self._news.set()
+        except asyncio.CancelledError:
+            await to_the_end(self._stopped(_below(self._text, phrases.STOPPED_HERE)))
+            raise
 
     async def parts(self) -> AsyncGenerator[ReplyPart, None]:
         """Yield what there is whenever there is more (a slow reader misses what was in between), then the whole."""
@@ -44,15 +61,15 @@ class Turn:
             self._news.clear()
             if self._ending is None:
                 yield ReplyPart(self._text)
-        text = "\n\n".join(filter(None, (self._text.rstrip(), self._ending)))
-        yield ReplyPart(text, final=True, answers=tuple(self._answers))
+        answers = () if self.goes_on else tuple(self._answers)
+        yield ReplyPart(_below(self._text, self._ending), final=not self.goes_on, answers=answers)
 
     def _come_to_its_end(self, task: "asyncio.Task[None]") -> None:
         """Put an error in words here and not in `parts`: it must come to light also where nobody shows the reply."""
         self._ending = phrases.STOPPED_HERE if task.cancelled() else ""
         self._news.set()
         if not task.cancelled() and (error := task.exception()):
-            self.error = error
+            self.goes_on = self._waits(error)
             self._ending = self._in_words(error)
 
     def stop(self) -> bool:
@@ -67,3 +84,7 @@ class Turn:
         """Stop it where it still runs, and wait until it has put down what it must."""
         self._task.cancel()
         await self.ended()
+
+
+def _below(text: str, ending: str) -> str:
+    return "\n\n".join(filter(None, (text.rstrip(), ending)))

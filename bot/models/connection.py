@@ -10,7 +10,9 @@ import httpx
 from bot.models.errors import TimedOut
 from memory.http_answers import certificates
 
-CONNECTIONS = 64
+CALLS_AT_ONCE = 16
+"""Calls that one httpx client makes at once. Its pool looks at all connections for each of its calls: with 200 calls at
+once in one client that took longer than all else that they cost."""
 
 
 class Connection:
@@ -19,35 +21,26 @@ class Connection:
     def __init__(self, base_url: str, *, connect_seconds: float) -> None:
         self._base_url = base_url
         self._connect_seconds = connect_seconds
-        self._client: httpx.AsyncClient | None = None
+        self._clients: list[httpx.AsyncClient] = []
+        """Those that may be asked."""
         self._calls: Counter[httpx.AsyncClient] = Counter()
-        """How many calls each client is at: the latest, and those before it whose calls have not ended."""
+        """How many calls each client is at, also one that is not asked any more."""
         self._closed = False
 
     @property
     def client(self) -> httpx.AsyncClient:
-        """What asks.
+        """Who makes the next call.
 
         Raises ValueError, httpx.InvalidURL, OSError or ImportError where the environment has a proxy or certificates
         of no use, and ValueError once it is closed.
         """
         if self._closed:
             raise ValueError("the connection was closed")
-        if self._client is None:
-            self._client = httpx.AsyncClient(
-                verify=certificates(self._base_url),
-                http2=self._may_be_shared,
-                headers={
-                    # An answer comes in small pieces, each at once: packing would only hold them back.
-                    "Accept-Encoding": "identity",
-                    "Content-Type": "application/json",
-                    "User-Agent": "commonplace",
-                },
-                # All but the connecting is watched by `Limits`, whatever it is that hangs.
-                timeout=httpx.Timeout(None, connect=self._connect_seconds),
-                limits=httpx.Limits(max_connections=CONNECTIONS, keepalive_expiry=60.0),
-            )
-        return self._client
+        for client in self._clients:  # the first with room, so that the others come to rest, and go
+            if self._calls[client] < CALLS_AT_ONCE:
+                return client
+        self._clients.append(self._opened())
+        return self._clients[-1]
 
     @asynccontextmanager
     async def in_use(self, client: httpx.AsyncClient) -> AsyncIterator[None]:
@@ -60,21 +53,38 @@ class Connection:
         try:
             yield
         except (TimedOut, CancelledError, GeneratorExit):
-            if self._may_be_shared and self._client is client:
-                self._client = None
+            if self._may_be_shared and client in self._clients:
+                self._clients.remove(client)
             raise
         finally:
             self._calls[client] -= 1
             if not self._calls[client]:
                 del self._calls[client]
-                if self._client is not client:
+                if client in self._clients[1:]:
+                    self._clients.remove(client)
+                if client not in self._clients:
                     await client.aclose()
 
     async def close(self) -> None:
         """Close what is open; who still waits for an answer is told so."""
         self._closed = True
-        for client in {*self._calls, *([self._client] if self._client else [])}:
+        for client in {*self._calls, *self._clients}:
             await client.aclose()
+
+    def _opened(self) -> httpx.AsyncClient:
+        return httpx.AsyncClient(
+            verify=certificates(self._base_url),
+            http2=self._may_be_shared,
+            headers={
+                # An answer comes in small pieces, each at once: packing would only hold them back.
+                "Accept-Encoding": "identity",
+                "Content-Type": "application/json",
+                "User-Agent": "commonplace",
+            },
+            # All but the connecting is watched by `Limits`, whatever it is that hangs.
+            timeout=httpx.Timeout(None, connect=self._connect_seconds),
+            limits=httpx.Limits(max_connections=CALLS_AT_ONCE, keepalive_expiry=60.0),
+        )
 
     @property
     def _may_be_shared(self) -> bool:

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import shutil
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -23,6 +24,8 @@ from bot.state.models import DayUsage
 log = logging.getLogger(__name__)
 
 BUSY_TIMEOUT_MS = 10_000
+FULL_BYTES = 65_536
+"""With less than that free no transaction can be made."""
 CHANGES_AT_ONCE = 500
 """How many changes share a commit at most."""
 
@@ -327,11 +330,24 @@ def _plain_faults(path: Path) -> Iterator[None]:
         raise StateUnusable(f"{path} could not be written, the disk is full: free some space.") from error
     except apsw.BusyError as error:
         raise StateUnusable(f"{path} is locked by another program: close it and try again.") from error
-    except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError, apsw.IOError, OSError) as error:
+    except (apsw.CantOpenError, apsw.IOError) as error:
+        if _is_full(path):  # SQLite says so only of some of its files
+            raise StateUnusable(f"{path} could not be written, the disk is full: free some space.") from error
+        raise StateUnusable(
+            f"{path} cannot be used ({error}): check the folder and its permissions."
+        ) from error
+    except (apsw.ReadOnlyError, apsw.PermissionsError, OSError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise StateUnusable(
             f"{path} cannot be used ({reason}): check the folder and its permissions."
         ) from error
+
+
+def _is_full(path: Path) -> bool:
+    try:
+        return shutil.disk_usage(path.parent).free < FULL_BYTES
+    except OSError:
+        return False
 
 
 # -- migrations: numbered by their place in the list; never change one that was released ---------------------

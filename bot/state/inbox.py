@@ -35,7 +35,7 @@ class Received:
     shown: tuple[str, ...] = ()
     """The platform's ids of the messages that show the reply so far."""
     attempts: int = 0
-    """How often a process has taken it up and not come to an end with it."""
+    """How often it was taken up after a crash without getting any further."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +97,6 @@ def add(db: apsw.Connection, message: IncomingMessage, *, owner: str, at: str) -
     return Received(db.last_insert_rowid(), message) if db.changes() else None
 
 
-def find(db: apsw.Connection, chat: str, message: str) -> tuple[int, MessageState] | None:
-    """Look a message up by the platform's id: its number and state."""
-    found: tuple[int, MessageState] | None = db.execute(
-        "SELECT number, state FROM inbox WHERE chat = ? AND message = ?", (chat, message)
-    ).fetchone()
-    return found
-
-
 def unfinished(db: apsw.Connection) -> tuple[tuple[str, Received], ...]:
     """Whatever is not delivered yet, in order, each with its owner."""
     rows = db.execute(
@@ -134,11 +126,26 @@ def count_open(db: apsw.Connection, *, but: IncomingMessage) -> int:
 
 
 def take_over(db: apsw.Connection, numbers: Iterable[int], *, owner: str) -> None:
-    """Make them another process's; what it had begun counts as tried once."""
-    db.executemany(
-        "UPDATE inbox SET owner = ?, attempts = attempts + (state = 'running') WHERE number = ?",
-        [(owner, number) for number in numbers],
-    )
+    """Make them another process's."""
+    db.executemany("UPDATE inbox SET owner = ? WHERE number = ?", [(owner, number) for number in numbers])
+
+
+def tried(db: apsw.Connection, turn: int) -> None:
+    """Note that a turn is taken up once more."""
+    db.execute("UPDATE inbox SET attempts = attempts + 1 WHERE number = ?", (turn,))
+
+
+def got_on(db: apsw.Connection, turn: int) -> None:
+    """Note that a turn has brought something since it was taken up."""
+    db.execute("UPDATE inbox SET attempts = 0 WHERE number = ? AND attempts > 0", (turn,))
+
+
+def least_heard(db: apsw.Connection, conversation: int) -> int | None:
+    """The seq of the first message of a conversation whose answer is not known yet."""
+    seq: int | None = db.execute(
+        "SELECT min(heard) FROM inbox WHERE state = 'running' AND conversation = ?", (conversation,)
+    ).get
+    return seq
 
 
 def begin(db: apsw.Connection, turn: int, heard: Sequence[tuple[int, int, int]]) -> None:
@@ -168,25 +175,14 @@ def deliver(db: apsw.Connection, turn: int) -> None:
     )
 
 
-def edit(db: apsw.Connection, message: IncomingMessage, *, owner: str, at: str) -> int | None:
-    """Put an edit in the place of the message that it is of, where that one waits, and note that it has come.
-
-    Gives the number of the one that is changed; 0 where the edit has come before; None where there is none to change.
-    """
-    if find(db, str(message.chat), message.id):
-        return 0
-    row = db.execute(
-        "SELECT number, payload FROM inbox WHERE chat = ? AND message = ? AND state = 'waiting'",
-        (str(message.chat), message.edit_of),
-    ).fetchone()
-    if row is None:
-        return None
-    number: int = row[0]
-    payload = json.dumps({**json.loads(row[1]), "text": _encodable(message.text)}, ensure_ascii=False)
-    db.execute("UPDATE inbox SET payload = ? WHERE number = ?", (payload, number))
+def edit(db: apsw.Connection, number: int, message: IncomingMessage, *, owner: str, at: str) -> None:
+    """Note an edit, and put its text in the place of the message with that number, where that one waits."""
+    row = db.execute("SELECT payload FROM inbox WHERE number = ? AND state = 'waiting'", (number,)).fetchone()
+    if row is not None:
+        payload = json.dumps({**json.loads(row[0]), "text": _encodable(message.text)}, ensure_ascii=False)
+        db.execute("UPDATE inbox SET payload = ? WHERE number = ?", (payload, number))
     if added := add(db, message, owner=owner, at=at):
         deliver(db, added.number)
-    return number
 
 
 def prune(db: apsw.Connection, *, before: str) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from bot import phrases
+from bot.assistant import ATTEMPTS
 from bot.commands.table import COMMANDS
 from bot.messages import ChatId
 from bot.models.errors import BadKey, RateLimited
@@ -735,16 +736,18 @@ async def test_messages_that_were_joined_are_not_answered_once_more_after_a_cras
 
 
 async def test_a_message_over_which_the_program_ends_again_and_again_is_given_up(tmp_path: Path) -> None:
-    for _ in range(12):
-        async with open_house(tmp_path) as house:
-            house.model.enqueue(hang=True)
-            if not house.sent and not await house.unfinished():
-                await house.accept("poison", alone=False)
-            await asyncio.sleep(0.05)
-            await abandon(house)
+    async with open_house(tmp_path) as house:
+        house.model.enqueue(hang=True)
+        poison = await house.accept("poison", alone=False)
+        await house.asked(1)
+        for _ in range(ATTEMPTS):
+            await house.inbox.tried(1)
+        await abandon(house)
     async with open_house(tmp_path) as house:
         await house.quiet()
-        assert list(house.terminal.replies().values()) in ([phrases.GIVEN_UP], [])
+        assert house.terminal.replies() == {poison.id: phrases.GIVEN_UP}
+        assert house.model.history == []
+        assert await house.history() == ["poison"], "what was said is kept"
         assert await house.unfinished() == 0
 
 

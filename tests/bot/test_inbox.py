@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bot.conversation import Conversation
-from bot.inbox import Inbox, answered, begun
+from bot.inbox import Inbox, answered, begun, got_on
 from bot.messages import ChatId
 from bot.models.protocol import AssistantMessage
 from bot.presence import Presence
@@ -87,7 +87,6 @@ async def test_a_turn_that_was_begun_tells_where_its_messages_stand(state: State
     assert (first.state, first.turn, first.conversation, first.heard) == ("running", 1, conversation.id, 1)
     assert (second.state, second.turn, second.heard) == ("running", 1, 2)
     assert first.shown == ("platform-5",)
-    assert first.attempts == 1
 
 
 async def test_an_answer_and_the_step_that_ends_it_are_one(state: State, tmp_path: Path) -> None:
@@ -135,7 +134,7 @@ async def test_a_notice_goes_out_once_under_its_key(state: State, tmp_path: Path
         assert await Inbox(state, presence).claim(everywhere) == ([], [])
 
 
-async def test_a_text_that_waits_can_be_changed_and_one_that_runs_cannot(
+async def test_an_edit_changes_what_waits_and_not_what_runs_and_is_known_from_then_on(
     state: State, tmp_path: Path
 ) -> None:
     with Presence(tmp_path) as dead:
@@ -143,16 +142,33 @@ async def test_a_text_that_waits_can_be_changed_and_one_that_runs_cannot(
         said = message("helo")
         assert await inbox.accept(said)
         edit = message("hello", edit_of=said.id)
-        assert await inbox.edit(edit) == 1
-        assert await inbox.edit(edit) == 0, "delivered a second time"
+        await inbox.edit(1, edit)
+        await inbox.edit(1, edit)
         assert await inbox.accept(edit) is None
         conversation = Conversation(state, HERE)
         await conversation.load()
         await conversation.hear([("hello", said.sender)], also=begun(1, [1]))
-        assert await inbox.edit(message("goodbye", edit_of=said.id)) is None
-        assert await inbox.edit(message("goodbye", edit_of="never seen")) is None
+        await inbox.edit(1, message("goodbye", edit_of=said.id))
     (received,) = await left(state, tmp_path)
     assert received.message == replace(said, text="hello")
+
+
+async def test_what_is_taken_up_in_vain_is_counted_until_it_gets_on(state: State, tmp_path: Path) -> None:
+    with Presence(tmp_path) as dead:
+        inbox = Inbox(state, dead)
+        await inbox.accept(message("one"))
+        conversation = Conversation(state, HERE)
+        await conversation.load()
+        await conversation.hear([("one", message("one").sender)], also=begun(1, [1]))
+        for _ in range(3):
+            await inbox.tried(1)
+    (received,) = await left(state, tmp_path)
+    assert received.attempts == 3
+    await conversation.append(AssistantMessage("Let me see."), also=got_on(1))
+    with Presence(tmp_path) as presence:
+        await inbox.tried(1)
+        ((found,), _) = await Inbox(state, presence).claim(everywhere)
+    assert found.attempts == 1
 
 
 async def test_ids_are_forgotten_when_no_platform_delivers_them_any_more(

@@ -686,7 +686,7 @@ async def test_being_cancelled_is_no_error_of_the_model(
 async def test_more_calls_at_once_than_connections_leave_none_behind(
     server: PlainServer, open_model: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.models.connection.CONNECTIONS", 2)
+    monkeypatch.setattr("bot.models.connection.CALLS_AT_ONCE", 2)
     model = open_model()
     server.enqueue(hangs(), hangs())
     calls = [asyncio.create_task(said_by(model)) for _ in range(3)]
