@@ -97,6 +97,7 @@ class Answering:
                 standing=standing,
                 memory_is_open=open_here,
                 key=f"message-{received.number}" if received else f"message-{message.id}",
+                number=received.number if received else 0,
                 context=self._house.context,
             )
             if name in self._beside:

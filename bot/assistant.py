@@ -269,10 +269,15 @@ class Assistant:
 
     # -- the end of things --------------------------------------------------------------------------------
 
-    async def stop(self, chat: ChatId) -> bool:
-        """End the turn that runs in a chat, at once; return whether there was one."""
-        turn, _ = self._turns.get(chat, (None, None))
-        return turn is not None and turn.stop()
+    async def stop(self, chat: ChatId, *, before: int = 0) -> bool:
+        """End the turn that runs in a chat, at once; return whether there was one.
+
+        `before`: the number of the message that wants it, which may be late: what was said after it goes on.
+        """
+        if chat not in self._turns:
+            return False
+        turn, assignment = self._turns[chat]
+        return (not before or assignment.turn < before) and turn.stop()
 
     async def idle(self) -> None:
         """Wait until every message that was accepted is answered."""

@@ -4,7 +4,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from bot import phrases
 from bot.access import Standing
@@ -44,9 +44,17 @@ class Option:
         return shown if self.required else f"[{shown}]"
 
 
-async def _nothing_runs(chat: ChatId) -> bool:
-    del chat
+async def _nothing_runs(chat: ChatId, *, before: int = 0) -> bool:
+    del chat, before
     return False
+
+
+class Stop(Protocol):
+    """End the turn that runs in a chat."""
+
+    async def __call__(self, chat: ChatId, *, before: int = 0) -> bool:
+        """Tell whether there was one; `before`: only one that was begun by a message of a lesser number."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +72,7 @@ class CommandContext:
     forgetting: "Forgetting"
     backups: "Backups"
     settings: "Settings"
-    stop: Callable[[ChatId], Awaitable[bool]] = _nothing_runs
-    """End the turn that runs in a chat; false where none does."""
+    stop: Stop = _nothing_runs
     upkeep: "Upkeep | None" = None
     """What goes on by itself; None where nothing does."""
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
@@ -82,6 +89,8 @@ class CommandCall:
     """By name; those that were not given are absent."""
     key: str
     """Names this use for ever: the same when it is run again after a crash."""
+    number: int = 0
+    """Its message's in the inbox, in the order of arrival; 0 where it has no place there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +176,7 @@ async def run_command(
     standing: Standing,
     memory_is_open: bool = True,
     key: str,
+    number: int = 0,
     context: CommandContext,
 ) -> str | AnswerAgain:
     """Answer `/name rest`. A command that the person may not use is told of no more than one that does not exist."""
@@ -180,7 +190,7 @@ async def run_command(
         return str(error)
     if command.uses_memory and not memory_is_open and options.get("action") not in command.also_closed:
         return phrases.MEMORY_IS_CLOSED
-    return await command.handler(CommandCall(message, standing, options, key), context)
+    return await command.handler(CommandCall(message, standing, options, key, number), context)
 
 
 def unknown_command(name: str, usable: Iterable[str]) -> str:

@@ -17,7 +17,8 @@ async def show_help(call: CommandCall, context: CommandContext) -> str:
 
 async def stop_turn(call: CommandCall, context: CommandContext) -> str:
     """End the running turn of the chat."""
-    return phrases.STOPPED if await context.stop(call.message.chat) else phrases.NOTHING_RUNS
+    stopped = await context.stop(call.message.chat, before=call.number)
+    return phrases.STOPPED if stopped else phrases.NOTHING_RUNS
 
 
 async def show_status(call: CommandCall, context: CommandContext) -> str:

@@ -198,6 +198,14 @@ async def test_stop_concerns_its_own_chat_and_the_running_turn_only(house: House
     ]
 
 
+async def test_a_stop_that_is_late_does_not_end_what_was_said_after_it(house: House) -> None:
+    house.model.enqueue("the end", delay=0.03)
+    await house.accept("/stop")
+    await house.accept("go on", alone=False)
+    await house.quiet()
+    assert [house.reply(0), house.reply(1)] == [phrases.NOTHING_RUNS, "the end"]
+
+
 async def test_stop_says_when_nothing_runs(house: House) -> None:
     assert await house.say("/stop") == phrases.NOTHING_RUNS
 
