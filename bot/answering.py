@@ -209,7 +209,10 @@ class Answering:
         if conversation is None or assignment.since is None:
             return
         try:
-            if await self._house.compactor.needs_compaction(conversation):
+            if (
+                await self._house.compactor.needs_compaction(conversation)
+                and not await self._house.budget.is_spent()
+            ):
                 async with self.hold(chat):
                     await conversation.load()
                     await self._compact(conversation, assignment)

@@ -190,7 +190,7 @@ async def open_assistant(
                 )
 
             async def make_room(conversation: Conversation) -> None:
-                may_flush = compactor.may_flush(conversation.chat)
+                may_flush = await compactor.may_flush(conversation.chat)
                 await compactor.compact(conversation, cause="overflow", flush=may_flush)
 
             tools = memory_tools(memory, journal) if with_memory else ()

@@ -78,7 +78,7 @@ class Assignment:
 
     def use(self, conversation: Conversation, call_id: str) -> ToolUse:
         """Where a tool call comes from; the same when it is run again."""
-        return ToolUse(f"call-{conversation.id}-{call_id}", self.chat, self.person)
+        return ToolUse(f"call-{conversation.id}-{conversation.called_at}-{call_id}", self.chat, self.person)
 
 
 def said(message: IncomingMessage) -> str:

@@ -142,7 +142,8 @@ class Assistant:
         await self._delivery.catch_up()
 
     async def _look_after_conversations(self) -> None:
-        await self._house.compactor.look_after(self._answering.hold)
+        if not await self._house.budget.is_spent():
+            await self._house.compactor.look_after(self._answering.hold)
 
     def _is_too_much(self, message: IncomingMessage) -> bool:
         """Whether a person has sent more than one may in a minute; tells it once."""

@@ -22,6 +22,8 @@ from bot.summary import SHORTEST_SUMMARY, extract, summarize
 from bot.turns import turns_of
 
 if TYPE_CHECKING:
+    from apsw import Connection
+
     from bot.config import FlushSettings
     from bot.journal import Journal
     from bot.models.fallback import FallbackModel
@@ -82,6 +84,8 @@ class Compactor:
         self._now = now
         self._known: dict[ChatId, tuple[str, bool]] = {}
         self._looked_at = float("-inf")
+        self._seen_to = 0
+        """The number of the idle conversation that was seen to last: the next ones have their turn."""
         self._flusher = Flusher(
             state,
             model,
@@ -104,9 +108,9 @@ class Compactor:
                 self._known.clear()
             self._known[chat] = (name, flush)
 
-    def may_flush(self, chat: ChatId) -> bool:
+    async def may_flush(self, chat: ChatId) -> bool:
         """Whether what is said in a chat may go into the notes, as it was told last."""
-        return self._known.get(chat, ("", False))[1]
+        return (await self._state.read(lambda db: flushes.known(db, str(chat))))[1]
 
     async def needs_compaction(self, conversation: Conversation) -> bool:
         """Whether it is as long as it may become, and there is something to be folded."""
@@ -126,12 +130,12 @@ class Compactor:
             return Compacted(Flushed("old"))
         cut = await self._before_what_runs(conversation, self._cut(conversation, cause))
         flushed = Flushed("old")
-        all_of_it = cause in ("new", "asked", "idle")
+        all_of_it = cause in ("asked", "idle")
         if flush and (all_of_it or cut is not None):
             flushed = await self._flush(
                 conversation.chat, number, upto=None if all_of_it else cut, cause=cause, key=key
             )
-        if cut is None or cause == "new" or flushed.result in ("waits", "fault"):
+        if cut is None or flushed.result in ("waits", "fault"):
             return Compacted(flushed)
         folded = [each for each in conversation.said if each.seq <= cut]
         summary = await self._summary(conversation, folded, cause, ask=flushed.result != "raw")
@@ -156,6 +160,14 @@ class Compactor:
         await self._state.change(lambda db: flushes.end(db, number, at=self._state.at()))
         return flushed
 
+    async def end_unasked(self, chat: ChatId, *, flush: bool, key: str) -> None:
+        """End a chat's conversation; what must be kept of it is noted later, and nobody waits for that."""
+        number = await self._state.change(lambda db: flushes.end_once(db, key, str(chat)))
+        if number is not None:
+            if flush and self._settings.enabled:
+                await self._flusher.want(str(chat), number, key=key)
+            await self._state.change(lambda db: flushes.end(db, number, at=self._state.at()))
+
     # -- what nobody asks for -------------------------------------------------------------------------------
 
     async def look_after(self, hold: Hold) -> None:
@@ -174,17 +186,26 @@ class Compactor:
         """Flush, and shorten, conversations in which nothing has been said for `idle_minutes`."""
         if not (self._settings.enabled and self._settings.idle_minutes):
             return
-        for chat in map(ChatId.parse, await self._idle_chats()):
+        for number, name in await self._idle_chats(after=self._seen_to):
+            self._seen_to, chat = number, ChatId.parse(name)
             async with hold(chat):
-                if str(chat) not in await self._idle_chats():  # somebody has spoken meanwhile
+                if (number, name) not in await self._idle_chats(
+                    after=number - 1
+                ):  # somebody has spoken meanwhile
                     continue
                 conversation = Conversation(self._state, chat)
                 await conversation.load()
                 await self.compact(conversation, cause="idle", flush=True)
 
-    async def _idle_chats(self) -> Sequence[str]:
+    async def _idle_chats(self, *, after: int) -> Sequence[tuple[int, str]]:
+        """A few, each with the number of its conversation: those after one, and then from the beginning again."""
         before = stored(self._now() - timedelta(minutes=self._settings.idle_minutes))
-        return await self._state.read(lambda db: flushes.idle_chats(db, before=before, most=IDLE_AT_ONCE))
+
+        def work(db: "Connection") -> Sequence[tuple[int, str]]:
+            found = flushes.idle_chats(db, before=before, after=after, most=IDLE_AT_ONCE)
+            return found or flushes.idle_chats(db, before=before, after=0, most=IDLE_AT_ONCE)
+
+        return await self._state.read(work)
 
     # -- how much ---------------------------------------------------------------------------------------------
 

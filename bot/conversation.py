@@ -110,6 +110,12 @@ class Conversation:
         """`channel:id` of the person who spoke last; "" where that is not known."""
         return next((each.by for each in reversed(self._said) if isinstance(each.message, UserMessage)), "")
 
+    @property
+    def called_at(self) -> int:
+        """The seq of the latest message that calls tools; 0 where there is none."""
+        calls = (each.seq for each in reversed(self._said) if _calls_tools(each.message))
+        return next(calls, 0)
+
     async def hear(self, heard: Sequence[tuple[str, PersonId]], *, also: "Also | None" = None) -> None:
         """Add what people said, and who it was."""
         entries = [_encoded(UserMessage(text), by=str(person)) for text, person in heard]
@@ -223,6 +229,10 @@ def _without_answer(said: Sequence[Said]) -> list[Said]:
     while kept and isinstance(last := kept[-1].message, AssistantMessage) and not last.calls:
         kept.pop()
     return kept
+
+
+def _calls_tools(message: Message) -> bool:
+    return isinstance(message, AssistantMessage) and bool(message.calls)
 
 
 def interrupted(call: ToolCall) -> ToolResult:

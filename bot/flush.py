@@ -15,7 +15,7 @@ from bot.models.errors import ContextTooLong, ModelError
 from bot.models.protocol import Message
 from bot.places import written_place
 from bot.plain_text import one_line
-from bot.recall import CORE_CHARS, bounded
+from bot.recall import CORE_CHARS, bounded, enclosed
 from bot.section import (
     DOUBTFUL_MARK,
     RAW_MARK,
@@ -48,8 +48,9 @@ FLUSH_SECONDS = 120.0
 TRIES = 3
 """How often a model is asked, where nobody waits for it, before what was said is kept as it is."""
 PATIENT: frozenset[Cause] = frozenset({"threshold", "idle"})
+BY_HAND: frozenset[Cause] = frozenset({"asked", "new"})
 RAW_TRIES = 8
-"""How often a better section is asked for: with the pauses, for half a day."""
+"""How often a better section is asked for unasked: with the pauses, for half a day."""
 FIRST_PAUSE = timedelta(minutes=5)
 """Until something is tried again unasked; each further one is twice as long."""
 LONGEST_PAUSE = timedelta(hours=6)
@@ -127,6 +128,7 @@ class Flusher:
         self._wake = wake
         self._seconds = seconds
         self._at_work: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
+        self._adding_facts = asyncio.Lock()
 
     async def flush(
         self, chat: str, conversation: int, *, upto: int | None, cause: Cause, key: str = ""
@@ -150,11 +152,16 @@ class Flusher:
                     None, [await self._state.read(lambda db: flushes.of_command(db, conversation, key))]
                 )
             if not any(row.raw for row in done):
-                done += await self._better_ones(chat)
+                done += await self._better_ones(chat, given_up=cause in BY_HAND)
         except MemoryFault as fault:
             log.warning("a flush in %s is not written yet: %s", chat, one_line(str(fault)))
             return Flushed("fault", fault=str(fault))
         return _flushed(done)
+
+    async def want(self, chat: str, conversation: int, *, key: str) -> None:
+        """Have all that is not flushed yet noted by the next `resume`."""
+        if self.has_model(await self._state.chosen_model(chat)):
+            await self._begin(chat, conversation, upto=None, cause="idle", key=key)
 
     def has_model(self, prefer: str) -> bool:
         """Whether there is any language model to be asked."""
@@ -209,7 +216,12 @@ class Flusher:
                         case "answered":
                             await self._write(row)
                         case "written":
-                            await self._choose(row)
+                            # Else two chats at once would each find that MEMORY.md lacks the same fact.
+                            async with self._adding_facts:
+                                await self._choose(row)
+                                row = await self._read(row)
+                                if row.stage == "chosen":
+                                    await self._write_core(row, notice=notice)
                         case "chosen":
                             await self._write_core(row, notice=notice)
                 except MemoryFault:
@@ -339,7 +351,7 @@ class Flusher:
             return messages, Reading(""), ""
         dated = with_days(said, [(each.row.seq, each.at) for each in entries], zone=self._now().tzinfo)
         try:
-            core = bounded(await self._core(), CORE_CHARS)
+            core = enclosed(bounded(await self._core(), CORE_CHARS))
         except MemoryFault as fault:
             log.warning("what %s says is not known: %s", CORE_NOTE, one_line(str(fault)))
             core = ""
@@ -376,11 +388,17 @@ class Flusher:
             else:
                 return merged(readings)
 
-    async def _better_ones(self, chat: str) -> list[Flush]:
+    async def _better_ones(self, chat: str, *, given_up: bool) -> list[Flush]:
         """Where models answer again: what of this chat stands raw in the notes becomes a section as it should be."""
-        waiting = await self._state.read(lambda db: flushes.raw_of(db, chat, most=AT_ONCE))
-        improved = [await self._improve(row) for row in waiting]
-        return [row for row in improved if row is not None]
+        improved: list[Flush] = []
+        for row in await self._state.read(
+            lambda db: flushes.raw_of(db, chat, given_up=given_up, most=AT_ONCE)
+        ):
+            better = await self._improve(row)
+            if better is None:  # somebody waits, and the next one would hardly fare better
+                break
+            improved.append(better)
+        return improved
 
     # -- rows ---------------------------------------------------------------------------------------------
 

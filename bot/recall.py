@@ -45,7 +45,12 @@ async def recall(memory: Memory, now: Callable[[], datetime]) -> str:
         logs += bool(bullets)
         if room < 0 or logs == LOGS:
             break
-    return _TAG.sub("<\\\\", "\n\n".join(parts))
+    return enclosed("\n\n".join(parts))
+
+
+def enclosed(notes: str) -> str:
+    """Notes such that nothing in them ends the place in a prompt where they are shown."""
+    return _TAG.sub("<\\\\", notes)
 
 
 def bounded(text: str, most: int) -> str:

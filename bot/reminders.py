@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from bot import phrases
 from bot.messages import ChatId, IncomingMessage, PersonId
-from bot.state import inbox
+from bot.state import access, inbox
 from bot.state import reminders as stored_reminders
 from bot.state.database import State, StateFault, stored
 from bot.state.reminders import ReminderRow
@@ -184,7 +184,9 @@ class Reminders:
     def _deliver(self, db: "apsw.Connection", row: ReminderRow, now: datetime, started: datetime) -> None:
         due = datetime.fromisoformat(row.due_at)
         late = due < started or now - due > LATE
-        if row.prompt:
+        if access.decision(db, row.person) == "denied":
+            log.info("reminder %d is not delivered: its person is kept out", row.number)
+        elif row.prompt:
             message = _as_message(row, now)
             if late:
                 text = phrases.SCHEDULED_LATE.format(text=row.text, due=due_before(due, now, self.zone))

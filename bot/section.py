@@ -74,7 +74,9 @@ def section(title: str, *parts: str) -> str:
 
 def read_answer(text: str, *, whole: bool = True) -> Reading:
     """Read what a model wants to be noted; `whole` tells whether it had come to its end."""
-    text = _THOUGHT.sub("", clean(text), count=1)
+    text = clean(text)
+    if thought := _THOUGHT.match(text):
+        text = text[thought.end() :]
     if wrapped := _WRAPPED.fullmatch(text):
         text = wrapped[1]
     if _NOTHING.fullmatch(text):
@@ -178,8 +180,8 @@ def as_it_was_said(messages: Sequence[Message], *, mark: str = RAW_MARK) -> str:
     they are very many the oldest are counted alone. All of it is in the conversation for ever.
     """
     turns = [_without_what_is_noted(turn) for turn in turns_of(messages)]
-    people = [message.text for turn in turns for message in turn if isinstance(message, UserMessage)]
-    if not any(text.strip() for text in people):
+    people = [message for turn in turns for message in turn if isinstance(message, UserMessage)]
+    if not any(map(_says_something, people)):
         return ""
     most = max(RAW_SHORTEST, min(RAW_MESSAGE_CHARS, RAW_CHARS // len(people)))
     shown = [item for turn in turns if (item := "\n".join(_turn_as_said(turn, most)))]
@@ -195,10 +197,14 @@ def as_it_was_said(messages: Sequence[Message], *, mark: str = RAW_MARK) -> str:
 
 def _turn_as_said(turn: Sequence[Message], most: int) -> Iterator[str]:
     for message in turn:
-        if isinstance(message, UserMessage) and message.text.strip():
+        if isinstance(message, UserMessage) and _says_something(message):
             yield _item(_cut(message.text, most))
         elif isinstance(message, AssistantMessage) and message.text.strip():
             yield f"  - → {one_line(message.text, limit=ANSWER_CHARS)}"
+
+
+def _says_something(message: UserMessage) -> bool:
+    return bool(clean(message.text).strip())
 
 
 def _item(text: str) -> str:

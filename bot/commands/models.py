@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
 from bot import phrases
+from bot.access import Standing
 from bot.commands.command import AnswerAgain, CommandCall, CommandContext
 from bot.model_trouble import reason
 from bot.models.protocol import Usage
@@ -43,7 +44,8 @@ async def choose_model(call: CommandCall, context: CommandContext) -> str:
         return phrases.MODEL_UNKNOWN.format(name=wanted, models=rows)
     (name,) = meant
     await context.state.choose_model(chat, name)
-    await context.model.health.reset(name)
+    if call.standing >= Standing.ALLOWED:  # it concerns everybody
+        await context.model.health.reset(name)
     return phrases.MODEL_CHOSEN.format(model=name)
 
 

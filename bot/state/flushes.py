@@ -190,11 +190,16 @@ def left_open(db: apsw.Connection, *, now: str, most: int) -> tuple[Flush, ...]:
     return _all(db, "WHERE (stage != 'done' OR raw) AND again_at <= ? ORDER BY flushes.id LIMIT ?", now, most)
 
 
-def raw_of(db: apsw.Connection, chat: str, *, most: int) -> tuple[Flush, ...]:
-    """Raw sections of one chat that may still become better ones; the oldest first."""
+def raw_of(db: apsw.Connection, chat: str, *, given_up: bool, most: int) -> tuple[Flush, ...]:
+    """Raw sections of one chat that may still become better ones; those that have failed least first.
+
+    `given_up`: also those that are not tried unasked any more.
+    """
     return _all(
         db,
-        "WHERE raw AND stage = 'done' AND again_at < '9' AND chat = ? ORDER BY flushes.id LIMIT ?",
+        "WHERE raw AND stage = 'done' AND (? OR again_at < ?) AND chat = ? ORDER BY failures, flushes.id LIMIT ?",
+        int(given_up),
+        NEVER,
         chat,
         most,
     )
@@ -289,18 +294,21 @@ def known(db: apsw.Connection, chat: str) -> tuple[str, bool]:
     return (row[0], bool(row[1])) if row else ("", False)
 
 
-def idle_chats(db: apsw.Connection, *, before: str, most: int) -> tuple[str, ...]:
-    """Chats whose open conversation has had no entry since a moment, and has something to be flushed."""
+def idle_chats(db: apsw.Connection, *, before: str, after: int, most: int) -> tuple[tuple[int, str], ...]:
+    """Open conversations, number and chat, without an entry since a moment, that have something to be flushed.
+
+    `after`: only those of a greater number.
+    """
     rows = db.execute(
         "SELECT conversations.id, conversations.chat FROM conversations JOIN known_chats USING (chat) "
-        "WHERE ended_at IS NULL AND flush AND (SELECT at FROM entries WHERE conversation = conversations.id "
-        "ORDER BY seq DESC LIMIT 1) < ? ORDER BY conversations.id",
-        (before,),
+        "WHERE ended_at IS NULL AND flush AND conversations.id > ? AND (SELECT at FROM entries "
+        "WHERE conversation = conversations.id ORDER BY seq DESC LIMIT 1) < ? ORDER BY conversations.id",
+        (after, before),
     ).fetchall()
     waiting = (
-        str(chat)
+        (number, str(chat))
         for number, chat in rows
         if isinstance(number, int)
         and _last_said(db, number, after=flushed_upto(db, number), upto=None) is not None
     )
-    return tuple(chat for chat, _ in zip(waiting, range(most), strict=False))
+    return tuple(each for each, _ in zip(waiting, range(most), strict=False))

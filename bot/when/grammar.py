@@ -39,10 +39,13 @@ class Grammar:
     def read(self, at: int) -> tuple[Said, int]:
         """Take what tells a moment from a place on; the place after it is `at` where nothing does."""
         said, end = Said(), at
-        while (found := self._next(said, end)) is not None:
-            said, end = found
-            if said.span and said.span.elapsed:
-                break
+        try:
+            while (found := self._next(said, end)) is not None:
+                said, end = found
+                if said.span and said.span.elapsed:
+                    break
+        except OverflowError:
+            raise NoMoment(phrases.WHEN_TOO_FAR) from None
         self._check_doubt(said, end)
         return said, end
 

@@ -550,6 +550,21 @@ async def test_in_a_room_the_memory_is_off_until_an_owner_opens_it(house: House)
     assert await say("/recall passport", "telegram:2") == phrases.NOTHING_FOUND
 
 
+async def test_closing_the_memory_of_a_room_ends_its_conversation_and_what_mattered_is_noted_later(
+    house: House, tmp_path: Path
+) -> None:
+    room: dict[str, Any] = {"chat": "telegram:-5", "in_room": True}
+    house.model.enqueue("hello")
+    for text in ("/memory on", "The party is on Friday", "/memory off"):
+        await house.accept(text, sender="telegram:1", **room)
+        await house.quiet()
+    assert await house.history("telegram:-5") == []
+    assert not (tmp_path / "memory" / "2026-11-21.md").exists()
+    house.model.enqueue("- The party is on Friday, 27 November 2026.")
+    await house.compactor.resume()
+    assert "- The party is on Friday" in (tmp_path / "memory" / "2026-11-21.md").read_text("utf-8")
+
+
 async def test_what_is_not_meant_for_the_bot_in_a_room_goes_no_further(house: House) -> None:
     from dataclasses import replace
 

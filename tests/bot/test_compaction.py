@@ -1,6 +1,6 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager, nullcontext
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from bot.models.opening import open_model
 from bot.models.protocol import AssistantMessage, Message, ToolCall, ToolResult, Usage, UserMessage
 from bot.models.tokens import tokens_of_message
 from bot.state.flushes import Cause
+from memory.errors import MemoryFault
 from tests.fakes.model_server import KEY, Says, hangs
 from tests.fakes.openai_server import OpenAIServer
 from tests.fakes.scripted_model import ScriptedModel, alone
@@ -192,6 +193,31 @@ async def test_a_conversation_that_lies_idle_is_noted_once_and_the_person_told_i
         assert len(model.history) == 1
 
 
+async def test_conversations_for_which_no_model_can_be_asked_keep_no_other_from_its_turn(
+    tmp_path: Path, model: ScriptedModel
+) -> None:
+    async with talking(tmp_path, alone(model)) as talk:
+        numbers = [
+            await talk.state.append(None, f"terminal:{name}", [("user", '{"text": "hello"}')], after=0)
+            for name in range(5)
+        ]
+        for name in range(5):
+            await talk.compactor.know(ChatId("terminal", str(name)), name="", flush=True)
+        talk.clock.pass_(minutes=361)
+        held: list[ChatId] = []
+
+        @asynccontextmanager
+        async def refused(chat: ChatId) -> AsyncIterator[None]:
+            held.append(chat)
+            raise MemoryFault("just now it cannot be had")
+            yield
+
+        for _ in numbers:
+            with pytest.raises(MemoryFault):
+                await talk.compactor.idle(refused)
+        assert {chat.name for chat in held} == {"0", "1", "2", "3", "4"}
+
+
 @pytest.mark.parametrize("settings", [{"idle_minutes": 0}, {"enabled": False}])
 async def test_idle_conversations_are_left_alone_where_that_is_set(
     tmp_path: Path, model: ScriptedModel, settings: Mapping[str, Any]
@@ -213,6 +239,21 @@ async def test_only_what_is_known_to_be_flushed_is_flushed_unasked(
         talk.clock.pass_(days=1)
         await talk.compactor.look_after(hold)
         assert model.history == []
+
+
+async def test_whether_a_chat_may_be_flushed_is_known_however_many_others_there_are(
+    tmp_path: Path, model: ScriptedModel
+) -> None:
+    async with talking(tmp_path, alone(model)) as talk:
+        await asyncio.gather(
+            *(
+                talk.compactor.know(ChatId("telegram", f"1{number}"), name="", flush=False)
+                for number in range(1000)
+            )
+        )
+        assert await talk.compactor.may_flush(CHAT)
+        assert not await talk.compactor.may_flush(ChatId("telegram", "17"))
+        assert not await talk.compactor.may_flush(ChatId("telegram", "unknown"))
 
 
 # -- the cut ------------------------------------------------------------------------------------------------

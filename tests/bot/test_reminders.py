@@ -14,9 +14,9 @@ from bot.messages import ChatId, IncomingMessage, PersonId
 from bot.models.protocol import ToolCall
 from bot.reminder_tools import reminder_tools
 from bot.reminders import MOST_CHARACTERS, MOST_IN_A_CHAT, Asked, NotSet, Reminders
-from bot.state import inbox
+from bot.state import access, inbox
 from bot.state import reminders as stored_reminders
-from bot.state.database import State
+from bot.state.database import State, stored
 from bot.state.inbox import Notice
 from bot.state.reminders import ReminderRow
 from bot.tools import Toolbox, ToolUse
@@ -119,6 +119,19 @@ async def test_a_reminder_is_delivered_once_when_it_is_due(
     assert (await row(state, number)).state == "done"
     assert woken == [1]
     assert (await waiting_notices(state))[0].chat == HERE
+
+
+async def test_who_is_kept_out_is_reminded_of_nothing(reminders: Reminders, state: State, wall: Wall) -> None:
+    async with running(reminders):
+        number = await add(reminders, "every day 9:00 tea")
+        at = stored(wall.now())
+        await state.change(
+            lambda db: access.decide(db, str(ANNA), "denied", name="", by="terminal:owner", at=at)
+        )
+        wall.pass_(days=1)
+        await settled()
+        assert await notices(state) == []
+        assert (await row(state, number)).state == "active", "it comes again for who is let in again"
 
 
 async def test_what_is_added_is_not_waited_for_in_vain(state: State, tmp_path: Path) -> None:
@@ -338,7 +351,7 @@ from datetime import datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 from bot.reminders import Reminders
-from bot.state.database import State
+from bot.state.database import State, stored
 
 async def main():
     now = lambda: datetime.now(ZoneInfo("UTC"))

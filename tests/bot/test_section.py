@@ -1,4 +1,5 @@
 import re
+import time
 from datetime import UTC, datetime
 
 import pytest
@@ -37,6 +38,7 @@ def test_the_heading_is_one_line_whatever_the_chat_is_called() -> None:
         ),
         ("```markdown\n- a\n```", "- a", (), True),
         ("<think>hm\n- no</think>\n- a", "- a", (), True),
+        ("- a\n- b <think>c</think>", "- a\n- b <think>c</think>", (), True),
         ("- a\n# MEMORY.md\n- b\n  and c\n* d", "- a", ("b and c", "d"), True),
         ("# Log\n- a\n## `MEMORY.md`:\n- b\n# More\n- c", "### Log\n- a\n### More\n- c", ("b",), True),
         ("# MEMORY.md\n- b", "", ("b",), True),
@@ -55,6 +57,12 @@ def test_an_answer_is_read_for_log_and_core_note(
 
 def test_an_answer_that_was_cut_off_is_not_sure() -> None:
     assert not read_answer("- a\n- b", whole=False).sure
+
+
+def test_an_answer_of_very_many_blanks_is_read_quickly() -> None:
+    began = time.perf_counter()
+    assert read_answer("- a\n" + " \n" * 50_000 + "- b").body == "- a\n\n- b"
+    assert time.perf_counter() - began < 1
 
 
 def test_what_is_far_too_long_is_cut_at_a_line_and_says_so() -> None:
@@ -127,6 +135,12 @@ def test_what_was_said_is_bounded_and_every_message_has_its_share() -> None:
     text = as_it_was_said(messages)
     assert len(text) < RAW_CHARS * 1.3
     assert all(f"message {number} " in text for number in range(60))
+
+
+def test_a_message_of_nothing_but_a_byte_order_mark_says_nothing() -> None:
+    assert as_it_was_said([UserMessage("\ufeff"), AssistantMessage("Yes?")]) == ""
+    text = as_it_was_said([UserMessage("\ufeff"), UserMessage("My cat is called Mia.")])
+    assert text.endswith("\n\n- My cat is called Mia.")
 
 
 def test_of_very_many_messages_the_latest_stay_and_the_others_are_counted() -> None:

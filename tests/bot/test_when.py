@@ -349,6 +349,14 @@ def test_what_cannot_be_read_is_answered_with_examples() -> None:
         read_when(example, NOW, BERLIN)
 
 
+@pytest.mark.parametrize(
+    "line", ["in 999999999.5 weeks x", "in 999999999.5 days 999999999.5 days x", "x in 999999999.5 weeks"]
+)
+def test_what_is_farther_away_than_any_calendar_goes_is_refused(line: str) -> None:
+    with pytest.raises(NoMoment):
+        read_when(line, NOW, BERLIN)
+
+
 def test_the_text_keeps_its_lines_and_spaces() -> None:
     assert read_when("20m one\n  two   three\n", NOW, BERLIN)[1] == "one\n  two   three"
 

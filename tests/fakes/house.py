@@ -24,7 +24,7 @@ from bot.forgetting import Forgetting
 from bot.inbox import Inbox
 from bot.journal import Journal
 from bot.limits import DailyBudget, MessageRate
-from bot.messages import ChatId, IncomingMessage
+from bot.messages import Adapter, ChatId, IncomingMessage
 from bot.models.fallback import FallbackModel
 from bot.models.health_book import HealthBook
 from bot.presence import Presence
@@ -133,6 +133,7 @@ async def open_house(
     pauses: Sequence[float] = (),
     disk_pauses: Sequence[float] = (0.02,),
     now: Callable[[], datetime] = lambda: NOW,
+    channels: Sequence[Adapter] = (),
 ) -> AsyncIterator[House]:
     model = model or ScriptedModel()
     private = folder / ".commonplace"
@@ -152,7 +153,7 @@ async def open_house(
 
         def agent(*, with_memory: bool) -> Agent:
             async def make_room(conversation: Conversation) -> None:
-                may_flush = compactor.may_flush(conversation.chat)
+                may_flush = await compactor.may_flush(conversation.chat)
                 await compactor.compact(conversation, cause="overflow", flush=may_flush)
 
             mine = (*memory_tools(memory, journal), *reminder_tools(reminders), *tools) if with_memory else ()
@@ -208,8 +209,8 @@ async def open_house(
             prompt,
             woken,
         )
-        assistant.attach(house.terminal)
-        assistant.attach(house.telegram)
+        for adapter in channels or (house.terminal, house.telegram):
+            assistant.attach(adapter)
         await assistant.take_up()
         try:
             yield house

@@ -12,13 +12,16 @@ from bot.access import Access, Standing
 from bot.commands.command import CommandContext, run_command, split_command
 from bot.commands.people import read_person
 from bot.commands.table import COMMANDS
-from bot.config import AccessSettings, AgentSettings, Settings
+from bot.compaction import Compactor
+from bot.config import AccessSettings, AgentSettings, FlushSettings, Settings
+from bot.journal import Journal
 from bot.messages import ChatId, IncomingMessage, PersonId
 from bot.state import inbox
 from bot.state.database import State
 from memory.memory import Memory
 from memory.settings import MemorySettings
 from tests.fakes.clock import FakeClock
+from tests.fakes.scripted_model import ScriptedModel, alone
 
 OWNER = "telegram:1"
 ROOM = ChatId("telegram", "-100")
@@ -80,15 +83,19 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
         Memory(MemorySettings(), workspace=tmp_path, now=clock.now) as memory,
     ):
         absent: Any = None
+        journal = Journal(memory, state)
+        compactor = Compactor(
+            state, alone(ScriptedModel()), journal, memory, settings=FlushSettings(), now=clock.now
+        )
         context = CommandContext(
             commands=COMMANDS,
             memory=memory,
             state=state,
             model=absent,
             access=Access(settings.access, state, now=clock.now),
-            journal=absent,
+            journal=journal,
             reminders=absent,
-            compactor=absent,
+            compactor=compactor,
             forgetting=absent,
             backups=absent,
             settings=settings,
