@@ -44,6 +44,7 @@ from bot.tidying import tidy
 from bot.tools import Toolbox
 from bot.upkeep import Nights, Upkeep
 from memory.embeddings.opening import Embedding
+from memory.forgetting import Wanted
 from memory.memory import Memory
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 OWNER_AT_TERMINAL = PersonId(TERMINAL, "owner")
+TYPED = "chat_history"
+"""What was typed in the terminal, for its line editor."""
 PATIENCE = 5.0
 """Seconds that running turns get to come to their end when the program is to leave."""
 
@@ -178,6 +181,11 @@ async def open_assistant(
             memory, reindex_minutes=minutes if alone else None, nights=nights if alone else None, now=now
         )
 
+        def forget_typed(wanted: Wanted) -> int:
+            from adapters.terminal import history
+
+            return history.forget_typed(private / TYPED, wanted)
+
         def agent(*, with_memory: bool) -> Agent:
             def prompt(recalled: str) -> str:
                 return system_prompt(
@@ -218,7 +226,11 @@ async def open_assistant(
                     reminders=reminders,
                     compactor=compactor,
                     forgetting=Forgetting(
-                        memory, state, changed=lambda numbers: assistant.drop(numbers), now=now
+                        memory,
+                        state,
+                        changed=lambda numbers: assistant.drop(numbers),
+                        forget_typed=forget_typed,
+                        now=now,
                     ),
                     backups=backups,
                     settings=settings,
@@ -260,7 +272,7 @@ def open_terminal(settings: Settings, assistant: Assistant, *, session: str) -> 
             now=settings.now,
             stop=assistant.stop,
             commands={command.name: command.help for command in usable_by(Standing.OWNER, COMMANDS)},
-            history=settings.private_folder / "chat_history",
+            history=settings.private_folder / TYPED,
             greeting=phrases.GREETING.format(name=settings.agent.name),
         )
     from adapters.terminal.plain import PlainTerminal

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, Any, BinaryIO
+from typing import IO, Any, BinaryIO, cast
 
 from bot.backup import BackupFault
 from bot.state.snapshot import Stopped
@@ -33,6 +33,8 @@ NOTES = "memory"
 PIECE = 1 << 18
 MOST_FILES = 1_000_000
 MOST_MANIFEST = 1 << 16
+MOST_AT_ONCE = 1 << 20
+"""Of an archive in memory, in bytes; far more than any name or list of ours."""
 MOST_PADDING = 1 << 16
 """Zeros that may follow the last file, in bytes."""
 IN_RAM = 4 << 20
@@ -282,7 +284,12 @@ def read_archive(
         source.seek(0)
         with (
             gzip.GzipFile(fileobj=source, mode="rb") as packed,
-            tarfile.open(fileobj=packed, mode="r:", encoding="utf-8", errors="surrogateescape") as tar,
+            tarfile.open(
+                fileobj=cast("BinaryIO", _Bounded(packed)),
+                mode="r:",
+                encoding="utf-8",
+                errors="surrogateescape",
+            ) as tar,
         ):
             while (member := tar.next()) is not None:
                 if stopped():
@@ -315,6 +322,19 @@ def read_archive(
 
 class _Foreign(Exception):
     """Nothing that we wrote."""
+
+
+class _Bounded:
+    """An archive that is read in pieces: tarfile would take a name of gigabytes into memory, if it says it is one."""
+
+    def __init__(self, file: gzip.GzipFile) -> None:
+        self._file = file
+        self.seek, self.tell = file.seek, file.tell
+
+    def read(self, size: int) -> bytes:
+        if size > MOST_AT_ONCE:
+            raise _Foreign
+        return self._file.read(size)
 
 
 def _checked(member: tarfile.TarInfo, *, seen: set[str]) -> tuple[str, ...]:

@@ -91,7 +91,7 @@ class Backups:
         old = sorted(
             name for name in self._names() if _NIGHTLY.fullmatch(name) and name != latest.name
         )  # the latest by its making, whatever the clock said
-        for name in old[: len(old) - max(keep - 1, 0)]:
+        for name in old[: max(len(old) - max(keep - 1, 0), 0)]:
             with suppress(OSError):
                 (self.folder / name).unlink()
 

@@ -8,7 +8,8 @@ import os
 import re
 import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from bot.cli import DONE, CommandFailed, WrongUsage
@@ -23,21 +24,41 @@ def run_backup_command(options: argparse.Namespace, settings: Settings) -> int:
     gc.enable()
     signal.signal(signal.SIGINT, signal.default_int_handler)  # so that no half archive is left
     match options.command:
-        case "backup":
-            return asyncio.run(_backup(options, settings))
         case "restore":
             return _restore(options, settings)
+        case "backup":
+            if not (settings.memory_folder.is_dir() or settings.private_folder.is_dir()):
+                raise CommandFailed(f"there is nothing in {settings.workspace} yet that could be backed up")
+            with _kept_from_restore(settings):
+                return asyncio.run(_backup(options, settings))
         case _:
+            if not (settings.private_folder / "state.db").is_file():
+                raise CommandFailed(f"there are no conversations in {settings.workspace} yet")
             if options.out is not None:
                 _make_folder(options.out)
-            return asyncio.run(_export(options, settings))
+            with _kept_from_restore(settings):
+                return asyncio.run(_export(options, settings))
+
+
+@contextmanager
+def _kept_from_restore(settings: Settings) -> Iterator[None]:
+    """Have nobody put another state in place meanwhile: half of what is read would be the old, half the new."""
+    from bot.presence import Presence
+    from bot.restore import UNFINISHED, is_unfinished
+
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(Presence(settings.private_folder / "locks"))
+        except OSError as error:
+            raise CommandFailed(f"{settings.private_folder} cannot be used: {disk.reason(error)}") from error
+        if is_unfinished(settings.private_folder):
+            raise CommandFailed(UNFINISHED)
+        yield
 
 
 async def _backup(options: argparse.Namespace, settings: Settings) -> int:
     from bot.backup import BackupFault, Backups
 
-    if not (settings.memory_folder.is_dir() or settings.private_folder.is_dir()):
-        raise CommandFailed(f"there is nothing in {settings.workspace} yet that could be backed up")
     backups = Backups(notes=settings.memory_folder, private=settings.private_folder, now=settings.now)
     try:
         made = await backups.make(options.file)
@@ -72,11 +93,8 @@ async def _export(options: argparse.Namespace, settings: Settings) -> int:
     from bot.export import as_json_lines, as_markdown, conversations_of
     from bot.state.database import State, StateFault
 
-    file = settings.private_folder / "state.db"
-    if not file.is_file():
-        raise CommandFailed(f"there are no conversations in {settings.workspace} yet")
     try:
-        async with State(file, now=settings.now) as state:
+        async with State(settings.private_folder / "state.db", now=settings.now) as state:
             conversations = await conversations_of(state, options.chat or "")
             if not conversations and options.chat:
                 chats = sorted({each.chat for each in await conversations_of(state)})

@@ -13,6 +13,7 @@ from bot.messages import ChatId, PersonId
 from bot.state import forgetting
 from bot.state.database import State, StateFault
 from bot.state.forgetting import ENTRIES, PLACES, Kept, Place
+from memory import disk
 from memory.forgetting import FORGOTTEN, NoteLines, Wanted
 from memory.listing import Problem
 from memory.memory import Memory
@@ -82,12 +83,18 @@ class Forgetting:
         state: State,
         *,
         changed: Callable[[Collection[int]], None] = lambda conversations: None,
+        forget_typed: Callable[[Wanted], int] = lambda wanted: 0,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """`changed` is told the numbers of conversations whose entries on disk are not what they were."""
+        """`changed` is told the numbers of conversations whose entries on disk are not what they were.
+
+        `forget_typed` removes it from what a channel keeps of a person's inputs, where the question stands too; it
+        tells from how many, and raises OSError.
+        """
         self._memory = memory
         self._state = state
         self._changed = changed
+        self._forget_typed = forget_typed
         self._now = now
         self._asked: dict[tuple[ChatId, PersonId], _Asked] = {}
 
@@ -140,6 +147,10 @@ class Forgetting:
         notes = await self._memory.forget_lines(found.lines, wanted)
         self._asked.pop((chat, person), None)
         problem = notes.problem
+        try:
+            elsewhere += await asyncio.to_thread(self._forget_typed, wanted)
+        except OSError as error:
+            problem = problem or f"the lines typed before: {disk.reason(error)}"
         try:
             if not await self._state.read(forgetting.vacuum):
                 problem = problem or "state.db is in use by another program"

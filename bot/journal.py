@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import json
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from functools import partial
@@ -19,6 +20,8 @@ from memory.traces import BeforeAppend, BeforeEdit
 
 if TYPE_CHECKING:
     from apsw import Connection
+
+log = logging.getLogger(__name__)
 
 _Result = TypeVar("_Result")
 _Ask = Callable[[Callable[["Connection"], _Result]], _Result]
@@ -64,10 +67,6 @@ class Journal:
         intent = {"edit": {"old": old, "new": new}}
         return await self._once(path, intent, _key(key, "edit", path, old, new), existing=True)
 
-    async def prune(self, *, before: str) -> None:
-        """Forget the keys of writes that were intended before a moment (as it is stored)."""
-        await self._state.change(lambda db: journal.prune(db, before=before))
-
     async def _add(self, draft: Draft, key: str) -> Written:
         intent = {"append": {"block": draft.block, "title": draft.title}}
         return await self._once(draft.path, intent, key, existing=False)
@@ -98,7 +97,10 @@ class Journal:
                 written = _do(note, wanted)
             else:
                 written = _finish(note, known.intent) or _do(note, known.intent)
-            change(lambda db: journal.done(db, key, asdict(written)))
+            try:
+                change(lambda db: journal.done(db, key, asdict(written)))
+            except StateFault as fault:  # it stands in the note all the same, where the next look finds it
+                log.warning("%s was written, which is not journalled yet: %s", note.path, fault)
             return written
 
         try:

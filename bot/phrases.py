@@ -287,5 +287,6 @@ FORGET_PROBLEM = (
     "A trace may be left on the disk ({problem}). Please send `/forget` with the same words later."
 )
 FORGET_NOT_MINE = (
-    "Backups that were made before still hold it, and so does whatever stands in the chats themselves."
+    "Backups that were made before still hold it, what a restore has put aside (`before-restore-…`) too, and so does "
+    "whatever stands in the chats themselves."
 )

@@ -11,7 +11,7 @@ import os
 import shutil
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,7 +29,7 @@ _STAGING = "restore-"
 _STATE_FILES = (STATE, f"{STATE}-wal", f"{STATE}-shm")
 _ELSEWHERE = {errno.EXDEV, errno.EBUSY, errno.EACCES, errno.EPERM, errno.EINVAL}
 """A folder that is mounted, or whose parent is not ours, cannot be renamed: its content is copied."""
-IN_USE = "a service or a chat is using this workspace: end it, then restore"
+IN_USE = "a service or a chat is using this workspace, or a backup is being made: end it, then restore"
 UNFINISHED = (
     "a restore of this workspace was begun and is not done: let it end, or, where it broke off, "
     "call `commonplace restore FILE` once more, which goes on with it"
@@ -68,6 +68,7 @@ def restore(file: Path, *, notes: Path, private: Path, now: Callable[[], datetim
 
     One that broke off is finished first; where it was of this very archive, that is all.
     """
+    finished: _Pending | None = None
     try:
         if notes.exists() and not notes.is_dir():
             raise BackupFault(f"{notes} is no folder: move it away, then restore")
@@ -78,14 +79,20 @@ def restore(file: Path, *, notes: Path, private: Path, now: Callable[[], datetim
                 manifest = read_archive(source, name=file.name)
                 if finished and finished.manifest == manifest:
                     return _told(finished, private, resumed=True)
+                _must_have_room(manifest.bytes, file.name, notes=notes, private=private)
                 pending = _stage(source, file.name, manifest, private=private, now=now)
             _begin(pending, private)
             _apply(pending, notes=notes, private=private)
-    except OSError as error:
-        place = f" ({error.filename})" if error.filename else ""
-        told = f"{file} could not be restored: {disk.reason(error)}{place}"
-        after = UNFINISHED if is_unfinished(private) else "nothing was changed"
-        raise BackupFault(f"{told}; {after}") from error
+    except (OSError, BackupFault) as error:
+        told = str(error)
+        if isinstance(error, OSError):
+            place = f" ({error.filename})" if error.filename else ""
+            after = UNFINISHED if is_unfinished(private) else "nothing was changed"
+            told = f"{file} could not be restored: {disk.reason(error)}{place}; {after}"
+        if finished:
+            at = finished.manifest.made_at
+            told = f"what had broken off is done now, the backup of {at} is in place; but then: {told}"
+        raise BackupFault(told) from error
     return _told(pending, private)
 
 
@@ -119,6 +126,18 @@ def _opened(file: Path) -> Iterator[BinaryIO]:
 # -- made ready, beside what is in use ----------------------------------------------------------------------
 
 
+def _must_have_room(wanted: int, name: str, *, notes: Path, private: Path) -> None:
+    """Refuse what would fill the disk in the middle: also that of the notes, where it is another one."""
+    needed, free = wanted, shutil.disk_usage(private).free
+    if notes.is_dir() and notes.stat().st_dev != private.stat().st_dev:
+        there = sum(each.lstat().st_size for each in notes.rglob("*") if not each.is_dir())
+        needed += there  # which is copied to be kept
+        if wanted > shutil.disk_usage(notes).free + there:
+            needed, free = wanted, 0
+    if needed > free:
+        raise BackupFault(f"there is not enough room on the disk for what is in {name}; free some space")
+
+
 def _stage(
     source: BinaryIO,
     name: str,
@@ -130,8 +149,6 @@ def _stage(
     """Unpack into a folder of its own and look at the database in it; leave nothing where that fails."""
     for left in private.glob(f"{_STAGING}*/"):  # nobody else restores, and nothing is pending
         shutil.rmtree(left, ignore_errors=True)
-    if manifest.bytes > shutil.disk_usage(private).free:
-        raise BackupFault(f"there is not enough room on the disk for what is in {name}; free some space")
     stamp = f"{now().astimezone(UTC):%Y%m%dT%H%M%SZ}"
     aside = _free(private / f"before-restore-{stamp}")
     staging = private / f"{_STAGING}{os.urandom(8).hex()}"
@@ -223,7 +240,7 @@ def _put_notes(staged: Path, notes: Path, aside: Path) -> None:
                 raise
             part = aside / f"{NOTES}.part"
             _remove(part)
-            shutil.copytree(notes, part, symlinks=True)
+            _copy_all(notes, part)
             os.sync()
             part.rename(kept)
         _sync(aside, notes.parent)
@@ -239,9 +256,24 @@ def _put_notes(staged: Path, notes: Path, aside: Path) -> None:
     notes.mkdir(exist_ok=True)
     for each in notes.iterdir():
         _remove(each)
-    shutil.copytree(staged, notes, dirs_exist_ok=True)
+    _copy_all(staged, notes)
     os.sync()
     staged.rename(staged.with_name(f"{NOTES}.done"))
+
+
+def _copy_all(source: Path, target: Path) -> None:
+    """Copy a folder with its files, folders and links. Not by shutil's own: that hides why it failed, and goes on."""
+    target.mkdir(exist_ok=True)
+    for each in source.iterdir():
+        copy = target / each.name
+        if each.is_symlink():
+            copy.symlink_to(each.readlink())
+        elif each.is_dir():
+            _copy_all(each, copy)
+        elif each.is_file():  # no pipe: there is nothing in it
+            shutil.copy2(each, copy)
+    with suppress(OSError):  # a folder that is mounted need not be ours
+        shutil.copystat(source, target)
 
 
 def _remove(path: Path) -> None:

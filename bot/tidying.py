@@ -6,12 +6,17 @@ from bot.state import inbox, journal, reminders
 from bot.state.database import State, stored
 
 KEPT_DAYS = 30
-"""How long is known what was done: so late no platform delivers a message again, and no turn is resumed."""
+"""How long is known what was done: so late no platform delivers a message again."""
 
 
 async def tidy(state: State, now: datetime) -> None:
-    """Forget ids of messages answered, notes written and reminders delivered long ago."""
+    """Forget ids of messages answered, notes written and reminders delivered long ago.
+
+    What was done since the oldest open message came stays known: its turn may be resumed, however late.
+    """
     before = stored(now - timedelta(days=KEPT_DAYS))
     await state.change(lambda db: inbox.prune(db, before=before))
+    if open_since := await state.read(inbox.open_since):
+        before = min(before, open_since)
     await state.change(lambda db: journal.prune(db, before=before))
     await state.change(lambda db: reminders.prune(db, before=before))

@@ -9,7 +9,7 @@ from typing import Self
 
 from bot.backup import BackupFault, Backups
 from bot.plain_text import one_line
-from bot.scheduler import JobFailed, JobStatus, Schedule
+from bot.scheduler import JobFailed, JobStatus, Schedule, next_daily
 from bot.state.database import StateFault
 from memory.errors import MemoryFault
 from memory.memory import Memory
@@ -23,9 +23,8 @@ REINDEX = "re-index"
 BACKUP = "backup"
 TIDYING = "tidying up"
 
-OVERDUE = timedelta(hours=25)
-"""After so long without a backup, such as on a machine that is off at night, one is made soon after the start."""
 SOON = timedelta(minutes=10)
+"""So long after the start a backup is made where that of a night was missed, as on a machine that is off then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +127,7 @@ class Upkeep:
     def _add_nights(self, schedule: Schedule, nights: Nights) -> None:
         if nights.keep:
             last = nights.backups.latest_nightly()
-            overdue = last is None or self._now() - last > OVERDUE
+            overdue = last is None or next_daily(last, nights.at, nights.zone) <= self._now()
             schedule.daily(
                 nights.at,
                 nights.zone,
@@ -138,7 +137,7 @@ class Upkeep:
                 soon=SOON if overdue else None,
             )
         if nights.tidy:
-            schedule.daily(nights.at, nights.zone, self._tidy, name=TIDYING)
+            schedule.daily(nights.at, nights.zone, self._tidy, name=TIDYING, soon=SOON)
 
     async def _back_up(self) -> None:
         assert self._nights

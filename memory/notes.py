@@ -278,16 +278,20 @@ class HeldNote:
         return Written(self.path, before.line_start, before.line_end, before.offset)
 
     def remove(self, blocks: Iterable[str]) -> frozenset[str]:
-        """Remove whole lines, for good: nothing is kept in the trash. Tells which of the blocks stood there."""
+        """Remove whole lines, for good: they are not kept in the trash. Tells which of the blocks stood there."""
         wanted = tuple(dict.fromkeys(blocks))
         for _ in range(_TRIES):
             with self._existing() as folder, self._opened(folder) as fd:
                 _remove_draft(self._place, folder=folder)
                 found, old = _read_one_version(fd, self.path)
                 data, gone = _without_blocks(decode(old), wanted, path=self.path)
-                if not gone or self._put_in_place(
-                    data, old=old, found=found, fd=fd, folder=folder, for_good=True
-                ):
+                if not gone:
+                    return gone
+                if self._put_in_place(data, old=old, found=found, fd=fd, folder=folder, for_good=True):
+                    if self._was_written_to(found, fd, folder=folder):
+                        late = decode(disk.read_all(fd, limit=NOTE_MAX_BYTES))
+                        rest, _ = _without_blocks(late, wanted, path=self.path)
+                        keep_removed(self._trash, note=self.path, removed=rest)
                     return gone
         raise NoteUnwritable(f"{self.path} is being written by another program again and again; try again.")
 
@@ -363,14 +367,17 @@ class HeldNote:
             if not done:
                 kept.unlink()
                 return None
-            if not disk.same_version(os.fstat(fd), found) and not _stands_there(
-                fd, place.name, folder=folder
-            ):
-                # Written to in the very instant of the rename: those words are in no note any more.
+            if self._was_written_to(found, fd, folder=folder):
                 keep_removed(self._trash, note=place.path, removed=disk.read_all(fd, limit=NOTE_MAX_BYTES))
         finally:
             os.close(fd)
         return Written(place.path, change.line_start, change.line_end, change.offset)
+
+    def _was_written_to(self, found: os.stat_result, fd: int, *, folder: int) -> bool:
+        """Whether another program wrote in the very instant of the rename: those words are in no note any more."""
+        return not disk.same_version(os.fstat(fd), found) and not _stands_there(
+            fd, self._place.name, folder=folder
+        )
 
     def _put_in_place(
         self,

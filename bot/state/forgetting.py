@@ -55,7 +55,11 @@ def texts(db: apsw.Connection, place: Place, *, after: int, most: int) -> list[K
 
 
 def replace(db: apsw.Connection, place: Place, changes: Iterable[tuple[Kept, str | None]]) -> None:
-    """Put other texts in their place, where they have not changed meanwhile; None removes the row."""
+    """Put other texts in their place, where they have not changed meanwhile; None removes the row.
+
+    SQLite writes zeros over them, so that a crash before `vacuum` does not leave them in the file for ever.
+    """
+    db.execute("PRAGMA secure_delete = ON").fetchall()
     where = f"WHERE rowid = ? AND {place.column} = ?"
     for kept, new in changes:
         if new is None:

@@ -115,6 +115,12 @@ def owners(db: apsw.Connection) -> tuple[tuple[str, ChatId], ...]:
     return tuple((owner, ChatId.parse(chat)) for owner, chat in rows)
 
 
+def open_since(db: apsw.Connection) -> str | None:
+    """When the oldest message came that is not delivered yet."""
+    moment: str | None = db.execute("SELECT min(at) FROM inbox WHERE state != 'delivered'").get
+    return moment
+
+
 def count_open(db: apsw.Connection, *, but: IncomingMessage) -> int:
     """How many messages and notices are not delivered yet, beside one."""
     count: int = db.execute(

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tarfile
 import time
+import tracemalloc
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -347,6 +348,13 @@ async def test_nights_beyond_keep_go_and_no_other_file(workspace: Workspace) -> 
     assert workspace.backups.latest_nightly() == NOW + timedelta(days=3)
 
 
+async def test_as_many_nights_are_kept_as_are_wanted(workspace: Workspace) -> None:
+    for night in range(9):
+        await workspace.backups.make_nightly(keep=7)
+        assert len(list(workspace.backups.folder.iterdir())) == min(night + 1, 7)
+        workspace.clock.time += timedelta(days=1)
+
+
 async def test_with_a_clock_set_back_the_backup_just_made_stays(workspace: Workspace) -> None:
     await workspace.backups.make_nightly(keep=1)
     workspace.clock.time -= timedelta(days=300)
@@ -580,6 +588,42 @@ async def test_no_file_is_one_line(workspace: Workspace, tmp_path: Path) -> None
         workspace.restore(tmp_path)
 
 
+@pytest.mark.thorough
+async def test_a_restore_that_is_finished_before_another_one_fails_is_told(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    made = await workspace.backups.make()
+    workspace.write({"new.md": "New.\n"})
+    step = 0
+    while not is_unfinished(workspace.private):
+        step += 1
+        folders = [str(made.file), str(workspace.notes), str(workspace.private)]
+        command = [sys.executable, "-c", DIES, str(step), *folders]
+        done = await asyncio.to_thread(subprocess.run, command, cwd=ROOT, check=False)
+        assert done.returncode == 9
+    assert is_unfinished(workspace.private)
+    with pytest.raises(BackupFault, match=r"what had broken off is done now.*; but then: .*no such file"):
+        workspace.restore(tmp_path / "nowhere.tar.gz")
+    assert workspace.read() == NOTES
+
+
+def test_a_name_of_gigabytes_is_not_taken_into_memory(tmp_path: Path) -> None:
+    huge = tarfile.TarInfo("memory/a.md")
+    huge.type, huge.size = tarfile.GNUTYPE_LONGNAME, 200 << 20
+    file = tmp_path / "huge.tar.gz"
+    with gzip.open(file, "wb", compresslevel=1) as packed:
+        packed.write(huge.tobuf(tarfile.GNU_FORMAT))
+        for _ in range(200):
+            packed.write(b"a" * (1 << 20))
+    tracemalloc.start()
+    try:
+        with file.open("rb") as source, pytest.raises(ArchiveBroken):
+            read_archive(source, name=file.name)
+        assert tracemalloc.get_traced_memory()[1] < 20 << 20
+    finally:
+        tracemalloc.stop()
+
+
 DIES = """
 import os, sys
 from datetime import UTC, datetime
@@ -673,3 +717,31 @@ async def test_where_there_is_no_room_for_it_nothing_changes(workspace: Workspac
             other.restore(made.file)
         assert other.read() == NOTES
         assert left_over(other) == []
+
+
+@pytest.mark.thorough
+async def test_where_there_is_no_room_for_mounted_notes_nothing_changes(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    (workspace.notes / "large.bin").write_bytes(os.urandom(3_000_000))
+    made = await workspace.backups.make()
+    other = Workspace(tmp_path / "other")
+    with little_room(other.notes, 1):
+        other.write(NOTES)
+        with pytest.raises(BackupFault, match="not enough room"):
+            other.restore(made.file)
+        assert other.read() == NOTES
+        assert left_over(other) == []
+
+
+@pytest.mark.thorough
+async def test_what_is_no_file_among_mounted_notes_keeps_nobody_from_restoring(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path / "workspace")
+    with little_room(workspace.notes, 8):
+        workspace.write(NOTES)
+        made = await workspace.backups.make()
+        os.mkfifo(workspace.notes / "pipe")
+        (workspace.notes / "link.md").symlink_to("MEMORY.md")
+        kept = workspace.restore(made.file)
+        assert workspace.read() == NOTES
+        assert (kept / "memory" / "link.md").is_symlink()

@@ -79,6 +79,21 @@ def test_restore_refuses_while_the_workspace_is_open(commonplace: Commonplace) -
         commonplace.says("backup", "another.tar.gz")
 
 
+@pytest.mark.thorough
+def test_restore_refuses_while_a_backup_is_made(tmp_path: Path) -> None:
+    commonplace = filled(Commonplace(tmp_path))
+    commonplace.says("backup", "mine.tar.gz")
+    (commonplace.memory / "large.bin").write_bytes(os.urandom(60_000_000))
+    with commonplace.start("backup", "other.tar.gz") as running:
+        deadline = time.monotonic() + 20
+        while not list(tmp_path.glob(".commonplace-backup-*")):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        assert "or a backup is being made" in commonplace.fails("restore", "mine.tar.gz")
+        assert running.wait(30) == 0
+    commonplace.says("restore", "mine.tar.gz")
+
+
 def test_while_a_restore_is_not_done_nothing_opens_the_workspace(commonplace: Commonplace) -> None:
     filled(commonplace).says("backup", "mine.tar.gz")
     (private(commonplace) / "restore.json").write_text("{}")

@@ -28,7 +28,7 @@ from bot.state import inbox, journal
 from bot.state.database import State
 from bot.state.forgetting import PLACES
 from memory.embeddings.opening import open_embedding
-from memory.forgetting import FORGOTTEN
+from memory.forgetting import FORGOTTEN, Wanted
 from memory.memory import Memory
 from memory.settings import EmbeddingSettings, MemorySettings
 from tests.fakes.clock import FakeClock
@@ -226,6 +226,17 @@ async def test_no_file_holds_what_was_forgotten_and_all_else_stays(tmp_path: Pat
         vectors = [array("f", row[0]) for row in db.execute("SELECT embedding FROM vectors")]
         db.close()
         assert texts == used == len(vectors)
+
+
+async def test_a_crash_before_the_file_is_written_anew_leaves_no_trace_in_it(tmp_path: Path) -> None:
+    async with opened(tmp_path) as house:
+        talk = Conversation(house.state, HERE)
+        await talk.load()
+        await talk.append(UserMessage(f"{LINE}. " * 2000))
+        found = await house.forgetting.find(SECRET, chat=HERE, person=OWNER)
+        # What `confirm` does first.
+        await house.forgetting._forget_in_state(Wanted(found.query))
+    assert house.files_with(SECRET) == []
 
 
 async def test_conversations_can_still_be_read_and_say_nothing_of_it(house: House) -> None:

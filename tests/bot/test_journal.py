@@ -16,16 +16,20 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.journal import Journal
-from bot.state.database import State, stored
+from bot.state import inbox
+from bot.state.database import State
+from bot.tidying import tidy
 from memory.errors import EditRefused, NoteUnwritable, NothingToWrite
 from memory.memory import Memory
 from memory.notes import Written
 from memory.settings import MemorySettings
+from tests.fakes.talking import message
 
 MORNING = datetime(2026, 11, 21, 9, tzinfo=UTC)
 DAY = "2026-11-21.md"
@@ -318,12 +322,52 @@ async def test_what_was_written_does_not_stay_in_the_journal(tmp_path: Path) -> 
 
 
 async def test_keys_of_long_ago_are_forgotten(tmp_path: Path) -> None:
-    async with opened(tmp_path) as journal:
+    async with opened(tmp_path) as journal, State(tmp_path / ".commonplace" / "state.db") as state:
         await journal.write("milk", key="k")
-        await journal.prune(before=stored(datetime(2020, 1, 1, tzinfo=UTC)))
+        await tidy(state, datetime.now(UTC))
         assert (await journal.write("milk", key="k")).line_start == 3
-        await journal.prune(before=stored(datetime(2999, 1, 1, tzinfo=UTC)))
+        await tidy(state, datetime(2999, 1, 1, tzinfo=UTC))
         assert (await journal.write("milk", key="k")).line_start == 4
+
+
+async def test_keys_are_known_as_long_as_a_turn_may_be_resumed(tmp_path: Path) -> None:
+    async with opened(tmp_path) as journal, State(tmp_path / ".commonplace" / "state.db") as state:
+        waits = message("note milk", chat="telegram:1")
+        await state.change(lambda db: inbox.add(db, waits, owner="", at=state.at()))
+        await journal.write("milk", key="k")
+        await tidy(state, datetime(2999, 1, 1, tzinfo=UTC))
+        assert (await journal.write("milk", key="k")).line_start == 3
+        await state.change(lambda db: inbox.deliver(db, 1))
+        await tidy(state, datetime(2999, 1, 1, tzinfo=UTC))
+        assert await state.read(lambda db: db.execute("SELECT count(*) FROM effects").get) == 0
+
+
+async def test_what_was_written_is_told_also_where_that_cannot_be_journalled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Told otherwise, a model or a person would note it once more."""
+    async with State(tmp_path / ".commonplace" / "state.db") as state, opened(tmp_path) as other:
+        memory = other._memory
+        journal = Journal(memory, state)
+        await state.read(lambda db: db.set_busy_timeout(20))
+        locker = apsw.Connection(str(tmp_path / ".commonplace" / "state.db"))
+        fsync = os.fsync
+
+        def locks(fd: int) -> None:
+            fsync(fd)
+            if (tmp_path / "memory" / DAY).exists() and not locker.in_transaction:
+                locker.execute("BEGIN IMMEDIATE")
+
+        monkeypatch.setattr(os, "fsync", locks)
+        try:
+            assert (await journal.write("milk", key="k")).line_start == 3
+        finally:
+            monkeypatch.undo()
+            locker.close()
+        assert "was written, which is not journalled yet" in caplog.text
+        assert (await journal.write("milk", key="k")).line_start == 3
+        assert (await journal.write("milk", key="another")).line_start == 4
+    assert note(tmp_path).count("milk") == 2
 
 
 async def test_without_a_journal_nothing_is_written(tmp_path: Path) -> None:

@@ -290,6 +290,27 @@ async def test_what_is_to_be_tidied_is_done_though_one_fails_and_no_backup_is_wa
     nights = Nights(time(3, 30), UTC, backups, keep=0, tidy=(fail, work))
     async with memory, Upkeep(memory, reindex_minutes=None, nights=nights) as upkeep:
         assert upkeep.backup is None
+        tidying = upkeep._job("tidying up")
+        assert tidying
+        left = datetime.fromisoformat(tidying.next_run) - datetime.now(UTC)
+        assert left <= timedelta(minutes=10), "a machine may be off every night"
         job = await done(upkeep, "tidying up")
         assert (job.last_outcome, did) == ("the disk is full", ["work"])
     assert not backups.folder.exists()
+
+
+@pytest.mark.parametrize("missed", [True, False])
+async def test_a_night_that_was_missed_is_made_up_for_soon_after_the_start(
+    tmp_path: Path, missed: bool
+) -> None:
+    """Such as by a machine that runs by day alone: there are less than 24 hours between its starts, or just 24."""
+    made_at = datetime.now(UTC) - timedelta(hours=23)
+    backups = Backups(notes=tmp_path / "memory", private=tmp_path / ".commonplace", now=lambda: made_at)
+    memory = memory_in(tmp_path)
+    await backups.make_nightly(keep=2)
+    at = (made_at + timedelta(minutes=30 if missed else -30)).time()
+    nights = Nights(at, UTC, backups, keep=2)
+    async with memory, Upkeep(memory, reindex_minutes=None, nights=nights) as upkeep:
+        assert upkeep.backup
+        left = datetime.fromisoformat(upkeep.backup.next_run) - datetime.now(UTC)
+        assert left < timedelta(minutes=11) if missed else left > timedelta(minutes=25)

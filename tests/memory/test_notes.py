@@ -801,3 +801,28 @@ def test_a_note_mounted_by_itself_is_edited_in_place(notes: Notes, folder: Path,
         subprocess.run(["umount", str(folder / "MEMORY.md")], check=True)
     assert (tmp_path / "real.md").read_text() == "one\n2\n"
     assert set(trash(folder).values()) == {"one\ntwo, which is longer\n", "two, which is longer\n"}
+
+
+@pytest.mark.parametrize("how", ["edited", "removed"])
+def test_what_is_written_in_the_instant_of_a_rename_is_kept(
+    notes: Notes, folder: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    log(notes, "secret", "tea")
+    rename = os.rename
+
+    def late(old: str, new: str, *, src_dir_fd: int, dst_dir_fd: int) -> None:
+        with (folder / DAY).open("a") as file:
+            file.write("- late words\n")
+        monkeypatch.undo()
+        rename(old, new, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd)
+
+    monkeypatch.setattr(os, "rename", late)
+    if how == "edited":
+        notes.edit(DAY, "- secret\n", "")
+    else:
+        with notes.held(DAY, existing=True) as note:
+            note.remove(["- secret"])
+    assert (folder / DAY).read_text() == "# 2026-11-21\n\n- tea\n"
+    kept = "".join(trash(folder).values())
+    assert "- late words\n" in kept
+    assert ("secret" in kept) is (how == "edited")

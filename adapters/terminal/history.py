@@ -1,0 +1,47 @@
+"""Lines that were typed before, in a file for their owner alone, so that they need not be typed again."""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from memory import disk
+from memory.forgetting import Wanted
+
+
+def forget_typed(path: Path, wanted: Wanted) -> int:
+    """Remove what is to be forgotten from the history; tells how many inputs that were. Raises OSError.
+
+    The file is prompt_toolkit's: for each input a line `# moment`, then its own lines, each after a `+`.
+    """
+    try:
+        lines = path.read_text("utf-8", "surrogateescape").split("\n")
+    except FileNotFoundError:
+        return 0
+    kept: list[str] = []
+    gone = at = 0
+    while at < len(lines):
+        end = at
+        while end < len(lines) and lines[end].startswith("+"):
+            end += 1
+        if end == at:
+            kept.append(lines[at])
+            at += 1
+        elif wanted.is_in("\n".join(line[1:] for line in lines[at:end])):
+            while kept and kept[-1] and not kept[-1].startswith("+"):
+                kept.pop()
+            gone, at = gone + 1, end
+        else:
+            kept += lines[at:end]
+            at = end
+    if gone:
+        data = "\n".join(kept).encode("utf-8", "surrogateescape")
+        with disk.opened_private(path.parent) as folder:
+            old = disk.open_file(path.name, os.O_RDONLY, folder=folder)
+            try:
+                with disk.draft(f"{path.name}.new", data, folder=folder, like=old):
+                    os.rename(f"{path.name}.new", path.name, src_dir_fd=folder, dst_dir_fd=folder)
+            finally:
+                os.close(old)
+            with suppress(OSError):
+                disk.sync_folder(folder)
+    return gone
