@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Collection
+from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -238,12 +238,6 @@ class Answering:
 
     def hold(self, chat: ChatId) -> AbstractAsyncContextManager[None]:
         return chat_locked(self._house.locks, chat)
-
-    def drop(self, conversations: Collection[int]) -> None:
-        """Let go of conversations, by number, that have been changed on disk; they are read again."""
-        for chat, conversation in list(self._conversations.items()):
-            if conversation.id in conversations:
-                del self._conversations[chat]
 
     def _conversation(self, chat: ChatId) -> Conversation:
         conversation = self._conversations.pop(chat, None) or Conversation(self._house.state, chat)

@@ -92,7 +92,11 @@ async def serve(settings: Settings) -> None:
             stack.callback(each.close)
         parts = await stack.enter_async_context(open_assistant(settings, alone=True))
         assistant = parts.assistant
-        log_to_stderr(settings.log_level, secrets=secrets_of(settings))
+        if sys.stdin.isatty() and sys.stdout.isatty():  # somebody sits there, and reads the talk
+            file = settings.private_folder / "chat.log"
+            log_to_file(file, level=settings.log_level, secrets=secrets_of(settings))
+        else:
+            log_to_stderr(settings.log_level, secrets=secrets_of(settings))
         log_embedding(parts.embedding)
         states: dict[str, ChannelState] = {}
         if sockets:
@@ -228,7 +232,6 @@ async def open_assistant(
                     forgetting=Forgetting(
                         memory,
                         state,
-                        changed=lambda numbers: assistant.drop(numbers),
                         forget_typed=forget_typed,
                         now=now,
                     ),
@@ -242,7 +245,7 @@ async def open_assistant(
                 inbox=inbox,
                 compactor=compactor,
                 rate=MessageRate(settings.limits.messages_per_minute),
-                budget=DailyBudget(state, settings.limits.daily_tokens, now=now),
+                budget=DailyBudget(state, settings.limits.daily_tokens, now=now, settle=model.health.write),
                 locks=private / "locks",
             ),
             delivery=Delivery(inbox),

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from functools import partial
@@ -15,7 +15,7 @@ from bot.assignment import Assignment
 from bot.commands.command import split_command
 from bot.delivery import Delivery
 from bot.lanes import Lanes
-from bot.messages import Adapter, ChatId, IncomingMessage, ReplyPart
+from bot.messages import Adapter, ChatId, IncomingMessage, NotAccepted, ReplyPart
 from bot.models.errors import ModelError
 from bot.plain_text import one_line
 from bot.state.database import StateFault
@@ -81,11 +81,17 @@ class Assistant:
         """Take a message in; it is answered after those that its chat is still waiting for.
 
         When this returns the message is on disk, and the assistant's to answer, also after a crash; raises
-        StateFault where it cannot be. `/stop` and its like do not wait. A message that was accepted before, one
+        NotAccepted where it cannot be. `/stop` and its like do not wait. A message that was accepted before, one
         that is not meant for the bot, and one of a stranger go no further.
         """
         if message.in_room and not message.addressed:
             return
+        try:
+            await self._accept(message)
+        except StateFault as fault:
+            raise NotAccepted(str(fault)) from fault
+
+    async def _accept(self, message: IncomingMessage) -> None:
         standing = await self._house.access.standing_of(message.sender)
         if standing is Standing.STRANGER:
             self._say_in_passing(message, await self._house.access.greet(message))
@@ -263,10 +269,6 @@ class Assistant:
             ) as parts:
                 async for part in parts:
                     yield part
-
-    def drop(self, conversations: Collection[int]) -> None:
-        """Let go of conversations, by number, that have been changed on disk; they are read again."""
-        self._answering.drop(conversations)
 
     # -- the end of things --------------------------------------------------------------------------------
 

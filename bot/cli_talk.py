@@ -6,6 +6,7 @@ from bot import app
 from bot.cli import DONE, CommandFailed, WrongUsage
 from bot.config import Settings
 from bot.log import secrets_of
+from bot.messages import NotAccepted
 from bot.models.errors import ModelError
 from bot.startup import CannotStart
 from bot.state.database import StateFault
@@ -27,7 +28,7 @@ async def run_talk(options: argparse.Namespace, settings: Settings) -> int:
         # A provider's own words may quote the key.
         told = without_secrets(str(error), secrets_of(settings))
         raise CommandFailed(f"no model answered: {told}") from error
-    except (StateFault, CannotStart) as error:
+    except (StateFault, CannotStart, NotAccepted) as error:
         raise CommandFailed(str(error)) from error
     return DONE
 

@@ -18,7 +18,7 @@ from bot.models.protocol import (
     UserMessage,
 )
 from bot.models.tokens import tokens_of_message
-from bot.state.conversations import Row
+from bot.state.conversations import Row, Version, read_on
 from bot.state.database import State, StateFault
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Conversation:
         self.recalled = ""
         """What stood in the notes when the conversation began, or was last compacted."""
         self._state = state
-        self._id: int | None = None
+        self._version = Version()
         self._last_seq = 0
         self._said: list[Said] = []
         self._retracting = False
@@ -83,7 +83,7 @@ class Conversation:
     @property
     def id(self) -> int | None:
         """Its number in state.db; None before anything was said."""
-        return self._id
+        return self._version.number
 
     @property
     def said(self) -> tuple[Said, ...]:
@@ -91,14 +91,16 @@ class Conversation:
         return tuple(_without_answer(self._said) if self._retracting else self._said)
 
     async def load(self) -> None:
-        """Bring in what is on disk: first all, later what is new. Follows a `/new`, whoever made it."""
+        """Bring in what is on disk: first all, later what is new. Follows a `/new` and a `/forget`, whoever made it."""
         self._retracting = False
-        number = await self._state.open_conversation(str(self.chat))
-        if number != self._id:
-            self._id, self._last_seq, self._said = number, 0, []
+        known, after = self._version, self._last_seq
+        self._version, rows = await self._state.read(
+            lambda db: read_on(db, str(self.chat), known, after=after)
+        )
+        if self._version != known:
+            self._last_seq, self._said = 0, []
             self.summary = self.recalled = ""
-        if number is not None:
-            self._take(await self._state.entries(number, after=self._last_seq))
+        self._take(rows)
 
     @property
     def last_seq(self) -> int:
@@ -192,12 +194,14 @@ class Conversation:
         also: "Also | None" = None,
     ) -> None:
         self._retracting = False
-        rows = await self._state.append(self._id, str(self.chat), entries, after=self._last_seq, also=also)
+        rows = await self._state.append(self.id, str(self.chat), entries, after=self._last_seq, also=also)
         self._take(rows)
 
     def _take(self, rows: Sequence[Row]) -> None:
         for row in rows:
-            self._id, self._last_seq = row.conversation, row.seq
+            if row.conversation != self.id:
+                self._version = Version(row.conversation)
+            self._last_seq = row.seq
             if row.kind == RETRACTION:
                 self._said = _without_answer(self._said)
             elif row.kind == RECALLED:

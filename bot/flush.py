@@ -28,7 +28,7 @@ from bot.section import (
     read_answer,
     section,
 )
-from bot.state import flushes, inbox
+from bot.state import conversations, flushes, inbox
 from bot.state.database import State, stored
 from bot.state.flushes import Cause, Flush
 from bot.stretch import SHORT, SMALLEST_PIECE, ask, halved, in_pieces, with_days
@@ -344,6 +344,14 @@ class Flusher:
 
     async def _asked(self, row: Flush) -> tuple[tuple[Message, ...], Reading | None, str]:
         """What was said, what a model wants to be noted of it, and why there is no such thing."""
+        while True:
+            before = await self._rewritten(row)
+            asked = await self._asked_once(row)
+            if before == await self._rewritten(row):
+                return asked
+            row = await self._read(row)  # something of it was forgotten by hand meanwhile
+
+    async def _asked_once(self, row: Flush) -> tuple[tuple[Message, ...], Reading | None, str]:
         summary, entries = await self._state.read(lambda db: flushes.stretch(db, row))
         said = said_in(entry.row for entry in entries)
         messages = tuple(each.message for each in said)
@@ -412,6 +420,9 @@ class Flusher:
         found = await self._state.read(lambda db: flushes.find(db, row.id))
         assert found is not None
         return found
+
+    async def _rewritten(self, row: Flush) -> int:
+        return await self._state.read(lambda db: conversations.rewritten(db, row.conversation))
 
     async def _step(self, row: Flush, **changes: object) -> bool:
         return await self._state.change(lambda db: flushes.step(db, row, **changes))

@@ -3,7 +3,7 @@
 import math
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -71,19 +71,35 @@ class MessageRate:
         return sender
 
 
+async def _nothing_to_settle() -> None:
+    pass
+
+
 class DailyBudget:
     """Tells whether the tokens of today are spent, read and written ones together, whatever process spent them."""
 
-    def __init__(self, state: "State", tokens: int, *, now: Callable[[], datetime]) -> None:
-        """`tokens`: 0 for no limit. `now` is on the owner's clock: at its midnight there are new ones."""
+    def __init__(
+        self,
+        state: "State",
+        tokens: int,
+        *,
+        now: Callable[[], datetime],
+        settle: Callable[[], Awaitable[None]] = _nothing_to_settle,
+    ) -> None:
+        """`tokens`: 0 for no limit. `now` is on the owner's clock: at its midnight there are new ones.
+
+        `settle` puts down what was used just now.
+        """
+        self._settle = settle
         self._state = state
         self._tokens = tokens
         self._now = now
 
     async def is_spent(self) -> bool:
-        """Look it up; the answers of the last second or so may not be counted yet."""
+        """Look it up; only answers that are still being made are not counted yet."""
         if not self._tokens:
             return False
+        await self._settle()
         today = self._now().date().isoformat()
         days = await self._state.usage_since(today)
         used = sum(each.usage.input_tokens + each.usage.output_tokens for each in days if each.day == today)

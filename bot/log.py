@@ -87,10 +87,10 @@ def log_to_stderr(level: str, *, secrets: Iterable[str] = ()) -> None:
     _replace_handlers(_ToStderr(), level, secrets)
 
 
-def log_to_file(path: Path, *, secrets: Iterable[str] = ()) -> None:
-    """Log for a talk in the terminal: warnings and worse go to a small file, made when there is one to write."""
+def log_to_file(path: Path, *, level: str = "warning", secrets: Iterable[str] = ()) -> None:
+    """Log where a person sits at the terminal: lines go to a small file, made when there is one to write."""
     handler = _ToSharedFile(path, most_bytes=CHAT_LOG_BYTES, kept=CHAT_LOGS_KEPT)
-    _replace_handlers(handler, "warning", secrets)
+    _replace_handlers(handler, level, secrets)
 
 
 def _replace_handlers(handler: logging.Handler, level: str, secrets: Iterable[str]) -> None:

@@ -96,8 +96,12 @@ class ChannelFault(Exception):
     """What an adapter raises where its platform fails; one line, with no secret in it."""
 
 
+class NotAccepted(Exception):
+    """A message was not taken in, since it cannot be kept just now; the text is one line with the mend in it."""
+
+
 Accept = Callable[[IncomingMessage], Awaitable[None]]
-"""Hand a message to the assistant; returns once the message is safe and may be acknowledged."""
+"""Hand a message to the assistant; returns once the message is safe and may be acknowledged. Raises NotAccepted."""
 
 
 class Adapter(Protocol):

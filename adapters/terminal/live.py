@@ -25,7 +25,7 @@ from prompt_toolkit.utils import is_dumb_terminal
 from rich.console import Console
 
 from adapters.terminal.screen import show, show_growing
-from bot.messages import Accept, ChatId, IncomingMessage, PersonId, Reply
+from bot.messages import Accept, ChatId, IncomingMessage, NotAccepted, PersonId, Reply
 from bot.plain_text import without_controls
 
 PROMPT = "› "
@@ -107,6 +107,8 @@ class LiveTerminal:
             with self._keys_meanwhile(session):
                 await accept(message)
                 await answered.wait()
+        except NotAccepted as error:  # what was typed is in the history, an arrow up away
+            self._console.print(str(error), style="red", markup=False)
         finally:
             del self._answered[message.id]
 
@@ -145,7 +147,7 @@ class LiveTerminal:
         def read() -> None:
             for press in source.read_keys():
                 if press.key == Keys.ControlC or (press.key == Keys.ControlM and _typed(kept) == STOP):
-                    kept.clear()
+                    _drop_last_line(kept)
                     stopping.add(task := asyncio.ensure_future(self._stopped()))
                     task.add_done_callback(stopping.discard)
                 else:
@@ -167,6 +169,12 @@ def _lines_from_elsewhere_above() -> AbstractContextManager[None]:
 def _typed(keys: Iterable[KeyPress]) -> str:
     """The line that they would make."""
     return "".join(press.data for press in keys).rpartition("\r")[2].strip().lower()
+
+
+def _drop_last_line(keys: list[KeyPress]) -> None:
+    """Take away what is not entered yet; lines that are will be said."""
+    while keys and keys[-1].key != Keys.ControlM:
+        keys.pop()
 
 
 class _DumbOutput(Vt100_Output):

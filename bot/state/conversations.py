@@ -40,6 +40,48 @@ def m001_conversations(db: apsw.Connection) -> None:
     )
 
 
+def m008_rewritten(db: apsw.Connection) -> None:
+    """Count how often a conversation was changed by hand: whoever holds it in memory has to read it again."""
+    db.execute(
+        """
+        ALTER TABLE conversations ADD COLUMN rewritten INTEGER NOT NULL DEFAULT 0;
+        CREATE TRIGGER entry_changed AFTER UPDATE OF payload ON entries BEGIN
+            UPDATE conversations SET rewritten = rewritten + 1 WHERE id = NEW.conversation;
+        END;
+        CREATE TRIGGER entry_removed AFTER DELETE ON entries BEGIN
+            UPDATE conversations SET rewritten = rewritten + 1 WHERE id = OLD.conversation;
+        END;
+        """
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A conversation as far as somebody has read it."""
+
+    number: int | None = None
+    """None for a chat that has no open conversation."""
+    rewritten: int = 0
+    """How often it was changed by hand."""
+
+
+def read_on(db: apsw.Connection, chat: str, known: Version, *, after: int) -> tuple[Version, tuple[Row, ...]]:
+    """Read a chat's open conversation: what is later than `after` where it is still the known one, else all."""
+    row = db.execute(
+        "SELECT id, rewritten FROM conversations WHERE chat = ? AND ended_at IS NULL", (chat,)
+    ).fetchone()
+    if row is None:
+        return Version(), ()
+    version = Version(*row)
+    return version, entries(db, row[0], after if version == known else 0)
+
+
+def rewritten(db: apsw.Connection, conversation: int) -> int:
+    """How often a conversation was changed by hand."""
+    times: int = db.execute("SELECT rewritten FROM conversations WHERE id = ?", (conversation,)).get
+    return times
+
+
 def open_conversation(db: apsw.Connection, chat: str) -> int | None:
     """Give the number of the chat's open conversation, if it has one."""
     number: int | None = db.execute(

@@ -361,6 +361,7 @@ MIGRATIONS = (
     flushes.m005_flushes,
     access.m006_access,
     reminders.m007_reminders,
+    conversations.m008_rewritten,
 )
 
 

@@ -374,6 +374,21 @@ def test_a_reply_is_stopped_and_the_talk_goes_on(window: Callable[..., TerminalW
         terminal.until("heard 'still there?'")
 
 
+@pytest.mark.parametrize("keys", ["not entered\x03", "/stop\r"], ids=["Ctrl-C", "/stop"])
+def test_lines_that_were_entered_during_a_reply_that_is_stopped_are_said_next(
+    window: Callable[..., TerminalWindow], keys: str
+) -> None:
+    with window() as terminal:
+        terminal.until("›")
+        terminal.type("hang\r")
+        terminal.until("It began")
+        terminal.type(f"another line\r{keys}")
+        terminal.until("(stopped)")
+        shown = terminal.until("heard 'another line'")
+        terminal.type("the next\r")
+        assert "not entered" not in shown + terminal.until("heard 'the next'")
+
+
 def test_ctrl_c_at_the_prompt_clears_the_line_and_then_tells_how_to_leave(
     window: Callable[..., TerminalWindow],
 ) -> None:

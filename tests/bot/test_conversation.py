@@ -372,3 +372,23 @@ async def test_a_retracted_answer_is_gone_for_everybody_in_the_chat(state: State
     await here.append(WHOLE[-1])
     await there.load()
     assert here.messages() == there.messages() == WHOLE
+
+
+async def test_what_was_forgotten_by_hand_is_read_anew_by_whoever_holds_the_conversation(
+    state: State,
+) -> None:
+    held, other = Conversation(state, CHAT), Conversation(state, CHAT)
+    await held.load()
+    await held.append(UserMessage("a secret"), AssistantMessage("I see"))
+    await other.load()
+    await state.change(
+        lambda db: db.execute(
+            "UPDATE entries SET payload = '{\"text\": \"[forgotten]\"}' WHERE kind = 'user'"
+        )
+    )
+    for conversation in (held, other):
+        await conversation.load()
+        assert conversation.messages() == (UserMessage("[forgotten]"), AssistantMessage("I see"))
+    await held.append(UserMessage("and now?"))
+    await other.load()
+    assert len(other.messages()) == 3

@@ -175,9 +175,7 @@ async def open_house(
                     journal=journal,
                     reminders=reminders,
                     compactor=compactor,
-                    forgetting=Forgetting(
-                        memory, state, changed=lambda numbers: assistant.drop(numbers), now=now
-                    ),
+                    forgetting=Forgetting(memory, state, now=now),
                     backups=Backups(notes=folder / "memory", private=private, now=now),
                     settings=settings,
                     now=now,
@@ -187,7 +185,7 @@ async def open_house(
                 inbox=inbox,
                 compactor=compactor,
                 rate=MessageRate(per_minute),
-                budget=DailyBudget(state, daily_tokens, now=now),
+                budget=DailyBudget(state, daily_tokens, now=now, settle=chain.health.write),
                 locks=private / "locks",
             ),
             delivery=Delivery(inbox, pauses=pauses),
