@@ -178,9 +178,14 @@ class Assistant:
         return False
 
     def _stop_answering(self, chat: ChatId, message: str) -> bool:
-        """Stop the turn that answers a message, since another is put in its place; tell whether there was one."""
-        turn, assignment = self._turns.get(chat, (None, None))
-        return turn is not None and assignment is not None and message in assignment.answers and turn.stop()
+        """Stop the turn that answers a message, since another is put in its place; tell whether there was one.
+
+        One that answers others as well goes on: they would have no answer.
+        """
+        if chat not in self._turns:
+            return False
+        turn, assignment = self._turns[chat]
+        return assignment.answers == [message] and turn.stop()
 
     def _take_up(self, received: Received, *, first: bool = False) -> None:
         command = split_command(received.message.text)
@@ -215,6 +220,7 @@ class Assistant:
                 break
             # There was no room on the disk. What was heard is there, and the turn goes on where it broke off.
             await asyncio.sleep(pauses[0] if len(pauses) == 1 else pauses.pop(0))
+            await self._delivery.catch_up()  # which messages show it, before there are more of them
         if delivered:
             await self._delivery.done(received.number)
         if not self._leaving:

@@ -506,6 +506,19 @@ async def test_an_edited_question_starts_its_running_turn_again(house: House) ->
     assert await house.unfinished() == 0
 
 
+async def test_an_edit_does_not_take_the_answer_away_from_what_is_answered_along_with_it(house: House) -> None:
+    house.model.enqueue("first", delay=0.05)
+    house.model.enqueue("both", delay=0.05)
+    house.model.enqueue("and the edit")
+    for text in ("one", "two", "three"):
+        await house.accept(text, alone=False)
+        await house.asked(1)
+    await house.asked(2)
+    await house.accept("drei", alone=False, edit_of=house.sent[2].id)
+    await house.quiet()
+    assert [house.reply(0), house.reply(1), house.reply(3)] == ["first", "both", "and the edit"]
+
+
 async def test_an_edited_question_that_waits_is_changed_where_it_stands(house: House) -> None:
     house.model.enqueue("first", delay=0.05)
     house.model.enqueue("second")
