@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
@@ -128,7 +128,7 @@ class Agent:
                 await self._make_room(conversation)
                 may_shorten = True
                 continue
-            message = self._settled(told.answer, request, last=last)
+            message = self._settled(told.answer, conversation.call_ids, last=last)
             if not message.calls:
                 told.last_step = (message,) if message.text.strip() else ()
                 if not _joined(*told.said, message.text):
@@ -164,7 +164,7 @@ class Agent:
             return ModelRequest(f"{system}\n\n{LAST_STEP}", history)
         return ModelRequest(system, history, () if last else self._toolbox.specs)
 
-    def _settled(self, answer: Answer | None, request: ModelRequest, *, last: bool) -> AssistantMessage:
+    def _settled(self, answer: Answer | None, used: Collection[str], *, last: bool) -> AssistantMessage:
         """Give the step as it is recorded: its calls with ids of their own, and no calls at the last step."""
         if answer is None:
             raise EmptyAnswer("the stream ended without an answer", model=self._model.name)
@@ -173,7 +173,7 @@ class Agent:
             message = replace(message, calls=(), raw=None)
             if not message.text.strip():
                 return replace(message, text=OUT_OF_STEPS.format(steps=self._steps_per_turn))
-        calls = _with_fresh_ids(message.calls, request.messages)
+        calls = _with_fresh_ids(message.calls, used)
         return message if calls == message.calls else replace(message, calls=calls, raw=None)
 
     async def _run_calls(
@@ -284,12 +284,12 @@ def _joined(*texts: str) -> str:
     return "\n\n".join(text.strip("\n") for text in texts if text.strip()).rstrip()
 
 
-def _with_fresh_ids(calls: Iterable[ToolCall], history: Iterable[Message]) -> tuple[ToolCall, ...]:
-    """Rename calls whose id was used before: providers refuse a history in which two are the same."""
-    used = {call.id for message in history if isinstance(message, AssistantMessage) for call in message.calls}
+def _with_fresh_ids(calls: Iterable[ToolCall], used: Collection[str]) -> tuple[ToolCall, ...]:
+    """Rename calls whose id was used before: providers refuse it, and what they do is done once under its id."""
+    known = set(used)
     fresh = []
     for call in calls:
-        unique = call if call.id and call.id not in used else replace(call, id=new_call_id())
-        used.add(unique.id)
+        unique = call if call.id and call.id not in known else replace(call, id=new_call_id())
+        known.add(unique.id)
         fresh.append(unique)
     return tuple(fresh)

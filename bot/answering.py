@@ -1,6 +1,5 @@
 """What is done with a message of somebody who may talk: a command runs, or a turn answers."""
 
-import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import AsyncGenerator
@@ -78,9 +77,22 @@ class Answering:
 
         Raises ModelError, MemoryFault, StateFault where there is none.
         """
-        house = self._house
         if assignment is None:
             assignment = Assignment(message.chat, message.sender, answers=[message.id])
+        try:
+            async with aclosing(self._answer(message, received, assignment)) as parts:
+                async for part in parts:
+                    yield part
+        except BaseException as error:
+            # Stopped, or broken off by a fault of ours, before it began; but a turn that waits for the disk goes on.
+            if assignment.since is None and not (assignment.parked or isinstance(error, StateFault)):
+                await to_the_end(self._hear_all_the_same(message, assignment))
+            raise
+
+    async def _answer(
+        self, message: IncomingMessage, received: Received | None, assignment: Assignment
+    ) -> AsyncGenerator[ReplyPart, None]:
+        house = self._house
         standing = await house.access.standing_of(message.sender)
         open_here = await house.access.memory_is_open(message)
         again = False
@@ -104,6 +116,7 @@ class Answering:
                 reply = await run()
             else:
                 async with self.hold(message.chat):
+                    await self._count(assignment)
                     reply = await run()
             if isinstance(reply, str):
                 yield ReplyPart(reply, final=True)
@@ -112,18 +125,15 @@ class Answering:
         elif not message.text.strip():
             yield ReplyPart(phrases.NOTHING_SAID, final=True)
             return
-        try:
-            async with self.hold(message.chat):
-                turn = self._turn(message, assignment, standing=standing, open_here=open_here, again=again)
-                async with aclosing(turn) as parts:
-                    async for part in parts:
-                        yield part
-        except (asyncio.CancelledError, GeneratorExit):
-            if assignment.since is None and not again and not assignment.parked:  # stopped before it began
-                await to_the_end(self._hear_all_the_same(message, assignment))
-            raise
+        async with self.hold(message.chat):
+            turn = self._turn(message, assignment, standing=standing, open_here=open_here, again=again)
+            async with aclosing(turn) as parts:
+                async for part in parts:
+                    yield part
 
     async def _hear_all_the_same(self, message: IncomingMessage, assignment: Assignment) -> None:
+        if split_command(message.text) or not message.text.strip():
+            return
         try:
             conversation = self._conversation(message.chat)
             await conversation.load()
@@ -172,8 +182,9 @@ class Answering:
                 each.message.id for each in assignment.to_hear if each.message.id not in assignment.answers
             ]
             await to_the_end(assignment.hear(conversation))
-        elif assignment.turn and not again:
-            await house.inbox.tried(assignment.turn)
+            assignment.counted = True
+        else:
+            await self._count(assignment)
         if await house.budget.is_spent():
             yield ReplyPart(phrases.BUDGET_SPENT, final=True)
             return
@@ -185,6 +196,12 @@ class Answering:
                 if part.final and (aside := self._asides.pop(chat, "")):
                     part = replace(part, text=f"{part.text}\n\n{aside}")
                 yield part
+
+    async def _count(self, assignment: Assignment) -> None:
+        """Note once that this process works at it: it is not our end when the disk has no room."""
+        if assignment.turn and not assignment.counted:
+            await self._house.inbox.tried(assignment.turn)
+            assignment.counted = True
 
     async def _standing_of_last(self, conversation: Conversation, message: IncomingMessage) -> Standing:
         """How far the person is trusted whose words are answered again: it need not be who asks for that."""

@@ -14,13 +14,14 @@ import tarfile
 import tempfile
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
 from bot.backup import BackupFault
+from bot.plain_text import one_line
 from bot.state.snapshot import Stopped
 from memory import disk
 from memory.paths import NAME_MAX_BYTES, printable
@@ -33,6 +34,7 @@ NOTES = "memory"
 PIECE = 1 << 18
 MOST_FILES = 1_000_000
 MOST_MANIFEST = 1 << 16
+MOST_PROBLEMS = 50
 MOST_AT_ONCE = 1 << 20
 """Of an archive in memory, in bytes; far more than any name or list of ours."""
 MOST_PADDING = 1 << 16
@@ -63,6 +65,8 @@ class Manifest:
     """Whether state.db is in it; a workspace in which nobody ever talked has none."""
     digest: str
     """SHA-256 over name, size and SHA-256 of each."""
+    problems: tuple[str, ...] = ()
+    """What could not be read and is missing, each with its reason; of very many the first."""
 
 
 class _Tally:
@@ -78,10 +82,12 @@ class _Tally:
         self._bytes += size
         self._digest.update(f"{name}\0{size}\0{digest}\n".encode("utf-8", "surrogateescape"))
 
-    def manifest(self, *, made_at: str, version: str) -> Manifest:
+    def manifest(self, *, made_at: str, version: str, problems: Sequence[str]) -> Manifest:
         state = STATE in self.names
         files = len(self.names) - state
-        return Manifest(made_at, version, files, self._bytes, state, self._digest.hexdigest())
+        return Manifest(
+            made_at, version, files, self._bytes, state, self._digest.hexdigest(), tuple(problems)
+        )
 
 
 # -- writing ------------------------------------------------------------------------------------------------
@@ -129,7 +135,10 @@ def write_archive(
             mode = found.st_mode & 0o777
             _add(tar, member, copy, size=found.st_size, mode=mode, mtime=int(found.st_mtime), stopped=stopped)
             tally.add(member, found.st_size, digest)
-        manifest = tally.manifest(made_at=made_at, version=version)
+        problems = [one_line(problem, limit=300) for problem in problems]
+        if len(problems) > MOST_PROBLEMS:
+            problems[MOST_PROBLEMS:] = [f"and {len(problems) - MOST_PROBLEMS} more"]
+        manifest = tally.manifest(made_at=made_at, version=version, problems=problems)
         text = json.dumps({"format": FORMAT, **asdict(manifest)}, indent=1).encode() + b"\n"
         copy.seek(0)
         copy.truncate()
@@ -314,7 +323,7 @@ def read_archive(
             _only_padding(packed)
     if manifest is None:
         raise ArchiveBroken(_damaged(name))
-    found = tally.manifest(made_at=manifest.made_at, version=manifest.version)
+    found = tally.manifest(made_at=manifest.made_at, version=manifest.version, problems=manifest.problems)
     if found != manifest:
         raise ArchiveBroken(_damaged(name))
     return manifest
@@ -400,7 +409,15 @@ def _read_manifest(text: bytes, *, name: str) -> Manifest:
         raise _Foreign
     if written > FORMAT:
         raise BackupFault(f"{name} was made by a newer version of Commonplace: update it first")
-    return Manifest(**fields)
+    return manifest_of(fields)
+
+
+def manifest_of(fields: dict[str, Any]) -> Manifest:
+    """Read what `asdict` and JSON have made of a manifest; raise TypeError where it is none."""
+    problems = fields.get("problems", ())
+    if not all(isinstance(each, str) for each in problems):
+        raise TypeError(problems)
+    return Manifest(**{**fields, "problems": tuple(problems)})
 
 
 def _only_padding(packed: gzip.GzipFile) -> None:

@@ -29,6 +29,8 @@ class Assignment:
     """Seq of the entry before its first one; None where all is before it."""
     conversation: int | None = None
     """The one that `since` counts in."""
+    counted: bool = False
+    """Whether it is noted that this process works at it; what ends one process after the other is given up."""
     with_memory: bool = False
     """Whether it may use the memory."""
     may_flush: bool = False

@@ -18,7 +18,7 @@ from bot.lanes import Lanes
 from bot.messages import Adapter, ChatId, IncomingMessage, NotAccepted, ReplyPart
 from bot.models.errors import ModelError
 from bot.plain_text import one_line
-from bot.state.database import StateFault
+from bot.state.database import StateFault, to_the_end
 from bot.state.inbox import Notice, Received
 from bot.tasks import Tasks
 from bot.turn import Turn
@@ -96,12 +96,24 @@ class Assistant:
         if standing is Standing.STRANGER:
             self._say_in_passing(message, await self._house.access.greet(message))
         elif standing is Standing.OWNER or not self._is_too_much(message):
+            # Cut between the two, it would be on disk, known when it is delivered again, and in nobody's hands.
+            await to_the_end(self._take_in(message))
+
+    async def _take_in(self, message: IncomingMessage) -> None:
+        """Put a message on disk and into its lane; what is not new there counts for nobody's minute."""
+        is_new = False
+        try:
             if message.edit_of and await self._change_waiting(message):
+                is_new = True
                 return
             received = await self._house.inbox.accept(message)
-            if received is not None and not self._leaving:
-                instead = message.edit_of and self._stop_answering(message.chat, message.edit_of)
-                self._take_up(received, first=bool(instead))
+            is_new = received is not None
+        finally:
+            if not is_new:
+                self._house.rate.take_back(message.sender, message.sent_at)
+        if received is not None and not self._leaving:
+            instead = message.edit_of and self._stop_answering(message.chat, message.edit_of)
+            self._take_up(received, first=bool(instead))
 
     async def answer(self, message: IncomingMessage) -> AsyncGenerator[ReplyPart, None]:
         """Yield the reply to a message of who waits for it in this process; it has no place in the inbox.
@@ -297,13 +309,13 @@ class Assistant:
         self._leaving = True
         self._lanes.close()
         self._notices.close()
-        if await self._tasks.ended(patience):
-            return
-        for _, assignment in self._turns.values():
-            assignment.parked = True
-        self._tasks.cancel()
-        if not await self._tasks.ended(PARKING_GRACE):
-            log.warning("some turns did not let go; they go on with the next start")
+        if not await self._tasks.ended(patience):
+            for _, assignment in self._turns.values():
+                assignment.parked = True
+            self._tasks.cancel()
+            if not await self._tasks.ended(PARKING_GRACE):
+                log.warning("some turns did not let go; they go on with the next start")
+        await self._delivery.catch_up()
 
     # -- conversations ------------------------------------------------------------------------------------
 

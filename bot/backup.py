@@ -84,7 +84,8 @@ class Backups:
             if name.endswith(f"-{mark}{SUFFIX}"):
                 file = self.folder / name
                 with suppress(ArchiveBroken, OSError), file.open("rb") as stream:
-                    return Backup(file, file.stat().st_size, read_archive(stream, name=name).files)
+                    made = read_archive(stream, name=name)
+                    return Backup(file, file.stat().st_size, made.files, made.problems)
         return None
 
     def _remove_old(self, keep: int, latest: Path) -> None:

@@ -123,6 +123,11 @@ class AccessSettings(Section):
                 channel.isidentifier() and colon and person and person.isprintable() and " " not in person
             ):
                 raise ValueError(f'a list of "channel:id" or "channel:*", which {entry!r} is not')
+            if channel.lower() == "telegram" and person != "*" and not person.lstrip("-").isdecimal():
+                raise ValueError(
+                    'a list with Telegram ids as numbers, such as "telegram:123456"; a name may be somebody else\'s '
+                    f"tomorrow, and {entry!r} is none of these"
+                )
         return value
 
     @field_validator("owners")

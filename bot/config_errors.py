@@ -16,6 +16,9 @@ Keys = Sequence[str | int]
 
 PREFIX = "COMMONPLACE_"
 LONGEST_SHOWN = 60
+NEAR = 0.5
+"""How like a known key's last part is at least to what may have been meant by it; 1: the same."""
+ALL_KEYS = "`commonplace init` writes a file that has all of them"
 
 
 class ConfigError(Exception):
@@ -73,13 +76,16 @@ def explain(model: Model, error: ValidationError, origin: Origin) -> str:
 
 def unknown_key(model: Model, keys: Keys, origin: Origin) -> str:
     """The line for a key that does not exist; never its value, which may be a misspelt key's secret."""
-    near = dotted(_nearest(model, keys))
-    return f"{dotted(keys)} is not a known key; the nearest is {near}{origin.of(keys)}"
+    near = _nearest(model, keys)
+    hint = f"the nearest is {dotted(near)}" if near else ALL_KEYS
+    return f"{dotted(keys)} is not a known key; {hint}{origin.of(keys)}"
 
 
 def unknown_variable(model: Model, name: str, keys: Sequence[str]) -> str:
     """The line for an environment variable that sets no known key."""
     near = _nearest(model, keys)
+    if near is None:
+        return f"{shortened(printable(name))} is not a known setting; {ALL_KEYS}"
     variable = PREFIX + "__".join(near).upper()
     return f"{shortened(printable(name))} is not a known setting; the nearest is {variable} ({dotted(near)})"
 
@@ -125,15 +131,18 @@ def shortened(text: str) -> str:
     return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
 
 
-def _nearest(model: Model, keys: Keys) -> tuple[str, ...]:
+def _nearest(model: Model, keys: Keys) -> tuple[str, ...] | None:
+    """The key that may be meant; None where none is like it."""
     from difflib import SequenceMatcher
 
-    def likeness(known: tuple[str, ...]) -> float:
+    def likeness(known: tuple[str, ...]) -> tuple[float, float]:
         last = SequenceMatcher(None, str(keys[-1]).lower()[:LONGEST_SHOWN], known[-1]).ratio()
         whole = SequenceMatcher(None, dotted(keys).lower()[: 2 * LONGEST_SHOWN], dotted(known)).ratio()
-        return last + whole
+        return last + whole, last
 
-    return max(known_keys(model, keys), key=likeness)
+    measured = [(*likeness(known), known) for known in known_keys(model, keys)]
+    _, last, nearest = max(measured, key=lambda each: each[0])
+    return nearest if last >= NEAR else None
 
 
 def _is_in(values: Any, keys: Keys) -> bool:

@@ -78,6 +78,7 @@ class Conversation:
         self._version = Version()
         self._last_seq = 0
         self._said: list[Said] = []
+        self._call_ids: set[str] = set()
         self._retracting = False
 
     @property
@@ -98,7 +99,7 @@ class Conversation:
             lambda db: read_on(db, str(self.chat), known, after=after)
         )
         if self._version != known:
-            self._last_seq, self._said = 0, []
+            self._last_seq, self._said, self._call_ids = 0, [], set()
             self.summary = self.recalled = ""
         self._take(rows)
 
@@ -106,6 +107,11 @@ class Conversation:
     def last_seq(self) -> int:
         """The seq of the latest entry that is known here; 0 where there is none."""
         return self._last_seq
+
+    @property
+    def call_ids(self) -> frozenset[str]:
+        """The ids of all tool calls so far, also of those that a summary stands for."""
+        return frozenset(self._call_ids)
 
     @property
     def last_speaker(self) -> str:
@@ -211,6 +217,8 @@ class Conversation:
                 self.summary = fields.get("text", "")
                 self._said = [each for each in self._said if each.seq > fields.get("upto", 0)]
             elif (message := _decoded(row)) is not None:
+                if isinstance(message, AssistantMessage):
+                    self._call_ids.update(call.id for call in message.calls)
                 self._said.append(
                     Said(row.seq, message, _fields(row).get("by", "") if row.kind == "user" else "")
                 )

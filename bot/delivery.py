@@ -17,7 +17,8 @@ from bot.turn import Turn
 log = logging.getLogger(__name__)
 
 PAUSES = (1.0, 5.0, 30.0, 120.0)
-"""Seconds after which a reply that could not be shown is tried again; after the last one, with the next start."""
+"""Seconds after which a reply that could not be shown is tried again. The last one again and again where the channel
+fails; after a fault of ours, with the next start."""
 
 
 class Delivery:
@@ -49,7 +50,7 @@ class Delivery:
 
         async def keep(ids: Sequence[str]) -> None:
             shown[:] = ids
-            await self._note(lambda: self._inbox.show(number, ids))
+            await self._note(lambda: self._inbox.show(number, tuple(shown)))  # noted late, it is still true
 
         async def show() -> None:
             async with aclosing(turn.parts()) as parts:
@@ -87,7 +88,7 @@ class Delivery:
 
         async def keep(ids: Sequence[str]) -> None:
             shown[:] = ids
-            await self._note(lambda: self._inbox.show_notice(notice.number, ids))
+            await self._note(lambda: self._inbox.show_notice(notice.number, tuple(shown)))
 
         async def show() -> None:
             key = f"notice-{notice.number}"
@@ -99,9 +100,8 @@ class Delivery:
 
     async def catch_up(self) -> None:
         """Note what was delivered while state.db could not be written."""
-        unnoted, self._unnoted = self._unnoted, []
-        for work in unnoted:
-            await self._note(work)
+        while self._unnoted and await self._note(self._unnoted.pop(0)):
+            pass
 
     async def _again_and_again(
         self,
@@ -112,7 +112,9 @@ class Delivery:
         before: Callable[[], Awaitable[None]] | None = None,
     ) -> bool:
         """Show until that succeeds; `before` is waited for before it is tried again."""
-        for pause in (*pauses, None):
+        left = list(pauses)
+        while True:
+            is_ours = False
             try:
                 await show()
             except (ChannelFault, OSError) as error:
@@ -121,20 +123,26 @@ class Delivery:
                 if isinstance(error, asyncio.CancelledError) and being_cancelled():
                     raise
                 log.exception("%s was not delivered", what)
+                is_ours = True
             else:
                 return True
             if before is not None:
                 await before()
-            if pause is not None:
-                await asyncio.sleep(pause)
-        return False
+            if not left:
+                return False
+            await asyncio.sleep(left[0])
+            if len(left) > 1 or is_ours:
+                del left[0]
 
-    async def _note(self, work: Callable[[], Awaitable[None]]) -> None:
+    async def _note(self, work: Callable[[], Awaitable[None]]) -> bool:
+        """Note it now, or as soon as state.db can be written again; tell which."""
         try:
             await work()
         except StateFault as fault:
             log.error("%s", fault)
             self._unnoted.append(work)
+            return False
+        return True
 
 
 async def _whole(text: str) -> AsyncIterator[ReplyPart]:

@@ -7,7 +7,10 @@ from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from bot import phrases
+from bot.access import TERMINAL
 from bot.conversation import RECALLED, RETRACTION, SUMMARIZED, said_in
+from bot.messages import PersonId
 from bot.models.protocol import AssistantMessage, ToolResult, UserMessage
 from bot.state.database import State
 from bot.state.export import ConversationRow, TimedRow, all_conversations, timed_entries
@@ -16,6 +19,7 @@ ENTRIES_AT_ONCE = 200
 LONGEST_LINE = 200
 """Of a tool call's arguments, and of its result, in characters; JSON has all of them."""
 PERSON = "Person"
+OWNER_AT_TERMINAL = PersonId(TERMINAL, "owner")
 KNOWN = {"user", "assistant", "result", RETRACTION, SUMMARIZED, RECALLED}
 
 
@@ -95,7 +99,8 @@ def _told(entry: TimedRow, *, assistant: str, zone: ZoneInfo) -> Iterator[str]:
     else:
         match said[0].message:
             case UserMessage(text, images):
-                yield f"**{fields.get('by') or PERSON}**, {when}"
+                by = fields.get("by") or PERSON
+                yield f"**{phrases.YOU if by == str(OWNER_AT_TERMINAL) else by}**, {when}"
                 yield text
                 if images:
                     yield f"*({len(images)} {'picture' if len(images) == 1 else 'pictures'})*"

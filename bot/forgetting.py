@@ -1,19 +1,22 @@
 """`/forget`: what is to be forgotten, shown first, then removed everywhere."""
 
 import asyncio
+import hashlib
 import json
 import secrets
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
 from bot.messages import ChatId, PersonId
+from bot.places import written_place
 from bot.state import forgetting
-from bot.state.database import State, StateFault
-from bot.state.forgetting import ENTRIES, PLACES, Kept, Place
+from bot.state.database import State, StateFault, stored
+from bot.state.forgetting import ASKED, ENTRIES, PLACES, Asking, Kept, Place
 from memory import disk
+from memory.errors import MemoryFault
 from memory.forgetting import FORGOTTEN, NoteLines, Wanted
 from memory.listing import Problem
 from memory.memory import Memory
@@ -22,6 +25,7 @@ MOST_LINES = 50
 """How many passages of the notes are forgotten at once."""
 EXCERPTS = 5
 EXCERPT_CHARS = 120
+_STEP = 20
 CODE_MINUTES = 10
 
 _CODE_CHARS = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"
@@ -42,10 +46,10 @@ class Found:
     too_many: bool
     """Whether there is more in the notes than is forgotten at once; then there is no code."""
     messages: int
-    """Of conversations, with what tools gave back, and summaries."""
+    """Of conversations, with what tools gave back."""
     excerpts: tuple[str, ...]
     elsewhere: int
-    """The trash, reminders, messages on their way, and the like."""
+    """The trash, reminders, summaries, messages on their way, and the like."""
     unread: tuple[Problem, ...]
     """Notes that could not be looked at."""
     code: str = ""
@@ -56,25 +60,22 @@ class Forgotten:
     """What was removed."""
 
     lines: int
-    missed: tuple[NoteLines, ...]
-    """Lines that had changed meanwhile, and stay."""
+    missed: tuple[str, ...]
+    """Where it stands in the notes all the same, since it had changed meanwhile, or came later."""
     messages: int
     elsewhere: int
     problem: str
     """Why a trace may be left on the disk; "" where none is."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    found: Found
-    until: datetime
+    fault: str = ""
+    """Why the notes, or some of them, still hold it; "" where none does."""
 
 
 class Forgetting:
     """Finds what is known about something, and removes it once that is confirmed.
 
     "It" are the lines of notes that have all the words of a query, and in conversations, the trash and whatever else
-    is kept all texts that have these words or repeat such a line. What waits for a confirmation is not kept on disk.
+    is kept all texts that have these words or repeat such a line. What waits for a confirmation is kept in state.db,
+    without what was found: any process may carry it out, also after a crash in the middle of it.
     """
 
     def __init__(
@@ -96,14 +97,16 @@ class Forgetting:
         self._changed = changed
         self._forget_typed = forget_typed
         self._now = now
-        self._asked: dict[tuple[ChatId, PersonId], _Asked] = {}
 
     async def find(self, query: str, *, chat: ChatId, person: PersonId) -> Found:
         """Look for it everywhere; the code is good for CODE_MINUTES, in this chat and for this person.
 
-        Raises NotFound, and MemoryFault where the notes cannot be read.
+        What an earlier removal has left half done is ended first. Raises NotFound, and MemoryFault where the notes
+        cannot be read.
         """
-        self._asked.pop((chat, person), None)
+        await self.tidy()
+        if await self._state.read(forgetting.is_unfinished) and not await self._clean_files(Wanted("")):
+            await self._state.change(forgetting.finished)
         wanted = Wanted(query)
         if wanted.is_blank:
             raise NotFound
@@ -111,63 +114,125 @@ class Forgetting:
         wanted = Wanted(query, _single_lines(notes.lines))
         messages, elsewhere, excerpts = 0, notes.in_trash, list[str]()
         for place in PLACES:
-            if place.table == "inbox":
+            if place == ASKED or place.table == "inbox":
                 continue  # where the question itself stands
             async for changes in self._holding(place, wanted):
-                if place == ENTRIES:
-                    messages += len(changes)
-                    room = EXCERPTS - len(excerpts)
-                    excerpts += [_excerpt(kept) for kept, _ in changes[:room]]
-                else:
-                    elsewhere += len(changes)
+                said = [kept for kept, _ in changes if _is_message(place, kept)]
+                messages += len(said)
+                elsewhere += len(changes) - len(said)
+                for kept in said:
+                    if len(excerpts) < EXCERPTS and (excerpt := _excerpt(kept, wanted)):
+                        excerpts.append(excerpt)
         if not (notes.lines or messages or elsewhere):
             raise NotFound
         code = "" if notes.more else "".join(secrets.choice(_CODE_CHARS) for _ in range(4))
-        found = Found(
-            query, notes.lines, notes.more, messages, tuple(excerpts), elsewhere, notes.unread, code
-        )
         if code:
-            until = self._now() + timedelta(minutes=CODE_MINUTES)
-            self._asked[chat, person] = _Asked(found, until)
-        return found
+            digests = json.dumps([_digest(each) for each in notes.lines])
+            asked = Asking(str(chat), str(person), code, query, digests, stored(self._now()))
+            await self._state.change(partial(forgetting.keep_asking, asked=asked))
+        return Found(query, notes.lines, notes.more, messages, tuple(excerpts), elsewhere, notes.unread, code)
 
-    async def confirm(self, code: str, *, chat: ChatId, person: PersonId) -> Forgotten:
-        """Remove what was found. Raises NotFound where this is not the code of this person, here and now."""
-        asked = self._asked.get((chat, person))
-        if (
-            asked is None
-            or self._now() > asked.until
-            or not secrets.compare_digest(asked.found.code.encode(), code.upper().encode())
-        ):
+    async def confirm(self, code: str, *, chat: ChatId, person: PersonId, key: str) -> Forgotten:
+        """Remove what was shown and stands there still; done again under the same key, it goes on or tells the same.
+
+        Raises NotFound where this is not the code of this person, here and now. Where notes cannot be written the
+        rest is removed all the same, and the code stays good.
+        """
+        asked = await self._state.read(partial(forgetting.asking, chat=str(chat), person=str(person)))
+        if asked is None or not secrets.compare_digest(asked.code.encode(), code.upper().encode()):
             raise NotFound
-        found = asked.found
-        wanted = Wanted(found.query, _single_lines(found.lines))
+        if asked.outcome and asked.key == key:
+            return _outcome(asked)
+        begun_by_this = asked.unfinished and asked.key == key
+        if not begun_by_this and (asked.outcome or self._is_over(asked)):
+            raise NotFound
+        asked = replace(asked, key=key, unfinished=True)
+        await self._keep(asked)
+        notes = await self._shown(asked)
+        wanted = Wanted(asked.query, _single_lines(notes.shown))
         # First what leads to the notes and not the other way round: cut off here, the question finds the rest again.
-        messages, elsewhere = await self._forget_in_state(wanted)
-        notes = await self._memory.forget_lines(found.lines, wanted)
-        self._asked.pop((chat, person), None)
-        problem = notes.problem
+        messages, elsewhere = await self._forget_in_state(wanted, but=ASKED)
+        try:
+            removed = await self._memory.forget_lines(notes.shown, wanted)
+        except MemoryFault as fault:
+            left = await self._shown(asked)
+            lines = max(len(notes.shown) - len(left.shown), 0)
+            places = tuple(map(_written, (*left.shown, *left.others)))
+            return Forgotten(lines, places, messages, elsewhere, "", fault=str(fault))
+        problem = removed.problem
         try:
             elsewhere += await asyncio.to_thread(self._forget_typed, wanted)
         except OSError as error:
             problem = problem or f"the lines typed before: {disk.reason(error)}"
-        try:
-            if not await self._state.read(forgetting.vacuum):
-                problem = problem or "state.db is in use by another program"
-        except StateFault as fault:
-            problem = problem or str(fault)
-        return Forgotten(notes.lines, notes.missed, messages, elsewhere + notes.in_trash, problem)
+        missed = tuple(map(_written, (*removed.missed, *notes.others)))
+        done = Forgotten(removed.lines, missed, messages, elsewhere + removed.in_trash, problem)
+        await self._keep(replace(asked, query="", lines="[]", outcome=json.dumps(asdict(done))))
+        await self._forget_in_state(wanted, only=ASKED)  # where else it was asked for
+        done = replace(done, problem=problem or await self._vacuum())
+        await self._keep(
+            replace(
+                asked, query="", lines="[]", outcome=json.dumps(asdict(done)), unfinished=bool(done.problem)
+            )
+        )
+        return done
 
-    async def _forget_in_state(self, wanted: Wanted) -> tuple[int, int]:
+    async def tidy(self) -> None:
+        """Remove what nobody has confirmed in time."""
+        now = self._now()
+        since = stored(now - timedelta(minutes=CODE_MINUTES))
+        await self._state.change(partial(forgetting.forget_asking, since=since, until=stored(now)))
+
+    def _is_over(self, asked: Asking) -> bool:
+        age = self._now() - datetime.fromisoformat(asked.at)
+        return not timedelta() <= age + timedelta(milliseconds=1) <= timedelta(minutes=CODE_MINUTES)
+
+    async def _keep(self, asked: Asking) -> None:
+        await self._state.change(partial(forgetting.keep_asking, asked=asked))
+
+    async def _shown(self, asked: Asking) -> "_Standing":
+        """What stands in the notes now, that which was shown apart from the rest."""
+        if not asked.query:
+            return _Standing((), ())
+        found = await self._memory.find_lines(Wanted(asked.query), most=MOST_LINES * 20)
+        digests: list[str] = json.loads(asked.lines)
+        shown, others = list[NoteLines](), list[NoteLines]()
+        for each in found.lines:
+            if (digest := _digest(each)) in digests:
+                digests.remove(digest)
+                shown.append(each)
+            else:
+                others.append(each)
+        return _Standing(tuple(shown), tuple(others))
+
+    async def _clean_files(self, wanted: Wanted) -> str:
+        """Free the files of what nothing refers to any more; tell why that could not be done, "" where it was."""
+        try:
+            problem = (await self._memory.forget_lines((), wanted)).problem
+        except MemoryFault as fault:
+            problem = str(fault)
+        return problem or await self._vacuum()
+
+    async def _vacuum(self) -> str:
+        try:
+            whole = await self._state.read(forgetting.vacuum)
+        except StateFault as fault:
+            return str(fault)
+        return "" if whole else "state.db is in use by another program"
+
+    async def _forget_in_state(
+        self, wanted: Wanted, *, only: Place | None = None, but: Place | None = None
+    ) -> tuple[int, int]:
         messages = elsewhere = 0
         for place in PLACES:
+            if place == but or only not in (None, place):
+                continue
             async for changes in self._holding(place, wanted):
                 await self._state.change(partial(forgetting.replace, place=place, changes=changes))
+                said = sum(_is_message(place, kept) for kept, _ in changes)
+                messages += said
+                elsewhere += len(changes) - said
                 if place == ENTRIES:
-                    messages += len(changes)
                     self._changed({kept.conversation for kept, _ in changes})
-                else:
-                    elsewhere += len(changes)
         return messages, elsewhere
 
     async def _holding(self, place: Place, wanted: Wanted) -> AsyncIterator[list[tuple[Kept, str | None]]]:
@@ -180,6 +245,32 @@ class Forgetting:
             found = await asyncio.to_thread(_changes, place, kept, wanted)
             if found:
                 yield found
+
+
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    """Passages of the notes that hold it."""
+
+    shown: tuple[NoteLines, ...]
+    others: tuple[NoteLines, ...]
+    """Changed since, or new."""
+
+
+def _digest(lines: NoteLines) -> str:
+    return hashlib.sha256(f"{lines.path}\0{lines.text}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _written(lines: NoteLines) -> str:
+    return written_place(lines.path, lines.line_start, lines.line_end)
+
+
+def _outcome(asked: Asking) -> Forgotten:
+    fields = json.loads(asked.outcome)
+    return Forgotten(**{**fields, "missed": tuple(fields["missed"])})
+
+
+def _is_message(place: Place, kept: Kept) -> bool:
+    return place == ENTRIES and kept.kind in {"user", "assistant", "result"}
 
 
 def _single_lines(lines: Collection[NoteLines]) -> Iterator[str]:
@@ -196,7 +287,7 @@ def _without(place: Place, kept: Kept, wanted: Wanted) -> str | None:
     match place.table, place.column:
         case "entries", _:
             return _entry_without(kept, wanted)
-        case "effects", _:
+        case "effects" | "forgetting", _:
             return None if wanted.is_in(_words(_loaded(kept.text))) else kept.text
         case "flushes", _:
             return wanted.without(kept.text) if wanted.is_in(kept.text) else kept.text
@@ -281,6 +372,32 @@ def _json(fields: Any) -> str:
     return json.dumps(fields, ensure_ascii=False)
 
 
-def _excerpt(kept: Kept) -> str:
-    text = " ".join(_words(_loaded(kept.text)).split())
-    return text if len(text) <= EXCERPT_CHARS else f"{text[:EXCERPT_CHARS]}…"
+def _excerpt(kept: Kept, wanted: Wanted) -> str:
+    """What was said, or called, or found, around the words; "" where they stand in what nobody has seen."""
+    fields = _loaded(kept.text)
+    for part in ("text", "calls", "content"):
+        value = fields.get(part, "") if isinstance(fields, dict) else ""
+        if part == "calls":
+            value = [call.get("arguments", "") for call in value or () if isinstance(call, dict)]
+        words = " ".join(_words(value if part == "calls" else _loaded(str(value))).split())
+        if wanted.is_in(words):
+            return _around(words, wanted)
+    return ""
+
+
+def _around(text: str, wanted: Wanted) -> str:
+    """The passage of a text that has most of the words, those in its middle."""
+    if len(text) <= EXCERPT_CHARS:
+        return text
+    starts = range(0, len(text) - EXCERPT_CHARS + _STEP, _STEP)
+    shares = [wanted.share_of(text[start : start + EXCERPT_CHARS]) for start in starts]
+    first = last = shares.index(max(shares))
+    while last + 1 < len(shares) and shares[last + 1] == shares[first]:
+        last += 1
+    start = min(starts[(first + last) // 2], len(text) - EXCERPT_CHARS)
+    end = start + EXCERPT_CHARS
+    if start and (space := text.find(" ", start, start + _STEP)) > 0:
+        start = space + 1
+    if end < len(text) and (space := text.rfind(" ", end - _STEP, end)) > 0:
+        end = space
+    return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"

@@ -1,6 +1,7 @@
 """One thing at a time in each chat, many chats at once, everything in the order in which it came."""
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Generic, TypeVar
@@ -9,6 +10,8 @@ from bot.messages import ChatId
 from bot.tasks import Tasks
 
 Item = TypeVar("Item")
+
+log = logging.getLogger(__name__)
 
 
 class Lanes(Generic[Item]):
@@ -51,6 +54,12 @@ class Lanes(Generic[Item]):
             while lane and not self._closed:
                 async with self._room:
                     if not self._closed:
-                        await self._work(lane.popleft(), lane)
+                        await self._work_on(lane)
         finally:
             del self._lanes[chat]
+
+    async def _work_on(self, lane: deque[Item]) -> None:
+        try:
+            await self._work(lane.popleft(), lane)
+        except Exception:  # what waits behind it is nobody else's
+            log.exception("something in a chat broke off; what waits there goes on")

@@ -4,6 +4,7 @@ import math
 import time
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -46,6 +47,12 @@ class MessageRate:
             return math.ceil(WINDOW - max(ago, 0.0))
         sender.sent.append(at)
         return 0
+
+    def take_back(self, person: PersonId, sent_at: datetime) -> None:
+        """Count a message no more that was not taken in; it may come once more."""
+        if sender := self._senders.get(person):
+            with suppress(ValueError):
+                sender.sent.remove(sent_at.timestamp())
 
     def is_to_be_told(self, person: PersonId) -> bool:
         """Whether to tell a person that it is too much: once a minute, then silence."""

@@ -44,14 +44,19 @@ MODEL_TROUBLE = {
 }
 
 USAGE = "That does not fit: `{usage}` - {help}"
+USAGE_EXAMPLE = "For example: `{example}`"
 UNKNOWN_COMMAND = "There is no /{name} here; /help shows what there is."
 UNKNOWN_COMMAND_NEAR = "There is no /{name} here; did you mean /{near}? /help shows what there is."
 
 HELP = "Talk to me as you like, or use one of these:\n\n{commands}"
+HELP_ROW = "- `{usage}` {help}"
+HELP_ONE = "`{usage}` {help}"
+HELP_OPTION = "- {option}: {help}"
 NEW = "A new conversation. What I have noted stays in the memory."
 REMEMBERED = "Noted in {place}."
 NOTHING_FOUND = "I found nothing about that in the memory."
 STATUS = "Model: {model}\nChat: {chat}\nNotes: {files}\nChunks: {chunks}\nSearch: {search}"
+STATUS_GUEST = "Model: {model}\nChat: {chat}"
 STATUS_OPEN = "Not answered or delivered yet: {count}"
 STATUS_CHOSEN = "{model}, chosen for this chat"
 NOTHING_TO_RETRY = "There is nothing yet that I could answer again."
@@ -177,11 +182,13 @@ MONTHS = (
     "November",
     "December",
 )
-MOMENT = "{weekday}, {day} {month} {year} at {time} ({zone})"
+MOMENT = "{weekday}, {day} {month} {year} at {time}"
+MOMENT_ZONE = "{moment} ({zone})"
 DUE_YESTERDAY = "yesterday {time}"
 DUE_EARLIER = "{weekday} {day} {month} {time}"
 RULE_ONE = "every {unit}"
 RULE_MANY = "every {count} {unit}s"
+RULE_WORKDAYS = "every weekday"
 RULE_AT = "at {times}"
 RULE_WEEK_DAYS = "{every} on {days}"
 RULE_NTH = "{every} on the {nth} {day}"
@@ -222,11 +229,12 @@ SCHEDULE_WHAT = "What shall I do then? For example: `/schedule every monday 8:00
 REMINDER_SET = "Reminder {number}: {moment}{again}."
 SCHEDULE_SET = "Scheduled as {number}: {moment}{again}. `/reminders cancel {number}` ends it."
 AGAIN = ", then {rule}"
+AT_TERMINAL = "It comes while this chat is open in a terminal or in the service, or else as soon as it is."
 REMINDER = "⏰ {text}"
 REMINDER_LATE = "⏰ {text}\n\n(due {due})"
 SCHEDULED_LATE = "{text}\n\n(due {due})"
 REMINDERS_NONE = "Nothing is to come here. `/remind tomorrow 9:00 call mum` sets a reminder."
-REMINDERS = "To come here:\n{rows}\n\n`/reminders cancel N` ends one."
+REMINDERS = "To come here ({zone}):\n{rows}\n\n`/reminders cancel N` ends one."
 REMINDERS_ROW = "- **{number}**: {moment}{again}: {text}"
 REMINDERS_ROW_PROMPT = "- **{number}** (scheduled): {moment}{again}: {text}"
 REMINDER_CANCELLED = "Reminder {number} is ended: {text}"
@@ -257,9 +265,21 @@ FLUSHED = {
     "no model": "There is no language model here to sort what was said. What you had me note is noted.",
     "off": "What was said is not noted by itself here: memory.flush.enabled is false.",
 }
+FLUSHED_UNASKED = {
+    "noted": "{why}; what matters is noted in {places}.",
+    "raw": "{why}. No language model answered, so what was said stands in {places} as it is, until one does.",
+    "doubtful": "{why}. The model's notes may not be whole, so what was said stands beside them in {places}.",
+}
+FLUSH_WHY = {
+    "threshold": "Our conversation has become long",
+    "overflow": "Our conversation has become long",
+    "idle": "Our conversation has rested for a while",
+}
 PLACES_AND = " and "
+TERMINAL = "Terminal"
+YOU = "You"
 COMPACTED = "The earlier part of our conversation is summed up now; all of it is kept."
-NOTHING_TO_COMPACT = "Our conversation is short already: there is nothing to sum up."
+NOTHING_TO_COMPACT = "There is nothing earlier to sum up; the latest of what we say stays as it is."
 NOT_NOTED_HERE = "What is said here goes into no notes."
 
 FORGET_NOTHING = "I know nothing that has all of these words, so there is nothing to forget."
@@ -268,9 +288,10 @@ FORGET_TOO_MANY = (
 )
 FORGET_LINES = "In the notes:"
 FORGET_LINE = "**{place}**\n\n{quotation}"
-FORGET_MESSAGES = "In our conversations, messages with these words or with such a line: {count}. For example:"
+FORGET_MESSAGES = "In our conversations, messages with these words or with such a line: {count}."
+FORGET_EXAMPLES = "For example:"
 FORGET_EXCERPT = "- {excerpt}"
-FORGET_ELSEWHERE = "In the trash, reminders and other places: {count}"
+FORGET_ELSEWHERE = "In the trash, reminders, summaries and other places: {count}"
 FORGET_UNREAD = "I could not look into {path}: {reason}"
 FORGET_CONFIRM = (
     "All of that is removed for good, without a copy, when you send this within {minutes} minutes:\n\n"
@@ -283,6 +304,13 @@ FORGOTTEN = (
     "Forgotten. Passages removed from the notes: {lines}, messages: {messages}, in other places: {elsewhere}."
 )
 FORGET_MISSED = "Changed meanwhile and still there: {places}. `/forget QUERY` shows what it is now."
+FORGET_WHICH_CODE = "Which code? It stands below what `/forget QUERY` shows: `/forget yes CODE`."
+FORGOTTEN_IN_PART = (
+    "Not all of it is gone: {fault} Passages removed from the notes so far: {lines}, messages: {messages}, in other "
+    "places: {elsewhere}."
+)
+FORGET_LEFT = "Still there: {places}."
+FORGET_AGAIN = "Once that is mended, `/forget yes {code}` removes the rest, or `/forget` with the same words."
 FORGET_PROBLEM = (
     "A trace may be left on the disk ({problem}). Please send `/forget` with the same words later."
 )

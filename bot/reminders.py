@@ -121,9 +121,10 @@ class Reminders:
             )
         )
 
-    def moment(self, row: ReminderRow, *, seconds: bool = False) -> str:
+    def moment(self, row: ReminderRow, *, seconds: bool = False, name_zone: bool = True) -> str:
         """When it is due next, in full."""
-        return moment_in_full(datetime.fromisoformat(row.due_at), self.zone, seconds=seconds)
+        due = datetime.fromisoformat(row.due_at)
+        return moment_in_full(due, self.zone, seconds=seconds, name_zone=name_zone)
 
     async def run(self, serves: Callable[[ChatId], bool], wake: Callable[[], None]) -> None:
         """Deliver what is due for the chats that `serves` tells, until cancelled.

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
-from bot.archive import NOTES, STATE, Manifest, read_archive
+from bot.archive import NOTES, STATE, Manifest, manifest_of, read_archive
 from bot.backup import BackupFault
 from bot.presence import others_alive
 from bot.state.database import StateFault
@@ -198,7 +198,7 @@ def _resume(notes: Path, private: Path) -> _Pending | None:
     """Finish what broke off."""
     try:
         fields = json.loads((private / PENDING).read_bytes())
-        pending = _Pending(fields["staging"], fields["aside"], Manifest(**fields["manifest"]))
+        pending = _Pending(fields["staging"], fields["aside"], manifest_of(fields["manifest"]))
     except FileNotFoundError:
         return None
     except (ValueError, LookupError, TypeError) as error:

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from bot import phrases
+from bot.access import TERMINAL
 from bot.models.protocol import AssistantMessage, Message, ToolResult, UserMessage
 from bot.models.tool_calls import read_arguments
 from bot.plain_text import one_line
@@ -12,6 +14,7 @@ from bot.turns import turns_of
 from memory.entry import clean
 from memory.words import cut, query_terms
 
+MAIN_SESSION = "main"
 SECTION_CHARS = 32_000
 """The longest section; a model that writes more has gone astray."""
 CORE_FACTS = 20
@@ -59,8 +62,16 @@ class Reading:
 
 
 def heading(now: datetime, name: str) -> str:
-    """`## 14:05 Anna`: the time at which a flush began, and what people call the chat."""
-    return f"## {now:%H:%M} {one_line(name, limit=60)}".rstrip()
+    """`## 14:05 Anna`: the time at which a flush began, and what people call the chat; else its id."""
+    return f"## {now:%H:%M} {one_line(_called(name), limit=60)}".rstrip()
+
+
+def _called(name: str) -> str:
+    """Of a terminal's chat the session; its main one has no name by which anybody would know it."""
+    channel, colon, session = name.partition(":")
+    if channel == TERMINAL and colon:
+        return phrases.TERMINAL if session == MAIN_SESSION else session
+    return name
 
 
 def section(title: str, *parts: str) -> str:

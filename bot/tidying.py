@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from bot.state import inbox, journal, reminders
+from bot.state import forgetting, inbox, journal, reminders
 from bot.state.database import State, stored
 
 KEPT_DAYS = 30
@@ -10,7 +10,7 @@ KEPT_DAYS = 30
 
 
 async def tidy(state: State, now: datetime) -> None:
-    """Forget ids of messages answered, notes written and reminders delivered long ago.
+    """Forget ids of messages answered, notes written and reminders delivered long ago; yesterday's `/forget` too.
 
     What was done since the oldest open message came stays known: its turn may be resumed, however late.
     """
@@ -20,3 +20,5 @@ async def tidy(state: State, now: datetime) -> None:
         before = min(before, open_since)
     await state.change(lambda db: journal.prune(db, before=before))
     await state.change(lambda db: reminders.prune(db, before=before))
+    since = stored(now - timedelta(days=1))
+    await state.change(lambda db: forgetting.forget_asking(db, since=since, until=stored(now)))

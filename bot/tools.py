@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from bot.messages import ChatId, PersonId
 from bot.models.protocol import ToolCall, ToolResult, ToolSpec
 from bot.models.tool_calls import NotAnObject, read_arguments
+from bot.state.database import StateFault
 from memory.errors import MemoryFault
 
 log = logging.getLogger(__name__)
@@ -100,7 +101,7 @@ class Toolbox:
         """Carry out one call; whatever goes wrong is told in the result, as JSON with an "error"."""
         try:
             content = _bounded(await self._tool(call.name).run(call.arguments, use))
-        except (BadCall, MemoryFault) as error:
+        except (BadCall, MemoryFault, StateFault) as error:
             return ToolResult(call.id, call.name, _json({"error": str(error)}), failed=True)
         except Exception:
             log.exception("the tool %s broke", call.name)

@@ -40,10 +40,12 @@ class Turn:
         self._ending: str | None = None
         """What stands below the text at the end; None as long as there may be more."""
         self._news = asyncio.Event()
+        self._begun = False
         self._task = asyncio.create_task(self._make(reply))
         self._task.add_done_callback(self._come_to_its_end)
 
     async def _make(self, reply: AsyncGenerator[ReplyPart, None]) -> None:
+        self._begun = True
         try:
             async with aclosing(reply):
                 async for part in reply:
@@ -74,7 +76,11 @@ class Turn:
 
     def stop(self) -> bool:
         """End it now; return false where it has ended already."""
-        return self._task.cancel()
+        if self._begun:
+            return self._task.cancel()
+        # A task that is cancelled before its first step does nothing at all, not even note what was said.
+        asyncio.get_running_loop().call_soon(self._task.cancel)
+        return True
 
     async def ended(self) -> None:
         """Wait for its end, however it comes."""

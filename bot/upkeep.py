@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta, tzinfo
 from typing import Self
 
@@ -61,6 +61,7 @@ class Upkeep:
         self._schedule: Schedule | None = None
         self._work: asyncio.Task[None] | None = None
         self._problem = ""
+        self._looked_at: datetime | None = None
         self._leaving = False
 
     @property
@@ -70,8 +71,9 @@ class Upkeep:
 
     @property
     def reindex(self) -> JobStatus | None:
-        """How the regular look at all notes fares; None where there is none."""
-        return self._job(REINDEX)
+        """How the regular look at all notes fares, with the one at the start; None where there is none."""
+        job = self._job(REINDEX)
+        return replace(job, last_run=self._looked, last_outcome="") if job and not job.last_run else job
 
     @property
     def backup(self) -> JobStatus | None:
@@ -81,6 +83,10 @@ class Upkeep:
     def _job(self, name: str) -> JobStatus | None:
         jobs = self._schedule.jobs() if self._schedule else ()
         return next((job for job in jobs if job.name == name), None)
+
+    @property
+    def _looked(self) -> str:
+        return self._looked_at.astimezone(UTC).isoformat(timespec="seconds") if self._looked_at else ""
 
     async def __aenter__(self) -> Self:
         if self._minutes is not None or self._nights is not None:
@@ -167,6 +173,7 @@ class Upkeep:
         """Index what was written while nobody watched."""
         try:
             await self._memory.sync()
+            self._looked_at = self._now()
         except MemoryFault as error:
             log.warning("the notes were not indexed at the start: %s", error)
 

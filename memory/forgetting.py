@@ -49,6 +49,12 @@ class Wanted:
         has_all = bool(self._terms) and all(term in words for term in self._terms)
         return has_all or any(line in words for line in self._lines)
 
+    def share_of(self, text: str) -> tuple[int, int]:
+        """How much of it a text has: of the query's words, and of those of the lines; to compare passages by."""
+        words = _joined(cut(text))
+        of_lines = {word for line in self._lines for word in line.split()}
+        return sum(term in words for term in self._terms), len(of_lines.intersection(words.split()))
+
     def found_in(self, text: str) -> list[tuple[int, int]]:
         """The lines of a text (LF line ends) that hold it: 0-based, first and last.
 

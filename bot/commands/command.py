@@ -115,6 +115,8 @@ class Command:
     """Of a command that uses the memory: actions that may be done where the memory is closed, in a room."""
     at_once: bool = False
     """Runs beside the turn that its chat is busy with instead of after it."""
+    example: str = ""
+    """What somebody might type, shown where it was not understood."""
     only_tells: bool = False
     """Changes nothing: where a person waits, it need not wait for the turn that runs either."""
 
@@ -148,6 +150,12 @@ def usable_by(standing: Standing, commands: Iterable[Command]) -> list[Command]:
 class WrongUse(Exception):
     """The options do not fit; the text tells how they would."""
 
+    def __init__(self, command: Command) -> None:
+        told = [phrases.USAGE.format(usage=command.usage, help=command.help)]
+        if command.example:
+            told.append(phrases.USAGE_EXAMPLE.format(example=command.example))
+        super().__init__(". ".join(told))
+
 
 def read_options(command: Command, rest: str) -> dict[str, str]:
     """Lay the words after a command's name onto its options; raise WrongUse where they do not fit."""
@@ -160,11 +168,11 @@ def read_options(command: Command, rest: str) -> dict[str, str]:
         if option.choices:
             value = value.lower()
         if (not value and option.required) or (value and option.choices and value not in option.choices):
-            raise WrongUse(phrases.USAGE.format(usage=command.usage, help=command.help))
+            raise WrongUse(command)
         if value:
             found[option.name] = value
     if rest:
-        raise WrongUse(phrases.USAGE.format(usage=command.usage, help=command.help))
+        raise WrongUse(command)
     return found
 
 

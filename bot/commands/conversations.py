@@ -10,7 +10,7 @@ async def begin_anew(call: CommandCall, context: CommandContext) -> str:
     """Note what matters and end the conversation; the next message begins another."""
     may_note = await _may_note(call, context)
     flushed = await context.compactor.end(call.message.chat, flush=may_note, key=call.key)
-    return " ".join(filter(None, [phrases.NEW, flushed.told]))
+    return " ".join(filter(None, [phrases.NEW, flushed.text if flushed.told else ""]))
 
 
 async def compact(call: CommandCall, context: CommandContext) -> str:

@@ -2,17 +2,26 @@
 
 from bot import phrases
 from bot.access import Standing
-from bot.commands.command import CommandCall, CommandContext, usable_by
+from bot.commands.command import Command, CommandCall, CommandContext, unknown_command, usable_by
 from bot.commands.memory import how_it_keeps_up, how_it_searches
 from bot.state import inbox
 
 
 async def show_help(call: CommandCall, context: CommandContext) -> str:
-    """List what this person may use."""
-    usable = usable_by(call.standing, context.commands)
-    return phrases.HELP.format(
-        commands="\n".join(f"- `{command.usage}` {command.help}" for command in usable)
-    )
+    """List what this person may use, or tell of one of these all that there is."""
+    usable = {command.name: command for command in usable_by(call.standing, context.commands)}
+    if wanted := call.options.get("command", "").removeprefix("/").lower():
+        return _all_of(usable[wanted]) if wanted in usable else unknown_command(wanted, usable)
+    rows = [phrases.HELP_ROW.format(usage=each.usage, help=each.help) for each in usable.values()]
+    return phrases.HELP.format(commands="\n".join(rows))
+
+
+def _all_of(command: Command) -> str:
+    told = [phrases.HELP_ONE.format(usage=command.usage, help=command.help)]
+    told += [phrases.HELP_OPTION.format(option=each.usage, help=each.help) for each in command.options]
+    if command.example:
+        told.append(phrases.USAGE_EXAMPLE.format(example=command.example))
+    return "\n".join(told)
 
 
 async def stop_turn(call: CommandCall, context: CommandContext) -> str:
@@ -22,14 +31,20 @@ async def stop_turn(call: CommandCall, context: CommandContext) -> str:
 
 
 async def show_status(call: CommandCall, context: CommandContext) -> str:
-    """Name the model, the chat, what the memory holds, and how it is searched; the owner is told why so."""
-    status = await context.memory.status()
+    """Name the model, the chat, what the memory holds, and how it is searched; the owner is told why so.
+
+    Guests are told nothing of the memory.
+    """
     chosen = await context.state.chosen_model(str(call.message.chat))
     owner = call.standing is Standing.OWNER
+    model = context.model.name
+    if chosen in context.model.plan.candidates:
+        model = phrases.STATUS_CHOSEN.format(model=chosen)
+    if call.standing < Standing.ALLOWED:
+        return phrases.STATUS_GUEST.format(model=model, chat=call.message.chat)
+    status = await context.memory.status()
     text = phrases.STATUS.format(
-        model=phrases.STATUS_CHOSEN.format(model=chosen)
-        if chosen in context.model.plan.candidates
-        else context.model.name,
+        model=model,
         chat=call.message.chat,
         files=status.files,
         chunks=status.total_chunks,
@@ -39,4 +54,4 @@ async def show_status(call: CommandCall, context: CommandContext) -> str:
         return text
     waiting = await context.state.read(lambda db: inbox.count_open(db, but=call.message))
     open_ones = [phrases.STATUS_OPEN.format(count=waiting)] if waiting else []
-    return "\n".join([text, *open_ones, *how_it_keeps_up(status, context.upkeep)])
+    return "\n".join([text, *open_ones, *how_it_keeps_up(status, context.upkeep, context.now())])

@@ -9,15 +9,21 @@ from bot.places import written_place
 from memory.forgetting import NoteLines
 
 _CONFIRMED = re.compile(r"yes\s+(\w{4})", re.IGNORECASE)
+_NO_CODE = re.compile(r"yes[.!]?", re.IGNORECASE)
 
 
 async def forget(call: CommandCall, context: CommandContext) -> str:
     """Find it, or with the code that was shown, remove it."""
     asked, chat, person = call.options["query"], call.message.chat, call.message.sender
+    if _NO_CODE.fullmatch(asked.strip()):
+        return phrases.FORGET_WHICH_CODE
     code = _CONFIRMED.fullmatch(asked.strip())
     try:
         if code:
-            return _told(await context.forgetting.confirm(code[1], chat=chat, person=person))
+            # With the time: a state.db that is begun anew counts its messages from 1 again.
+            key = f"{call.key} {call.message.sent_at.isoformat()}"
+            done = await context.forgetting.confirm(code[1], chat=chat, person=person, key=key)
+            return _told(done, code[1].upper())
         return _shown(await context.forgetting.find(asked, chat=chat, person=person))
     except NotFound:
         return phrases.FORGET_NO_CODE if code else phrases.FORGET_NOTHING
@@ -31,8 +37,10 @@ def _shown(found: Found) -> str:
         quotation = "\n".join(f"> {line}".rstrip() for line in each.text.split("\n"))
         shown.append(phrases.FORGET_LINE.format(place=_place(each), quotation=quotation))
     if found.messages:
-        excerpts = [phrases.FORGET_EXCERPT.format(excerpt=each) for each in found.excerpts]
-        shown.append("\n".join([phrases.FORGET_MESSAGES.format(count=found.messages), *excerpts]))
+        excerpts = [phrases.FORGET_EXAMPLES] if found.excerpts else []
+        excerpts += [phrases.FORGET_EXCERPT.format(excerpt=each) for each in found.excerpts]
+        messages = " ".join([phrases.FORGET_MESSAGES.format(count=found.messages), *excerpts[:1]])
+        shown.append("\n".join([messages, *excerpts[1:]]))
     if found.elsewhere:
         shown.append(phrases.FORGET_ELSEWHERE.format(count=found.elsewhere))
     shown += [phrases.FORGET_UNREAD.format(path=each.path, reason=each.reason) for each in found.unread]
@@ -40,10 +48,16 @@ def _shown(found: Found) -> str:
     return "\n\n".join(shown)
 
 
-def _told(done: Forgotten) -> str:
-    told = [phrases.FORGOTTEN.format(lines=done.lines, messages=done.messages, elsewhere=done.elsewhere)]
+def _told(done: Forgotten, code: str) -> str:
+    counts = {"lines": done.lines, "messages": done.messages, "elsewhere": done.elsewhere}
+    if done.fault:
+        told = [phrases.FORGOTTEN_IN_PART.format(fault=done.fault, **counts)]
+        if done.missed:
+            told.append(phrases.FORGET_LEFT.format(places=", ".join(done.missed)))
+        return "\n\n".join([*told, phrases.FORGET_AGAIN.format(code=code)])
+    told = [phrases.FORGOTTEN.format(**counts)]
     if done.missed:
-        told.append(phrases.FORGET_MISSED.format(places=", ".join(map(_place, done.missed))))
+        told.append(phrases.FORGET_MISSED.format(places=", ".join(done.missed)))
     if done.problem:
         told.append(phrases.FORGET_PROBLEM.format(problem=done.problem))
     return "\n\n".join([*told, phrases.FORGET_NOT_MINE])

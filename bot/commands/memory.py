@@ -2,6 +2,7 @@
 
 import sys
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from bot import phrases
@@ -9,10 +10,12 @@ from bot.access import Standing
 from bot.commands.command import CommandCall, CommandContext
 from bot.places import read_place, written_place
 from bot.progress_line import in_words
+from bot.when import moment_in_short
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from bot.scheduler import JobStatus
     from bot.upkeep import Upkeep
     from memory.listing import Problem
     from memory.memory import MemoryStatus
@@ -58,9 +61,11 @@ async def look_after_memory(call: CommandCall, context: CommandContext) -> str:
                 chunks=status.total_chunks,
                 search=how_it_searches(status, why=True),
                 fts=status.fts,
-                indexed=status.last_indexed_at or phrases.NEVER,
+                indexed=_time(status.last_indexed_at, context.now()) or phrases.NEVER,
             )
-            return "\n".join([text, *how_it_keeps_up(status, context.upkeep)]) + _problems(status.problems)
+            return "\n".join([text, *how_it_keeps_up(status, context.upkeep, context.now())]) + _problems(
+                status.problems
+            )
 
 
 async def _open(call: CommandCall, context: CommandContext, *, memory: bool) -> str:
@@ -92,10 +97,10 @@ def how_it_searches(status: "MemoryStatus", *, why: bool) -> str:
     return phrases.BY_WORDS_SINCE.format(reason=reason) if why else phrases.BY_WORDS
 
 
-def how_it_keeps_up(status: "MemoryStatus", upkeep: "Upkeep | None") -> "Iterator[str]":
+def how_it_keeps_up(status: "MemoryStatus", upkeep: "Upkeep | None", now: datetime) -> "Iterator[str]":
     """A line each on vectors, watch, regular look, and what runs now."""
     if status.vector_search_enabled:
-        yield _vectors(status)
+        yield _vectors(status, now)
     if watch := status.watch:
         line = phrases.WATCH[watch.mode] if watch.alive or watch.mode == "waiting" else phrases.WATCH_DEAD
         reason = watch.reason or watch.error
@@ -106,28 +111,32 @@ def how_it_keeps_up(status: "MemoryStatus", upkeep: "Upkeep | None") -> "Iterato
         yield (
             phrases.REINDEX_NOW
             if reindex.running
-            else phrases.REINDEX.format(
-                last=", ".join(filter(None, (reindex.last_run, reindex.last_outcome))) or phrases.NEVER,
-                next=reindex.next_run,
-            )
+            else phrases.REINDEX.format(last=_last(reindex, now), next=_time(reindex.next_run, now))
         )
     if upkeep and (backup := upkeep.backup):
         yield (
             phrases.BACKUP_NOW
             if backup.running
-            else phrases.BACKUP_JOB.format(
-                last=", ".join(filter(None, (backup.last_run, backup.last_outcome))) or phrases.NEVER,
-                next=backup.next_run,
-            )
+            else phrases.BACKUP_JOB.format(last=_last(backup, now), next=_time(backup.next_run, now))
         )
     for job in status.jobs:
         yield in_words(job).capitalize()
 
 
-def _vectors(status: "MemoryStatus") -> str:
+def _last(job: "JobStatus", now: datetime) -> str:
+    return ", ".join(filter(None, (_time(job.last_run, now), job.last_outcome))) or phrases.NEVER
+
+
+def _time(moment: str, now: datetime) -> str:
+    """An ISO 8601 moment on the owner's clock; "" for none."""
+    return moment_in_short(datetime.fromisoformat(moment), now) if moment else ""
+
+
+def _vectors(status: "MemoryStatus", now: datetime) -> str:
     missing, problem = status.missing_vectors, status.embedding_problem
     if problem:
-        again = phrases.NEXT_TRY.format(time=status.embedding_next_try) if status.embedding_next_try else ""
+        next_try = _time(status.embedding_next_try, now)
+        again = phrases.NEXT_TRY.format(time=next_try) if next_try else ""
         return phrases.VECTORS_PROBLEM.format(missing=missing, problem=problem) + again
     return phrases.MISSING_VECTORS.format(missing=missing) if missing else phrases.ALL_VECTORS
 

@@ -11,6 +11,7 @@ from bot.model_trouble import reason
 from bot.models.protocol import Usage
 from bot.models.status import ModelStatus, models_status
 from bot.state.models import DayUsage
+from bot.when import moment_in_short
 
 AUTO = "auto"
 USAGE_DAYS = 30
@@ -145,6 +146,4 @@ def _sums(used: Iterable[DayUsage]) -> str:
 
 
 def _time(moment: float, now: datetime) -> str:
-    """On the owner's clock; with the day where that is not today."""
-    at = datetime.fromtimestamp(moment, now.tzinfo)
-    return f"{at:%H:%M}" if at.date() == now.date() else f"{at:%Y-%m-%d %H:%M}"
+    return moment_in_short(datetime.fromtimestamp(moment, now.tzinfo), now)

@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 
 from bot import phrases
-from bot.access import Standing
+from bot.access import TERMINAL, Standing
 from bot.commands.command import CommandCall, CommandContext
 from bot.reminders import Asked, NotSet, again_in_words
 from bot.state.reminders import ReminderRow
@@ -28,20 +28,29 @@ async def schedule(call: CommandCall, context: CommandContext) -> str:
 
 
 async def look_after_reminders(call: CommandCall, context: CommandContext) -> str:
-    """List what is to come in this chat, or end one. Prompts are the owners' business."""
+    """List what is to come in this chat, or end some. Prompts are the owners' business."""
     owner = call.standing is Standing.OWNER
     if call.options.get("action") == "cancel":
-        number = call.options.get("number", "").strip().removeprefix("#")
-        if not number.isdecimal() or len(number) > 18:
+        numbers = [
+            each.removeprefix("#") for each in call.options.get("number", "").replace(",", " ").split()
+        ]
+        if not numbers or not all(each.isdecimal() and len(each) <= 18 for each in numbers):
             return phrases.CANCEL_WHICH
-        ended = await context.reminders.cancel(int(number), chat=call.message.chat, owner=owner, key=call.key)
-        if ended is None:
-            return phrases.REMINDER_UNKNOWN.format(number=int(number))
-        return phrases.REMINDER_CANCELLED.format(number=ended.number, text=_short(ended.text))
+        told = [await _end(number, call, context) for number in dict.fromkeys(map(int, numbers))]
+        return "\n".join(told)
     rows = [row for row in await context.reminders.active(call.message.chat) if owner or not row.prompt]
     if not rows:
         return phrases.REMINDERS_NONE
-    return phrases.REMINDERS.format(rows="\n".join(_row(row, context) for row in rows))
+    zone = context.reminders.zone.key
+    return phrases.REMINDERS.format(zone=zone, rows="\n".join(_row(row, context) for row in rows))
+
+
+async def _end(number: int, call: CommandCall, context: CommandContext) -> str:
+    owner = call.standing is Standing.OWNER
+    ended = await context.reminders.cancel(number, chat=call.message.chat, owner=owner, key=call.key)
+    if ended is None:
+        return phrases.REMINDER_UNKNOWN.format(number=number)
+    return phrases.REMINDER_CANCELLED.format(number=ended.number, text=_short(ended.text))
 
 
 async def _add(call: CommandCall, context: CommandContext, *, prompt: bool) -> str:
@@ -63,15 +72,19 @@ async def _add(call: CommandCall, context: CommandContext, *, prompt: bool) -> s
             return str(error)
     soon = timedelta() < datetime.fromisoformat(row.due_at) - context.now() < SOON
     phrase = phrases.SCHEDULE_SET if row.prompt else phrases.REMINDER_SET
-    return phrase.format(
+    told = phrase.format(
         number=row.number, moment=context.reminders.moment(row, seconds=soon), again=_again(row)
     )
+    return f"{told} {phrases.AT_TERMINAL}" if call.message.chat.channel == TERMINAL else told
 
 
 def _row(row: ReminderRow, context: CommandContext) -> str:
     phrase = phrases.REMINDERS_ROW_PROMPT if row.prompt else phrases.REMINDERS_ROW
     return phrase.format(
-        number=row.number, moment=context.reminders.moment(row), again=_again(row), text=_short(row.text)
+        number=row.number,
+        moment=context.reminders.moment(row, name_zone=False),
+        again=_again(row),
+        text=_short(row.text),
     )
 
 

@@ -11,7 +11,13 @@ from bot.commands.reminders import look_after_reminders, remind, schedule
 from bot.commands.upkeep import back_up, show_config
 
 COMMANDS: tuple[Command, ...] = (
-    Command("help", "lists the commands", show_help, only_tells=True),
+    Command(
+        "help",
+        "lists the commands; with a name, tells more of one",
+        show_help,
+        (Option("command", "The name of one, such as remind.", required=False, type="word"),),
+        only_tells=True,
+    ),
     Command("start", "says hello, and what there is", welcome),
     Command("new", "begins a new conversation; the memory stays", begin_anew),
     Command("stop", "stops the reply that is being made", stop_turn, at_once=True),
@@ -55,10 +61,11 @@ COMMANDS: tuple[Command, ...] = (
             Option("when", "20m, tomorrow 9:00, every monday 8:00, 2026-12-03 14:00 …", type="word"),
             Option("text", "What to say then, word for word."),
         ),
+        example="/remind tomorrow 9:00 call mum",
     ),
     Command(
         "reminders",
-        "lists what is to come here; cancel ends one",
+        "lists what is to come here; cancel ends some of it",
         look_after_reminders,
         (
             Option(
@@ -68,7 +75,7 @@ COMMANDS: tuple[Command, ...] = (
                 type="word",
                 choices=("cancel",),
             ),
-            Option("number", "Which one, by its number in the list.", required=False, shown="N"),
+            Option("number", "Which, by the numbers in the list.", required=False, shown="N ..."),
         ),
     ),
     Command(
@@ -79,6 +86,7 @@ COMMANDS: tuple[Command, ...] = (
             Option("when", "every monday 8:00, every day at 7:30, tomorrow 9:00 …", type="word"),
             Option("prompt", "What is said to me then."),
         ),
+        example="/schedule every monday 8:00 what is planned this week?",
         owner_only=True,
     ),
     Command(

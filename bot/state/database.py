@@ -1,4 +1,4 @@
-"""state.db: what the assistant must not forget between two runs. Its SQL is here and in models.py."""
+"""state.db: what the assistant must not forget between two runs: opened, migrated, changed. Its SQL is beside this."""
 
 import asyncio
 import logging
@@ -17,7 +17,7 @@ from typing import Any, Generic, Self, TypeVar
 import apsw
 
 from bot.models.health import Health, Outcome
-from bot.state import access, conversations, flushes, inbox, journal, models, reminders
+from bot.state import access, conversations, flushes, forgetting, inbox, journal, models, reminders
 from bot.state.conversations import Row
 from bot.state.models import DayUsage
 
@@ -194,8 +194,8 @@ class State:
             batch.append(self._waiting.popleft())
         if not batch:
             return  # an earlier call has taken ours along
-        db = self._connection
         try:
+            db = self._connection
             with _transaction(db):
                 for change in batch:
                     change.run(db)
@@ -362,6 +362,7 @@ MIGRATIONS = (
     access.m006_access,
     reminders.m007_reminders,
     conversations.m008_rewritten,
+    forgetting.m009_forgetting,
 )
 
 

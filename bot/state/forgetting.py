@@ -21,8 +21,10 @@ class Place:
 
 
 ENTRIES = Place("entries", "payload", kind="kind", conversation="conversation")
+ASKED = Place("forgetting", "query")
 PLACES = (
     ENTRIES,
+    ASKED,
     Place("inbox", "payload"),
     Place("inbox", "reply"),
     Place("outbox", "text"),
@@ -35,6 +37,26 @@ PLACES = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """What somebody wants to be forgotten, and was shown."""
+
+    chat: str
+    person: str
+    code: str
+    query: str
+    """"" once it is removed everywhere but from the free pages of the files."""
+    lines: str
+    """Digests of the passages of notes that were shown, as a JSON list."""
+    at: str
+    key: str = ""
+    """Names the confirmation, from the moment on at which something is removed."""
+    unfinished: bool = False
+    """Whether a removal was begun that has not come to its end."""
+    outcome: str = ""
+    """What came of it, as JSON, to be told again where the same confirmation is carried out again."""
+
+
 class Kept(NamedTuple):
     """One text as it is kept."""
 
@@ -42,6 +64,77 @@ class Kept(NamedTuple):
     text: str
     kind: str
     conversation: int
+
+
+def m009_forgetting(db: apsw.Connection) -> None:
+    """What waits for a confirmation, one for each person in each chat, and what is left to be done."""
+    db.execute(
+        """
+        CREATE TABLE forgetting (
+            chat TEXT NOT NULL,
+            person TEXT NOT NULL,
+            code TEXT NOT NULL,
+            query TEXT NOT NULL,
+            lines TEXT NOT NULL,
+            at TEXT NOT NULL,
+            key TEXT NOT NULL,
+            unfinished INTEGER NOT NULL,
+            outcome TEXT NOT NULL,
+            PRIMARY KEY (chat, person)
+        ) STRICT;
+        """
+    )
+
+
+def asking(db: apsw.Connection, chat: str, person: str) -> Asking | None:
+    """What a person was shown last in a chat."""
+    row = db.execute(
+        "SELECT chat, person, code, query, lines, at, key, unfinished, outcome FROM forgetting "
+        "WHERE chat = ? AND person = ?",
+        (chat, person),
+    ).fetchone()
+    if row is None:
+        return None
+    *asked, unfinished, outcome = row
+    return Asking(*asked, unfinished=bool(unfinished), outcome=outcome)
+
+
+def keep_asking(db: apsw.Connection, asked: Asking) -> None:
+    """Keep it, in the place of what was kept for this person in this chat."""
+    _overwrite_what_goes(db)
+    db.execute(
+        "INSERT OR REPLACE INTO forgetting (chat, person, code, query, lines, at, key, unfinished, outcome) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            asked.chat,
+            asked.person,
+            asked.code,
+            asked.query,
+            asked.lines,
+            asked.at,
+            asked.key,
+            int(asked.unfinished),
+            asked.outcome,
+        ),
+    )
+
+
+def forget_asking(db: apsw.Connection, *, since: str, until: str) -> None:
+    """Remove what was not asked after `since` and not after `until`; of what is left to be done, that it is."""
+    _overwrite_what_goes(db)
+    over = "at <= ? OR at > ?"
+    db.execute(f"DELETE FROM forgetting WHERE NOT unfinished AND ({over})", (since, until))  # noqa: S608
+    db.execute(f"UPDATE forgetting SET query = '', lines = '[]' WHERE {over}", (since, until))  # noqa: S608
+
+
+def is_unfinished(db: apsw.Connection) -> bool:
+    """Whether a removal was begun, by whomever, that has not come to its end."""
+    return bool(db.execute("SELECT EXISTS (SELECT 1 FROM forgetting WHERE unfinished)").get)
+
+
+def finished(db: apsw.Connection) -> None:
+    """Nothing is left to be done."""
+    db.execute("UPDATE forgetting SET unfinished = 0")
 
 
 def texts(db: apsw.Connection, place: Place, *, after: int, most: int) -> list[Kept]:
@@ -59,7 +152,7 @@ def replace(db: apsw.Connection, place: Place, changes: Iterable[tuple[Kept, str
 
     SQLite writes zeros over them, so that a crash before `vacuum` does not leave them in the file for ever.
     """
-    db.execute("PRAGMA secure_delete = ON").fetchall()
+    _overwrite_what_goes(db)
     where = f"WHERE rowid = ? AND {place.column} = ?"
     for kept, new in changes:
         if new is None:
@@ -69,6 +162,10 @@ def replace(db: apsw.Connection, place: Place, changes: Iterable[tuple[Kept, str
                 f"UPDATE {place.table} SET {place.column} = ?{place.also} {where}",  # noqa: S608
                 (new, kept.row, kept.text),
             )
+
+
+def _overwrite_what_goes(db: apsw.Connection) -> None:
+    db.execute("PRAGMA secure_delete = ON").fetchall()
 
 
 def vacuum(db: apsw.Connection) -> bool:

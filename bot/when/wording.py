@@ -6,18 +6,26 @@ from zoneinfo import ZoneInfo
 from bot import phrases
 from bot.when.rule import LAST, Rule
 
+WORKDAYS = (0, 1, 2, 3, 4)
 
-def moment_in_full(moment: datetime, zone: ZoneInfo, *, seconds: bool = False) -> str:
+
+def moment_in_full(moment: datetime, zone: ZoneInfo, *, seconds: bool = False, name_zone: bool = True) -> str:
     """`Monday, 23 November 2026 at 09:00 (Europe/Berlin)`."""
     at = moment.astimezone(zone)
-    return phrases.MOMENT.format(
+    told = phrases.MOMENT.format(
         weekday=phrases.WEEKDAYS[at.weekday()],
         day=at.day,
         month=phrases.MONTHS[at.month - 1],
         year=at.year,
         time=f"{at:%H:%M:%S}" if seconds and at.second else f"{at:%H:%M}",
-        zone=zone.key,
     )
+    return phrases.MOMENT_ZONE.format(moment=told, zone=zone.key) if name_zone else told
+
+
+def moment_in_short(moment: datetime, now: datetime) -> str:
+    """`09:00` on the clock of `now`; `2026-11-23 09:00` where that is another day."""
+    at = moment.astimezone(now.tzinfo)
+    return f"{at:%H:%M}" if at.date() == now.date() else f"{at:%Y-%m-%d %H:%M}"
 
 
 def due_before(due: datetime, now: datetime, zone: ZoneInfo) -> str:
@@ -45,7 +53,9 @@ def rule_in_words(rule: Rule) -> str:
     days = [phrases.WEEKDAYS[each] for each in rule.weekdays]
     at = phrases.RULE_AT.format(times=_listed([_time(each) for each in rule.times]))
     every = _every(rule.count, rule.unit.removesuffix("s"))
-    if rule.unit == "weeks":
+    if rule.unit == "weeks" and rule.count == 1 and tuple(rule.weekdays) == WORKDAYS:
+        every = phrases.RULE_WORKDAYS
+    elif rule.unit == "weeks":
         every = phrases.RULE_WEEK_DAYS.format(every=every, days=_listed(days))
     elif rule.unit == "months" and days:
         every = phrases.RULE_NTH.format(every=every, nth=phrases.NTH[rule.day], day=days[0])

@@ -49,6 +49,8 @@ _NUMBERS: Mapping[int, str] = {
     90: "ninety/neunzig/九十",
 }
 _DAYS: Mapping[int, str] = {
+    -2: "day before yesterday/the day before yesterday/vorgestern/前天",
+    -1: "yesterday/gestern/昨天/昨日",
     0: "today/今天/今日",
     1: "tomorrow/tmrw/tmr/明天/明日/明",
     2: "day after tomorrow/the day after tomorrow/后天/後天",

@@ -24,7 +24,7 @@ from bot.messages import ChatId, ReplyPart
 from bot.models.errors import EmptyAnswer, Overloaded
 from bot.models.protocol import AssistantMessage, Message, ToolCall, ToolResult, UserMessage
 from bot.state.database import State, StateUnusable
-from bot.tools import Toolbox, tool
+from bot.tools import Toolbox, ToolUse, tool
 from memory.memory import Memory
 from memory.settings import MemorySettings
 from tests.fakes.scripted_model import ScriptedModel
@@ -251,6 +251,24 @@ async def test_ids_that_a_model_gives_twice_are_made_unique(
     ids = [call.id for m in history if isinstance(m, AssistantMessage) for call in m.calls]
     assert len(set(ids)) == 6
     assert all(len(each) == 9 and each.isalnum() for each in ids)
+
+
+async def test_an_id_that_only_a_summary_stands_for_is_not_used_again(state: State) -> None:
+    keys: list[str] = []
+
+    @tool
+    async def sets(use: ToolUse) -> dict[str, Any]:
+        keys.append(use.key)
+        return {}
+
+    model, conversation = ScriptedModel(), Conversation(state, CHAT)
+    agent = Agent(model, Toolbox([sets]), prompt=lambda _: "", steps_per_turn=5)
+    for _ in range(2):
+        model.enqueue("", calls=[ToolCall("same00000", "sets", "{}")])
+        model.enqueue("Set.")
+        await turn(agent, conversation)
+        await conversation.fold(conversation.last_seq, "something was set", "")
+    assert len(set(keys)) == 2, "the second call was taken for the first one, done again after a crash"
 
 
 async def test_the_memory_is_written_and_found_in_a_turn(
@@ -652,7 +670,7 @@ from bot.agent import Agent
 from bot.conversation import Conversation
 from bot.messages import ChatId
 from bot.state.database import State
-from bot.tools import Toolbox, tool
+from bot.tools import Toolbox, ToolUse, tool
 from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.talking import run_turn
 

@@ -10,12 +10,14 @@ import pytest
 
 from bot import phrases
 from bot.assistant import ATTEMPTS
+from bot.commands.command import Command, CommandCall, CommandContext
 from bot.commands.table import COMMANDS
-from bot.messages import ChatId, NotAccepted
+from bot.messages import ChannelFault, ChatId, NotAccepted, Reply
 from bot.models.errors import BadKey, RateLimited
 from bot.models.protocol import AssistantMessage, ToolResult, UserMessage
 from bot.tools import ToolUse, tool
 from tests.fakes.house import House, open_house
+from tests.fakes.recording_adapter import RecordingAdapter
 from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.talking import message
 
@@ -358,6 +360,20 @@ async def test_new_begins_another_conversation(house: House) -> None:
     assert len(house.model.history[-1].messages) == 1
 
 
+async def test_what_was_forgotten_by_another_process_is_told_no_model(tmp_path: Path) -> None:
+    async with open_house(tmp_path) as house, open_house(tmp_path) as other:
+        house.model.enqueue("Noted.")
+        await house.say("The word is xyzzy")
+        shown = await other.say("/forget xyzzy", chat="telegram:1", sender="telegram:1")
+        code = shown.partition("/forget yes ")[2][:4]
+        await other.say(f"/forget yes {code}", chat="telegram:1", sender="telegram:1")
+        house.model.enqueue("Yes.")
+        assert await house.say("Are you there?") == "Yes."
+        heard = [getattr(each, "text", "") for each in house.model.history[-1].messages]
+        assert heard[1:] == ["Noted.", "Are you there?"]
+        assert "xyzzy" not in heard[0]
+
+
 async def test_status_names_the_model_and_the_chat(house: House) -> None:
     reply = await house.say("/status")
     assert "scripted/model" in reply
@@ -492,6 +508,43 @@ async def test_a_message_that_is_delivered_twice_is_answered_once(house: House) 
     assert len(house.model.history) == 1
 
 
+async def test_a_message_is_answered_though_its_channel_gives_up_handing_it_over(house: House) -> None:
+    house.model.enqueue("yes")
+    said = message("Hello", alone=False)
+    handing_over = asyncio.create_task(house.assistant.accept(said))
+    await asyncio.sleep(0)
+    handing_over.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await handing_over
+    await house.assistant.accept(said)
+    await house.quiet()
+    assert house.terminal.replies() == {said.id: "yes"}
+    assert await house.unfinished() == 0
+
+
+@pytest.mark.parametrize("steps", range(8))
+async def test_a_message_that_is_stopped_before_it_is_heard_is_kept(house: House, steps: int) -> None:
+    house.model.enqueue(hang=True)
+    asked = await house.accept("Hello", chat="telegram:2", sender="telegram:2", alone=False)
+    for _ in range(1 + steps):
+        await asyncio.sleep(0)
+    assert await house.assistant.stop(asked.chat)
+    await house.quiet()
+    assert house.telegram.replies() == {asked.id: phrases.STOPPED_HERE}
+    assert await house.history("telegram:2") == ["Hello"]
+    assert await house.unfinished() == 0
+
+
+async def test_a_message_is_kept_whatever_breaks_before_it_is_heard(house: House, tmp_path: Path) -> None:
+    locks = tmp_path / ".commonplace" / "locks"
+    locks.rename(tmp_path / "locks")
+    locks.write_text("no folder")
+    assert await house.say("Hello") == phrases.OUR_FAULT
+    locks.unlink()
+    (tmp_path / "locks").rename(locks)
+    assert await house.history() == ["Hello"]
+
+
 # -- edited messages ------------------------------------------------------------------------------------------
 
 
@@ -506,7 +559,9 @@ async def test_an_edited_question_starts_its_running_turn_again(house: House) ->
     assert await house.unfinished() == 0
 
 
-async def test_an_edit_does_not_take_the_answer_away_from_what_is_answered_along_with_it(house: House) -> None:
+async def test_an_edit_does_not_take_the_answer_away_from_what_is_answered_along_with_it(
+    house: House,
+) -> None:
     house.model.enqueue("first", delay=0.05)
     house.model.enqueue("both", delay=0.05)
     house.model.enqueue("and the edit")
@@ -626,6 +681,31 @@ async def test_too_many_messages_are_refused_once_and_owners_are_exempt(tmp_path
         assert [house.reply(number) for number in range(4, 8)] == ["yes"] * 4
 
 
+async def test_what_could_not_be_kept_is_not_too_much_when_it_comes_again(tmp_path: Path) -> None:
+    async with open_house(tmp_path, per_minute=2) as house:
+        said = message("well? " * 5000, chat="telegram:2", sender="telegram:2", alone=False)
+        pages = await house.state.read(lambda db: db.execute("PRAGMA page_count").get)
+        await house.state.read(lambda db: db.execute(f"PRAGMA max_page_count = {pages}"))
+        for _ in range(5):
+            with pytest.raises(NotAccepted):
+                await house.assistant.accept(said)
+        await house.state.read(lambda db: db.execute("PRAGMA max_page_count = 1000000"))
+        house.model.enqueue("yes")
+        await house.assistant.accept(said)
+        await house.quiet()
+        assert house.telegram.replies() == {said.id: "yes"}
+
+
+async def test_a_message_that_is_delivered_again_counts_once(tmp_path: Path) -> None:
+    async with open_house(tmp_path, per_minute=2) as house:
+        house.model.enqueue("yes")
+        house.model.enqueue("yes, too")
+        said = message("one", chat="telegram:2", sender="telegram:2")
+        for _ in range(5):
+            await house.assistant.accept(said)
+        assert await house.say("two", chat="telegram:2", sender="telegram:2") == "yes, too"
+
+
 async def test_when_the_tokens_of_the_day_are_spent_that_is_said_and_what_was_said_is_kept(
     tmp_path: Path,
 ) -> None:
@@ -734,6 +814,30 @@ async def test_a_reply_is_tried_again_until_the_channel_takes_it(tmp_path: Path)
         assert house.terminal.replies() == {lost.id: "the answer"}
 
 
+async def test_a_reply_outlasts_a_channel_that_is_away_for_long(tmp_path: Path) -> None:
+    async with open_house(tmp_path, pauses=(0, 0.001)) as house:
+        house.model.enqueue("the answer")
+        lost = message("well?", alone=False)
+        house.terminal.breaks_on, house.terminal.breaks_with = lost.id, ChannelFault("away")
+        await house.assistant.accept(lost)
+        await asyncio.sleep(0.1)
+        house.terminal.breaks_on = ""
+        await house.quiet()
+        assert house.terminal.replies() == {lost.id: "the answer"}
+        assert await house.unfinished() == 0
+
+
+async def test_a_reply_that_breaks_its_adapter_is_left_for_the_next_start(tmp_path: Path) -> None:
+    async with open_house(tmp_path, pauses=(0, 0)) as house:
+        house.model.enqueue("the answer")
+        house.model.enqueue("the next")
+        lost = message("well?", alone=False)
+        house.terminal.breaks_on, house.terminal.breaks_with = lost.id, ZeroDivisionError("a bug of ours")
+        await house.assistant.accept(lost)
+        assert await house.say("and now?") == "the next"
+        assert await house.unfinished() == 1
+
+
 async def test_a_turn_that_was_stopped_stays_stopped_after_a_crash(tmp_path: Path) -> None:
     async with open_house(tmp_path) as house:
         house.model.enqueue(["Once upon"], hang=True)
@@ -785,6 +889,33 @@ async def test_a_message_over_which_the_program_ends_again_and_again_is_given_up
         assert await house.unfinished() == 0
 
 
+async def test_a_command_over_which_the_program_ends_again_and_again_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys: list[str] = []
+    begun = asyncio.Event()
+
+    async def hang(call: CommandCall, context: CommandContext) -> str:
+        keys.append(call.key)
+        begun.set()
+        await asyncio.Event().wait()
+        return ""
+
+    poison = message("/poison", alone=False)
+    monkeypatch.setattr("tests.fakes.house.COMMANDS", (*COMMANDS, Command("poison", "", hang)))
+    for _ in range(ATTEMPTS):
+        async with open_house(tmp_path) as house:
+            await house.assistant.accept(poison)
+            async with asyncio.timeout(5):
+                await begun.wait()
+            begun.clear()
+            await abandon(house)
+    async with open_house(tmp_path) as house:
+        await house.quiet()
+        assert house.terminal.replies() == {poison.id: phrases.GIVEN_UP}
+    assert keys == ["message-1"] * ATTEMPTS
+
+
 # -- no room on the disk --------------------------------------------------------------------------------------
 
 
@@ -803,6 +934,25 @@ async def test_a_turn_waits_for_room_on_the_disk_and_then_goes_on(house: House) 
     assert await house.unfinished() == 0
 
 
+async def test_waiting_for_room_on_the_disk_is_not_ending_over_a_message(tmp_path: Path) -> None:
+    """What is small still fits, and the answer does not."""
+    async with open_house(tmp_path, disk_pauses=(0,)) as house:
+        for _ in range(ATTEMPTS + 5):
+            house.model.enqueue("long " * 20_000, delay=0.005)
+        asked = await house.accept("well?", alone=False)
+        await house.asked(1)
+        pages = await house.state.read(lambda db: db.execute("PRAGMA page_count").get)
+        await house.state.read(lambda db: db.execute(f"PRAGMA max_page_count = {pages}"))
+        await house.asked(ATTEMPTS + 3)
+        await abandon(house)
+        assert await house.unfinished() == 1
+    model = ScriptedModel()
+    model.enqueue("the answer")
+    async with open_house(tmp_path, model=model) as house:
+        await house.quiet()
+        assert house.terminal.replies() == {asked.id: "the answer"}
+
+
 async def test_a_message_that_cannot_be_kept_is_not_acknowledged(house: House) -> None:
     pages = await house.state.read(lambda db: db.execute("PRAGMA page_count").get)
     await house.state.read(lambda db: db.execute(f"PRAGMA max_page_count = {pages}"))
@@ -811,3 +961,64 @@ async def test_a_message_that_cannot_be_kept_is_not_acknowledged(house: House) -
     await house.state.read(lambda db: db.execute("PRAGMA max_page_count = 1000000"))
     house.model.enqueue("the answer")
     assert await house.say("well?") == "the answer"
+
+
+async def writable(house: House, *, yes: bool) -> None:
+    await house.state.read(lambda db: db.execute(f"PRAGMA query_only = {not yes:d}"))
+
+
+class Paging(RecordingAdapter):
+    """Shows a reply in two messages; state.db cannot be written when the first is to be noted, or at the end."""
+
+    house: House
+    at_the_end: bool
+
+    async def render(self, reply: Reply) -> None:
+        await super().render(reply)
+        await writable(self.house, yes=self.at_the_end)
+        await reply.keep(["m1"])
+        await writable(self.house, yes=True)
+        await reply.keep(["m1", "m2"])
+        await writable(self.house, yes=not self.at_the_end)
+
+
+async def shown(house: House) -> list[str]:
+    ids: list[str] = json.loads(await house.state.read(lambda db: db.execute("SELECT shown FROM inbox").get))
+    return ids
+
+
+@pytest.mark.parametrize("at_the_end", [False, True])
+async def test_what_could_not_be_noted_is_noted_later_as_it_is_by_then(
+    house: House, at_the_end: bool
+) -> None:
+    adapter = Paging()
+    adapter.house, adapter.at_the_end = house, at_the_end
+    house.assistant.attach(adapter)
+    house.model.enqueue("a long answer")
+    await house.accept("well?", alone=False)
+    await house.quiet()
+    await writable(house, yes=True)
+    assert await house.unfinished() == at_the_end
+    await house.assistant.close(1)
+    assert await house.unfinished() == 0, "the next start must not show it once more"
+    assert await shown(house) == ["m1", "m2"]
+
+
+async def test_a_disk_that_stays_full_is_one_line_in_the_log_each_time(
+    house: House, caplog: pytest.LogCaptureFixture
+) -> None:
+    adapter = Paging()
+    adapter.house, adapter.at_the_end = house, True
+    house.assistant.attach(adapter)
+    for _ in range(3):
+        house.model.enqueue("an answer")
+        await house.accept("well?", alone=False)
+        await house.quiet()
+        await writable(house, yes=True)
+    await writable(house, yes=False)
+    caplog.clear()
+    await house.assistant.close(1)
+    assert len(caplog.records) == 1
+    await writable(house, yes=True)
+    await house.assistant.close(1)
+    assert await house.unfinished() == 0, "nothing of it was forgotten"

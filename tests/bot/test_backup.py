@@ -297,6 +297,25 @@ async def test_what_cannot_be_read_is_told_and_the_rest_is_there(workspace: Work
     )
 
 
+async def test_what_could_not_be_read_is_told_again_where_the_backup_is_asked_for_again(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(60):
+        (workspace.notes / f"huge-{number:02}.md").write_text("x")
+    opened = os.open
+
+    def refusing(path: Any, *others: Any, **options: Any) -> int:
+        if str(path).startswith("huge-"):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return opened(path, *others, **options)
+
+    monkeypatch.setattr(os, "open", refusing)
+    made = await workspace.backups.make(key="message-1")
+    assert made.problems[0].startswith("huge-00.md: permission denied")
+    assert made.problems[-1] == "and 10 more"
+    assert await workspace.backups.make(key="message-1") == made
+
+
 async def test_a_damaged_database_is_told_and_nothing_is_left(workspace: Workspace) -> None:
     file = workspace.private / "state.db"
     data = bytearray(file.read_bytes())

@@ -443,12 +443,17 @@ def test_every_key_can_be_a_variable(keys: tuple[str, ...]) -> None:
                 'nearest is models.params."openai/gpt-4.1".temperature',
             ],
         ),
+        ("[limits]\nfoo = 1", ["limits.foo is not a known key; `commonplace init` writes"]),
         ('"a b" = 1', ['"a b" is not a known key']),
         ('"a\\nb\\u001b" = 1', ["'a\\nb\\x1b'"]),
         ("_env_file = 1", ["_env_file is not a known key"]),
         ("_build_sources = 1\n__pydantic_self__ = 1", ["is not a known key"]),
         ("[memory.local]\nx = 1", ["memory.local is"]),
         ("[memory.embedding.cache]\nsize = 1", ["memory.embedding.cache.size is"]),
+        # people
+        ('[access]\nowners = ["telegram:@anna"]', ["access.owners", "telegram:123456", "'telegram:@anna'"]),
+        ('[access]\nallow = ["telegram:7", "Telegram:anna"]', ["access.allow", "'Telegram:anna'"]),
+        ('[access]\nguests = ["telegram:@anna"]', ["access.guests", "ids as numbers"]),
         # wrong types
         (
             '[server]\nport = "8321"',

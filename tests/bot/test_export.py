@@ -149,3 +149,9 @@ async def test_what_a_tool_gave_cannot_end_its_line(state: State) -> None:
     talk = await conversation(state)
     await talk.append(ToolResult("abcdefghi", "t", "`a`\n# b ``c``"))
     assert "t gave ``` `a` # b ``c`` ```\n" in await markdown(state)
+
+
+async def test_what_was_typed_at_the_terminal_is_yours(state: State) -> None:
+    talk = await conversation(state)
+    await talk.hear([("Hello", PersonId("terminal", "owner"))])
+    assert "\n**You**, 2026" in await markdown(state)

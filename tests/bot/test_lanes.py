@@ -75,6 +75,20 @@ async def test_after_closing_nothing_begins_and_what_waits_stays() -> None:
     assert len(shop.lanes.waiting(A)) == 0, "the lane itself has gone"
 
 
+async def test_what_breaks_takes_nothing_with_it_that_waits_behind() -> None:
+    done: list[int] = []
+
+    async def work(item: int, behind: deque[int]) -> None:
+        done.append(1 // item)
+
+    tasks = Tasks()
+    lanes = Lanes(work, tasks=tasks, at_once=1)
+    for item in (1, 0, 1):
+        lanes.put(A, item)
+    assert await tasks.ended(1)
+    assert done == [1, 1]
+
+
 async def test_waiting_for_the_end_has_its_limit() -> None:
     tasks = Tasks()
     tasks.start(asyncio.sleep(10))

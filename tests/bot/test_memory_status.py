@@ -1,9 +1,10 @@
 """What `/status` and `/memory status` tell of searching and of what goes on by itself."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from dataclasses import fields
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -26,6 +27,10 @@ from tests.fakes.scripted_model import ScriptedModel, alone
 MESSAGE = IncomingMessage(
     "1", ChatId("terminal", "main"), PersonId("terminal", "owner"), "", datetime.now(UTC)
 )
+
+
+OWNERS = timezone(timedelta(hours=5, minutes=45))
+CLOCK = r"(?:\d{4}-\d\d-\d\d )?\d\d:\d\d"
 
 
 @pytest.fixture
@@ -57,6 +62,7 @@ async def told(
         async with State(Path(folder) / "state.db") as state:
             parts: dict[str, Any] = {each.name: nothing for each in fields(CommandContext)}
             parts |= {"commands": COMMANDS, "memory": memory, "state": state, "upkeep": upkeep}
+            parts["now"] = lambda: datetime.now(OWNERS)
             context = CommandContext(**{**parts, "model": alone(ScriptedModel())})
             text = await run_command(
                 name, rest, message=MESSAGE, standing=standing, key="message-1", context=context
@@ -68,7 +74,26 @@ async def told(
 async def test_without_vectors_the_owner_is_told_why(tmp_path: Path) -> None:
     async with memory_in(tmp_path) as memory:
         assert "Search: by words alone (nobody was asked for)" in await told(memory)
-        assert "Search: by words alone" in await told(memory, standing=Standing.GUEST)
+        assert "Search: by words alone" in await told(memory, standing=Standing.ALLOWED)
+
+
+async def test_guests_are_told_model_and_chat_alone(tmp_path: Path) -> None:
+    async with memory_in(tmp_path) as memory:
+        lines = await told(memory, standing=Standing.GUEST)
+        assert [line.partition(":")[0] for line in lines] == ["Model", "Chat"]
+
+
+async def test_times_are_on_the_owners_clock(tmp_path: Path) -> None:
+    async with memory_in(tmp_path) as memory:
+        assert "Last indexed: never" in await told(memory, command="memory status")
+        await memory.write("One note")
+        begun = datetime.now(OWNERS)
+        await memory.search("note")
+        (line,) = (
+            line for line in await told(memory, command="memory status") if line.startswith("Last indexed: ")
+        )
+        at = datetime.now(OWNERS)
+        assert line.removeprefix("Last indexed: ") in {f"{begun:%H:%M}", f"{at:%H:%M}"}
 
 
 @pytest.mark.parametrize("command", ["status", "memory status"])
@@ -95,7 +120,7 @@ async def test_a_provider_that_fails_is_told_to_the_owner_alone(
         assert "Search: by words alone for now" in lines
         (line,) = (line for line in lines if line.startswith("Vectors: "))
         assert line.startswith("Vectors: 1 missing; openai answered 401: check memory.embedding.api_key")
-        assert "(asked again at 20" in line
+        assert re.search(r"\(asked again at (\d{4}-\d\d-\d\d )?\d\d:\d\d\)", line)
         assert "wr0ng-key" not in "\n".join(lines)
         others = "\n".join(await told(memory, standing=Standing.ALLOWED))
         assert "401" not in others
@@ -105,14 +130,18 @@ async def test_a_provider_that_fails_is_told_to_the_owner_alone(
 async def test_the_owner_sees_the_watch_and_the_regular_look(tmp_path: Path) -> None:
     memory = memory_in(tmp_path)
     async with memory, Upkeep(memory, reindex_minutes=0.005) as upkeep:
-        before = await told(memory, upkeep=upkeep)
-        assert any(line.startswith("Last look at all notes: never; next: 20") for line in before)
+        (before,) = (line for line in await told(memory, upkeep=upkeep) if line.startswith("Last look"))
+        assert re.fullmatch(rf"Last look at all notes: (never|{CLOCK}); next: {CLOCK}", before)
         async with asyncio.timeout(20):
             while not (upkeep.reindex and upkeep.reindex.last_outcome):
                 await memory.search("anything")
         lines = await told(memory, upkeep=upkeep)
         assert any(line.startswith("Watching the folder: ") for line in lines)
-        assert any(line.startswith(("Last look at all notes: 20", "Looking at")) for line in lines)
+        assert any(
+            re.fullmatch(rf"Last look at all notes: {CLOCK}, ok; next: {CLOCK}", line)
+            or line.startswith("Looking at")
+            for line in lines
+        )
         others = await told(memory, upkeep=upkeep, standing=Standing.ALLOWED)
         assert not any(line.startswith(("Watching", "Last look")) for line in others)
 

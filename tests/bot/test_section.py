@@ -23,6 +23,9 @@ from bot.section import (
 
 def test_the_heading_is_one_line_whatever_the_chat_is_called() -> None:
     now = datetime(2026, 11, 21, 9, 5, tzinfo=UTC)
+    assert heading(now, "terminal:main") == "## 09:05 Terminal"
+    assert heading(now, "terminal:garden plans") == "## 09:05 garden plans"
+    assert heading(now, "telegram:-100") == "## 09:05 telegram:-100"
     assert heading(now, "Anna\n## 12:00 \u2028Ben\x1b[2J") == "## 09:05 Anna ## 12:00 Ben"
 
 

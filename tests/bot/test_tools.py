@@ -10,6 +10,7 @@ from pydantic import Field
 
 from bot import tools
 from bot.models.protocol import ToolCall, ToolResult
+from bot.state.database import StateUnusable
 from bot.tools import Toolbox, tool
 from memory.errors import NoteMissing
 from tests.fakes.talking import SOMEWHERE
@@ -154,12 +155,16 @@ async def test_an_unknown_tool_goes_back_with_the_nearest_name() -> None:
     assert "The tools: none." in json.loads((await Toolbox().run(call("x", {}), SOMEWHERE)).content)["error"]
 
 
-async def test_a_fault_of_the_memory_goes_back_in_its_own_words() -> None:
+@pytest.mark.parametrize(
+    "fault",
+    [NoteMissing("There is no note trips/oslo.md."), StateUnusable("The disk is full: free some space.")],
+)
+async def test_a_fault_of_memory_or_state_goes_back_in_its_own_words(fault: Exception) -> None:
     @tool
     async def read() -> dict[str, Any]:
-        raise NoteMissing("There is no note trips/oslo.md.")
+        raise fault
 
-    assert await error({}, "read", read=read) == "There is no note trips/oslo.md."
+    assert await error({}, "read", read=read) == str(fault)
 
 
 async def test_a_bug_in_a_tool_is_logged_and_told_without_its_inside(

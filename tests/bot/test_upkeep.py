@@ -106,6 +106,9 @@ async def test_the_regular_look_tells_when_it_comes(tmp_path: Path) -> None:
         due = datetime.fromisoformat(upkeep.reindex.next_run) - datetime.now(UTC)
         assert 29 * 60 < due.total_seconds() <= 30 * 60
         assert upkeep.reindex.last_run == ""
+        await until(lambda: upkeep.reindex is not None and upkeep.reindex.last_run != "")
+        at_the_start = datetime.now(UTC) - datetime.fromisoformat(upkeep.reindex.last_run)
+        assert at_the_start.total_seconds() < 20
     assert upkeep.reindex is None
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from bot.when import NoMoment, Rule, due_before, moment_in_full, read_when, rule_in_words
+from bot.when import NoMoment, Rule, due_before, moment_in_full, moment_in_short, read_when, rule_in_words
 from bot.when.rule import LAST, Unit, months_later, nth_weekday, on_wall
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -252,7 +252,10 @@ call mum | cannot read
 sun cream | cannot read
 second opinion | cannot read
 a week from monday | cannot read
-yesterday | cannot read
+yesterday | past
+yesterday 9:00 call mum | past
+the day before yesterday | past
+gestern 18:00 | past
 5 eggs | cannot read
 -5m | cannot read
 today | Today at what time
@@ -580,3 +583,8 @@ def test_a_moment_is_told_in_full() -> None:
     assert due_before(NOW - timedelta(days=1), NOW, BERLIN) == "yesterday 10:15"
     assert due_before(NOW - timedelta(days=9), NOW, BERLIN) == "Monday 9 November 10:15"
     assert due_before(NOW - timedelta(days=365), NOW, BERLIN) == "Tuesday 18 November 2025 10:15"
+
+
+def test_a_moment_in_short_names_the_day_where_it_is_another() -> None:
+    assert moment_in_short(NOW.astimezone(UTC), NOW) == "10:15"
+    assert moment_in_short(NOW - timedelta(days=1), NOW) == f"{NOW - timedelta(days=1):%Y-%m-%d} 10:15"

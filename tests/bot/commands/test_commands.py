@@ -146,3 +146,28 @@ def test_who_may_use_what() -> None:
     }
     assert usable[Standing.ALLOWED] == usable[Standing.GUEST] | {"remember", "recall", "flush"}
     assert usable[Standing.OWNER] == {command.name for command in COMMANDS}
+
+
+async def help_with(rest: str, standing: Standing = Standing.OWNER) -> str:
+    nothing: Any = None
+    context = CommandContext(
+        **{**{each.name: nothing for each in fields(CommandContext)}, "commands": COMMANDS}
+    )
+    reply = await run_command(
+        "help", rest, message=MESSAGE, standing=standing, key="message-1", context=context
+    )
+    assert isinstance(reply, str)
+    return reply
+
+
+@pytest.mark.parametrize("name", ["remind", "/remind", "Remind"])
+async def test_help_with_a_name_tells_of_one_command(name: str) -> None:
+    lines = (await help_with(name)).splitlines()
+    assert lines[0].startswith("`/remind WHEN TEXT` reminds you here")
+    assert [line.partition(":")[0] for line in lines[1:]] == ["- WHEN", "- TEXT", "For example"]
+
+
+async def test_help_tells_of_no_command_that_one_may_not_use() -> None:
+    assert (await help_with("forget", Standing.GUEST)).startswith("There is no /forget here")
+    assert "did you mean /remind?" in await help_with("remnd")
+    assert "/forget QUERY" in await help_with("")

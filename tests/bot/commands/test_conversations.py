@@ -111,7 +111,7 @@ async def test_compact_with_one_turn_notes_it_and_sums_up_nothing(
     async with talking(tmp_path, alone(model)) as talk:
         await talk.says("My dentist is Dr Weber.")
         model.enqueue("- Anna's dentist is Dr Weber.")
-        assert (await run(talk, "compact")).endswith("nothing to sum up. Noted in 2026-11-21.md:3-5.")
+        assert (await run(talk, "compact")).endswith("stays as it is. Noted in 2026-11-21.md:3-5.")
         assert await said(talk) == 2
 
 

@@ -83,8 +83,12 @@ async def test_a_text_of_several_lines_is_kept(say: Say, reminders: Reminders) -
 
 
 async def test_what_does_not_fit_is_told_and_sets_nothing(say: Say, reminders: Reminders) -> None:
-    assert "/remind WHEN TEXT" in await say("/remind")
-    assert "/remind WHEN TEXT" in await say("/remind 20m")
+    for line in ("/remind", "/remind 20m", "/remind tomorrow"):
+        told = await say(line)
+        assert "/remind WHEN TEXT" in told
+        assert "For example: `/remind tomorrow 9:00 call mum`" in told
+    assert "Tuesday, 17 November 2026 at 09:00" in await say("/remind yesterday 9:00 x")
+    assert "past" in await say("/remind yesterday 9:00 x")
     assert "What shall I remind you of" in await say("/remind tomorrow 9:00")
     assert "What shall I do then" in await say("/schedule tomorrow 9:00")
     assert "every monday 8:00" in await say("/remind whenever you like")
@@ -131,13 +135,13 @@ async def test_the_list_is_of_this_chat_the_nearest_first(say: Say) -> None:
     await say("/remind 10m elsewhere", chat=THERE)
     await say(f"/schedule tomorrow 9:00 {'long ' * 100}")
     lines = (await say("/reminders")).splitlines()
+    assert lines[0] == "To come here (Europe/Berlin):"
     assert lines[1:3] == [
-        "- **2**: Wednesday, 18 November 2026 at 10:35 (Europe/Berlin): tea",
-        f"- **4** (scheduled): Thursday, 19 November 2026 at 09:00 (Europe/Berlin): {('long ' * 20).strip()}…",
+        "- **2**: Wednesday, 18 November 2026 at 10:35: tea",
+        f"- **4** (scheduled): Thursday, 19 November 2026 at 09:00: {('long ' * 20).strip()}…",
     ]
     assert lines[3] == (
-        "- **1**: Monday, 23 November 2026 at 08:00 (Europe/Berlin), then every week on Monday at 08:00: "
-        "put out the bins"
+        "- **1**: Monday, 23 November 2026 at 08:00, then every week on Monday at 08:00: put out the bins"
     )
     assert "Nothing is to come" in await say("/reminders", chat=ChatId("telegram", "3"))
 
@@ -151,4 +155,28 @@ async def test_one_is_ended_by_its_number(say: Say) -> None:
     assert await say("/reminders cancel #1", standing=Standing.GUEST, key="k") == "Reminder 1 is ended: tea"
     assert await say("/reminders cancel 1", standing=Standing.GUEST, key="k") == "Reminder 1 is ended: tea"
     assert "no reminder 1" in await say("/reminders cancel 1")
-    assert "/reminders [cancel] [N]" in await say("/reminders delete 1")
+    assert "/reminders [cancel] [N ...]" in await say("/reminders delete 1")
+
+
+async def test_several_are_ended_at_once(say: Say, reminders: Reminders) -> None:
+    for text in ("tea", "cake", "walk", "sleep"):
+        await say(f"/remind 20m {text}")
+    told = await say("/reminders cancel 1 #3, 9", key="k")
+    assert told.splitlines() == [
+        "Reminder 1 is ended: tea",
+        "Reminder 3 is ended: walk",
+        "There is no reminder 9 to come here. `/reminders` lists them.",
+    ]
+    assert await say("/reminders cancel 1 #3, 9", key="k") == told
+    assert "by its number" in await say("/reminders cancel 2 x")
+    assert [each.text for each in await reminders.active(HERE)] == ["cake", "sleep"]
+
+
+async def test_at_a_terminal_it_is_told_when_a_reminder_comes_at_all(say: Say) -> None:
+    assert "open in a terminal" in await say("/remind 20m tea", chat=ChatId("terminal", "main"))
+    assert "terminal" not in await say("/remind 20m tea")
+
+
+async def test_working_days_are_told_by_one_word(say: Say) -> None:
+    assert (await say("/remind every weekday 8:00 coffee")).endswith(", then every weekday at 08:00.")
+    assert "every 2 weeks on Monday" in await say("/remind every 2 weeks on monday 8:00 x")

@@ -241,6 +241,22 @@ async def test_closing_waits_for_what_was_asked_and_ends_the_thread(path: Path) 
             assert not thread.is_alive()
 
 
+def test_what_comes_too_late_is_refused_and_keeps_nobody_waiting(path: Path) -> None:
+    ended: list[BaseException | int | None] = []
+
+    async def main() -> None:
+        state = State(path)
+        await state.__aenter__()
+        late = (state.change(lambda db: 1), state.change(lambda db: 2))
+        ended.extend(await asyncio.gather(state.__aexit__(None, None, None), *late, return_exceptions=True))
+
+    # In a thread: what must not be kept waiting is the event loop itself.
+    thread = threading.Thread(target=lambda: asyncio.run(main()), daemon=True)
+    thread.start()
+    thread.join(5)
+    assert [str(each) for each in ended] == ["None", *["state.db is not open"] * 2]
+
+
 # -- migrations -----------------------------------------------------------------------------------------------
 
 
