@@ -25,6 +25,8 @@ class Assignment:
     """Messages that the conversation does not have yet."""
     turn: int = 0
     """The number in the inbox of the message that began it; 0 where nothing is noted there."""
+    edit_of: str = ""
+    """The id of the message in whose place the first one was put."""
     since: int | None = None
     """Seq of the entry before its first one; None where all is before it."""
     conversation: int | None = None

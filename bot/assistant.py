@@ -77,35 +77,41 @@ class Assistant:
 
     # -- what comes in ------------------------------------------------------------------------------------
 
-    async def accept(self, message: IncomingMessage) -> None:
-        """Take a message in; it is answered after those that its chat is still waiting for.
+    async def accept(self, message: IncomingMessage) -> bool:
+        """Take a message in; it is answered after those that its chat is still waiting for. Tell whether it will be.
 
         When this returns the message is on disk, and the assistant's to answer, also after a crash; raises
         NotAccepted where it cannot be. `/stop` and its like do not wait. A message that was accepted before, one
         that is not meant for the bot, and one of a stranger go no further.
         """
         if message.in_room and not message.addressed:
-            return
+            return False
         try:
-            await self._accept(message)
+            return await self._accept(message)
         except StateFault as fault:
             raise NotAccepted(str(fault)) from fault
 
-    async def _accept(self, message: IncomingMessage) -> None:
+    async def _accept(self, message: IncomingMessage) -> bool:
         standing = await self._house.access.standing_of(message.sender)
         if standing is Standing.STRANGER:
-            self._say_in_passing(message, await self._house.access.greet(message))
-        elif standing is Standing.OWNER or not self._is_too_much(message):
-            # Cut between the two, it would be on disk, known when it is delivered again, and in nobody's hands.
-            await to_the_end(self._take_in(message))
+            return self._say_in_passing(message, await self._house.access.greet(message))
+        if standing is not Standing.OWNER and (
+            wait := self._house.rate.wait(message.sender, message.sent_at)
+        ):
+            told = self._house.rate.is_to_be_told(message.sender)
+            return self._say_in_passing(
+                message, phrases.TOO_MANY_MESSAGES.format(seconds=wait) if told else ""
+            )
+        # Cut between the two, it would be on disk, known when it is delivered again, and in nobody's hands.
+        return await to_the_end(self._take_in(message))
 
-    async def _take_in(self, message: IncomingMessage) -> None:
+    async def _take_in(self, message: IncomingMessage) -> bool:
         """Put a message on disk and into its lane; what is not new there counts for nobody's minute."""
         is_new = False
         try:
             if message.edit_of and await self._change_waiting(message):
                 is_new = True
-                return
+                return False  # what answers is the reply to the one that it is an edit of
             received = await self._house.inbox.accept(message)
             is_new = received is not None
         finally:
@@ -114,6 +120,7 @@ class Assistant:
         if received is not None and not self._leaving:
             instead = message.edit_of and self._stop_answering(message.chat, message.edit_of)
             self._take_up(received, first=bool(instead))
+        return received is not None
 
     async def answer(self, message: IncomingMessage) -> AsyncGenerator[ReplyPart, None]:
         """Yield the reply to a message of who waits for it in this process; it has no place in the inbox.
@@ -163,18 +170,10 @@ class Assistant:
         if not await self._house.budget.is_spent():
             await self._house.compactor.look_after(self._answering.hold)
 
-    def _is_too_much(self, message: IncomingMessage) -> bool:
-        """Whether a person has sent more than one may in a minute; tells it once."""
-        rate = self._house.rate
-        if not (wait := rate.wait(message.sender, message.sent_at)):
-            return False
-        if rate.is_to_be_told(message.sender):
-            self._say_in_passing(message, phrases.TOO_MANY_MESSAGES.format(seconds=wait))
-        return True
-
-    def _say_in_passing(self, message: IncomingMessage, text: str) -> None:
+    def _say_in_passing(self, message: IncomingMessage, text: str) -> bool:
         if text:
             self._tasks.start(self._delivery.passing(message, text))
+        return bool(text)
 
     async def _change_waiting(self, message: IncomingMessage) -> bool:
         """Put another text in the place of one that waits; tell whether there was one.
@@ -197,7 +196,9 @@ class Assistant:
         if chat not in self._turns:
             return False
         turn, assignment = self._turns[chat]
-        return assignment.answers == [message] and turn.stop()
+        alone = assignment.answers == [message]  # or an earlier edit of it
+        again = len(assignment.answers) == 1 and assignment.edit_of == message
+        return (alone or again) and turn.stop()
 
     def _take_up(self, received: Received, *, first: bool = False) -> None:
         command = split_command(received.message.text)
@@ -231,7 +232,10 @@ class Assistant:
             if not turn.goes_on:
                 break
             # There was no room on the disk. What was heard is there, and the turn goes on where it broke off.
-            await asyncio.sleep(pauses[0] if len(pauses) == 1 else pauses.pop(0))
+            while True:
+                await asyncio.sleep(pauses[0] if len(pauses) == 1 else pauses.pop(0))
+                if await self._house.state.has_room():  # else a model would be asked, and paid, in vain
+                    break
             await self._delivery.catch_up()  # which messages show it, before there are more of them
         if delivered:
             await self._delivery.done(received.number)
@@ -265,6 +269,7 @@ class Assistant:
             message.chat,
             message.sender,
             turn=received.number,
+            edit_of=message.edit_of,
             answers=[message.id, *self._joined.pop(received.number, ())],
             take=partial(_alike, message, behind),
         )

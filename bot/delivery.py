@@ -114,11 +114,12 @@ class Delivery:
         """Show until that succeeds; `before` is waited for before it is tried again."""
         left = list(pauses)
         while True:
-            is_ours = False
+            is_ours, wanted = False, 0.0
             try:
                 await show()
             except (ChannelFault, OSError) as error:
                 log.warning("%s was not delivered: %s", what, one_line(str(error) or type(error).__name__))
+                wanted = error.retry_after if isinstance(error, ChannelFault) else 0.0
             except (Exception, asyncio.CancelledError) as error:
                 if isinstance(error, asyncio.CancelledError) and being_cancelled():
                     raise
@@ -130,7 +131,7 @@ class Delivery:
                 await before()
             if not left:
                 return False
-            await asyncio.sleep(left[0])
+            await asyncio.sleep(max(left[0], wanted))
             if len(left) > 1 or is_ours:
                 del left[0]
 

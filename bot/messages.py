@@ -58,6 +58,8 @@ class IncomingMessage:
     """True where each message has its own answer, as a line of a program has; else those in a row may share one."""
     edit_of: str = ""
     """The id of the message in whose place this one was put by its sender."""
+    handle: str = ""
+    """What the platform wants to have with the answer, such as a token or a topic; kept, never read or logged by us."""
 
     @property
     def title(self) -> str:
@@ -95,13 +97,21 @@ class Reply:
 class ChannelFault(Exception):
     """What an adapter raises where its platform fails; one line, with no secret in it."""
 
+    def __init__(self, detail: str, *, retry_after: float = 0.0) -> None:
+        """`retry_after`: seconds for which the platform wants to be left alone."""
+        super().__init__(detail)
+        self.retry_after = retry_after
+
 
 class NotAccepted(Exception):
     """A message was not taken in, since it cannot be kept just now; the text is one line with the mend in it."""
 
 
-Accept = Callable[[IncomingMessage], Awaitable[None]]
-"""Hand a message to the assistant; returns once the message is safe and may be acknowledged. Raises NotAccepted."""
+Accept = Callable[[IncomingMessage], Awaitable[bool]]
+"""Hand a message to the assistant; returns once the message is safe and may be acknowledged. Raises NotAccepted.
+
+Tells whether a Reply to it will come: not to one that was known, that nobody is to answer, or that goes into another's.
+"""
 
 
 class Adapter(Protocol):

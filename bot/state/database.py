@@ -26,6 +26,8 @@ log = logging.getLogger(__name__)
 BUSY_TIMEOUT_MS = 10_000
 FULL_BYTES = 65_536
 """With less than that free no transaction can be made."""
+ROOM_BYTES = 262_144
+"""What a long answer and all that is noted about it take up."""
 CHANGES_AT_ONCE = 500
 """How many changes share a commit at most."""
 
@@ -157,6 +159,20 @@ class State:
         await self._call(self._commit_waiting)
         with _plain_faults(self._path):
             return change.future.result()
+
+    async def has_room(self) -> bool:
+        """Whether there is room on the disk for a turn; nothing stays of the trying."""
+
+        def fill(db: apsw.Connection) -> None:
+            db.execute("CREATE TABLE room (bytes BLOB) STRICT")
+            db.execute("INSERT INTO room VALUES (zeroblob(?))", (ROOM_BYTES,))
+            db.execute("DROP TABLE room")
+
+        try:
+            await self.change(fill)
+        except StateFault:
+            return False
+        return True
 
     def at(self) -> str:
         """Now, as it is stored: ISO 8601 in UTC, which sorts as text."""

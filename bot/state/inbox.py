@@ -5,6 +5,7 @@ A message is `waiting`; `running` once it stands in its conversation; `answered`
 """
 
 import json
+import logging
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,6 +14,8 @@ from typing import Literal
 import apsw
 
 from bot.messages import ChatId, IncomingMessage, PersonId
+
+log = logging.getLogger(__name__)
 
 MessageState = Literal["waiting", "running", "answered", "delivered"]
 
@@ -103,7 +106,13 @@ def unfinished(db: apsw.Connection) -> tuple[tuple[str, Received], ...]:
         "SELECT owner, number, chat, message, payload, state, turn, conversation, heard, reply, shown, attempts "
         "FROM inbox WHERE state != 'delivered' ORDER BY number"
     )
-    return tuple((row[0], _received(row[1:])) for row in rows)
+    found = []
+    for row in rows:
+        try:
+            found.append((str(row[0]), _received(row[1:])))
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
+            log.error("message %s of the inbox cannot be read and is left where it is: %r", row[1], error)
+    return tuple(found)
 
 
 def owners(db: apsw.Connection) -> tuple[tuple[str, ChatId], ...]:
@@ -250,6 +259,7 @@ def _encoded(message: IncomingMessage) -> str:
             "chat_name": _encodable(message.chat_name),
             "in_room": message.in_room,
             "alone": message.alone,
+            "handle": _encodable(message.handle),
         },
         ensure_ascii=False,
     )
@@ -272,10 +282,11 @@ def _received(row: "tuple[apsw.SQLiteValue, ...]") -> Received:
             sender=PersonId(channel, person),
             text=fields["text"],
             sent_at=datetime.fromisoformat(fields["sent_at"]),
-            sender_name=fields["sender_name"],
-            chat_name=fields["chat_name"],
-            in_room=fields["in_room"],
-            alone=fields["alone"],
+            sender_name=fields.get("sender_name", ""),
+            chat_name=fields.get("chat_name", ""),
+            in_room=fields.get("in_room", False),
+            alone=fields.get("alone", False),
+            handle=fields.get("handle", ""),
         ),
         state=state,  # type: ignore[arg-type]
         turn=turn,  # type: ignore[arg-type]

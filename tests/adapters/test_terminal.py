@@ -158,9 +158,10 @@ async def talk(given: bytes, answer: Callable[[str], str], *, blocking: bool = T
         yield ReplyPart("so far")
         yield ReplyPart(answer(text), final=True)
 
-    async def accept(message: IncomingMessage) -> None:
+    async def accept(message: IncomingMessage) -> bool:
         heard.append(message.text)
         tasks.add(asyncio.create_task(terminal.render(reply_to(message, parts(message.text)))))
+        return True
 
     async def write() -> None:
         await asyncio.sleep(0 if blocking else 0.05)
@@ -210,11 +211,12 @@ async def test_when_nobody_reads_the_answers_the_talk_is_over() -> None:
             chat=CHAT, sender=OWNER, now=lambda: datetime.now(UTC), stdin=source, stdout=stdout
         )
 
-        async def accept(message: IncomingMessage) -> None:
+        async def accept(message: IncomingMessage) -> bool:
             async def parts() -> AsyncIterator[ReplyPart]:
                 yield ReplyPart("unheard", final=True)
 
             await terminal.render(reply_to(message, parts()))
+            return True
 
         os.write(sink, b"hello\n")
         with pytest.raises(BrokenPipeError):

@@ -12,6 +12,7 @@ from bot import phrases
 from bot.assistant import ATTEMPTS
 from bot.commands.command import Command, CommandCall, CommandContext
 from bot.commands.table import COMMANDS
+from bot.config import FlushSettings
 from bot.messages import ChannelFault, ChatId, NotAccepted, Reply
 from bot.models.errors import BadKey, RateLimited
 from bot.models.protocol import AssistantMessage, ToolResult, UserMessage
@@ -559,6 +560,20 @@ async def test_an_edited_question_starts_its_running_turn_again(house: House) ->
     assert await house.unfinished() == 0
 
 
+async def test_a_second_edit_starts_the_turn_of_the_first_again(house: House) -> None:
+    house.model.enqueue(["About Bern"], hang=True)
+    asked = await house.accept("Tell me of Bern", alone=False)
+    await house.terminal.began.wait()
+    house.model.enqueue(["About Basel"], hang=True)
+    await house.accept("Tell me of Basel", alone=False, edit_of=asked.id)
+    await house.asked(2)
+    house.model.enqueue("About Biel")
+    await house.accept("Tell me of Biel", alone=False, edit_of=asked.id)
+    await house.quiet()
+    assert house.reply(2) == "About Biel"
+    assert phrases.STOPPED_HERE in house.reply(1)
+
+
 async def test_an_edit_does_not_take_the_answer_away_from_what_is_answered_along_with_it(
     house: House,
 ) -> None:
@@ -937,13 +952,12 @@ async def test_a_turn_waits_for_room_on_the_disk_and_then_goes_on(house: House) 
 async def test_waiting_for_room_on_the_disk_is_not_ending_over_a_message(tmp_path: Path) -> None:
     """What is small still fits, and the answer does not."""
     async with open_house(tmp_path, disk_pauses=(0,)) as house:
-        for _ in range(ATTEMPTS + 5):
-            house.model.enqueue("long " * 20_000, delay=0.005)
+        house.model.enqueue("long " * 20_000, delay=0.05)
         asked = await house.accept("well?", alone=False)
         await house.asked(1)
         pages = await house.state.read(lambda db: db.execute("PRAGMA page_count").get)
         await house.state.read(lambda db: db.execute(f"PRAGMA max_page_count = {pages}"))
-        await house.asked(ATTEMPTS + 3)
+        await asyncio.sleep(0.2)  # some hundred looks for room
         await abandon(house)
         assert await house.unfinished() == 1
     model = ScriptedModel()
@@ -951,6 +965,22 @@ async def test_waiting_for_room_on_the_disk_is_not_ending_over_a_message(tmp_pat
     async with open_house(tmp_path, model=model) as house:
         await house.quiet()
         assert house.terminal.replies() == {asked.id: "the answer"}
+
+
+async def test_no_model_is_asked_while_there_is_no_room_for_its_answer(tmp_path: Path) -> None:
+    flush = FlushSettings(token_threshold=1_000_000)
+    async with open_house(tmp_path, disk_pauses=(0.01,), flush=flush) as house:
+        house.model.enqueue("a long answer " * 5000)
+        house.model.enqueue("a long answer " * 5000)
+        asked = await house.accept("well?", alone=False)
+        pages = await house.state.read(lambda db: db.execute("PRAGMA page_count").get)
+        await house.state.read(lambda db: db.execute(f"PRAGMA max_page_count = {pages + 5}"))
+        await asyncio.sleep(0.3)
+        assert len(house.model.history) == 1
+        await house.state.read(lambda db: db.execute("PRAGMA max_page_count = 1000000"))
+        await house.quiet()
+        assert house.terminal.replies()[asked.id].startswith("a long answer")
+        assert len(house.model.history) == 2
 
 
 async def test_a_message_that_cannot_be_kept_is_not_acknowledged(house: House) -> None:

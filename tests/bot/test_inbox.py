@@ -200,6 +200,18 @@ async def test_any_text_comes_back_as_it_was(state: State, tmp_path: Path) -> No
     assert received.message == replace(said, text="数 \u0000 \ufffd\n\t'\"")
 
 
+async def test_a_row_that_cannot_be_read_keeps_no_other_from_being_answered(
+    state: State, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Presence(tmp_path) as dead:
+        inbox = Inbox(state, dead)
+        for text in ("one", "two", "three"):
+            await inbox.accept(message(text))
+    await state.change(lambda db: db.execute("UPDATE inbox SET payload = '{\"x\": 1}' WHERE number = 2"))
+    assert [each.message.text for each in await left(state, tmp_path)] == ["one", "three"]
+    assert "message 2 of the inbox cannot be read" in caplog.text
+
+
 async def test_there_is_an_index_on_what_is_open_alone(state: State) -> None:
     plan = await state.read(
         lambda db: db.execute(
