@@ -32,9 +32,7 @@ log = logging.getLogger(__name__)
 LAST_STEP = (
     "This is the last step of this turn and no tool is left: answer with what you have, say what is missing."
 )
-OUT_OF_STEPS = (
-    "I stopped after {steps} steps without coming to an end. Say “go on” and I will continue from here."
-)
+OUT_OF_STEPS = "I stopped after {steps} without coming to an end. Say “go on” and I will continue from here."
 
 BEGINNING = "…"
 """What stands there while nothing does."""
@@ -172,7 +170,7 @@ class Agent:
         if message.calls and last:
             message = replace(message, calls=(), raw=None)
             if not message.text.strip():
-                return replace(message, text=OUT_OF_STEPS.format(steps=self._steps_per_turn))
+                return replace(message, text=OUT_OF_STEPS.format(steps=_steps(self._steps_per_turn)))
         calls = _with_fresh_ids(message.calls, used)
         return message if calls == message.calls else replace(message, calls=calls, raw=None)
 
@@ -277,6 +275,10 @@ def _results(calls: Sequence[ToolCall], tasks: Sequence[asyncio.Task[ToolResult]
         task.result() if task.done() and not task.cancelled() else interrupted(call)
         for call, task in zip(calls, tasks, strict=True)
     ]
+
+
+def _steps(count: int) -> str:
+    return f"{count} step{'s'[: count != 1]}"
 
 
 def _joined(*texts: str) -> str:

@@ -139,6 +139,8 @@ class Answering:
             await conversation.load()
             assignment.to_hear = assignment.to_hear or [Received(assignment.turn, message)]
             await assignment.hear(conversation)
+            # Not to be shortened afterwards: nobody has settled whether it may go into the notes before.
+            self._conversations.pop(message.chat, None)
         except StateFault as fault:
             log.error("%s", fault)
 

@@ -89,6 +89,7 @@ class Flushed:
     places: tuple[str, ...] = ()
     """Where it was noted, as people are told."""
     fault: str = ""
+    cause: Cause | None = None
 
     @property
     def text(self) -> str:
@@ -100,6 +101,11 @@ class Flushed:
     @property
     def told(self) -> str:
         """One line for who has not asked; "" where there is nothing that one wants to know."""
+        if self.cause in phrases.FLUSH_WHY and self.result in phrases.FLUSHED_UNASKED:
+            places = phrases.PLACES_AND.join(self.places)
+            return phrases.FLUSHED_UNASKED[self.result].format(
+                why=phrases.FLUSH_WHY[self.cause], places=places
+            )
         return self.text if self.result in ("noted", "raw", "doubtful", "fault") else ""
 
 
@@ -439,9 +445,10 @@ def _flushed(rows: Sequence[Flush], places: Sequence[str] | None = None) -> Flus
     shown = tuple(place for row in rows for place in row.places) if places is None else tuple(places)
     if not shown:
         return Flushed("nothing")
+    cause = rows[0].cause
     if any(row.raw and RAW_MARK in row.section for row in rows):
-        return Flushed("raw", shown)
-    return Flushed("doubtful" if any(row.raw for row in rows) else "noted", shown)
+        return Flushed("raw", shown, cause=cause)
+    return Flushed("doubtful" if any(row.raw for row in rows) else "noted", shown, cause=cause)
 
 
 def _digest(block: str, core: str) -> str:

@@ -68,7 +68,7 @@ class Journal:
         return await self._once(path, intent, _key(key, "edit", path, old, new), existing=True)
 
     async def _add(self, draft: Draft, key: str) -> Written:
-        intent = {"append": {"block": draft.block, "title": draft.title}}
+        intent = {"append": {"block": draft.block, "title": draft.title, "at": draft.at}}
         return await self._once(draft.path, intent, key, existing=False)
 
     async def _once(self, path: str, intent: Mapping[str, Any], key: str, *, existing: bool) -> Written:
@@ -141,8 +141,8 @@ def _with_before(note: HeldNote, intent: Mapping[str, Any]) -> dict[str, Any]:
 
 def _do(note: HeldNote, intent: Mapping[str, Any]) -> Written:
     match intent:
-        case {"append": {"block": block, "title": title}, "before": before}:
-            return note.append(block, title=title, before=BeforeAppend(**before))
+        case {"append": {"block": block, "title": title, **more}, "before": before}:
+            return note.append(block, title=title, at=str(more.get("at", "")), before=BeforeAppend(**before))
         case {"edit": {"old": old, "new": new}}:
             return note.edit(old, new)
     raise _unknown(intent)
@@ -151,8 +151,9 @@ def _do(note: HeldNote, intent: Mapping[str, Any]) -> Written:
 def _finish(note: HeldNote, intent: Mapping[str, Any]) -> Written | None:
     """Give where it was done, after completing what was torn; None where it was not done."""
     match intent:
-        case {"append": {"block": block, "title": title}, "before": before}:
-            return note.finish_append(block, title=title, before=BeforeAppend(**before))
+        case {"append": {"block": block, "title": title, **more}, "before": before}:
+            at = str(more.get("at", ""))
+            return note.finish_append(block, title=title, at=at, before=BeforeAppend(**before))
         case {"edit": {"old": old, "new": new}, "before": before}:
             return note.finish_edit(old, new, BeforeEdit(**before))
     raise _unknown(intent)

@@ -11,6 +11,8 @@ _LIST_ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]+\S")
 _BULLET = re.compile(r"[-*+](?:[ \t]|$)")
 _RULE = re.compile(r"([-*_])(?:[ \t]*\1){2,}[ \t]*$")
 _HEADING = re.compile(r" {0,3}#{1,6}(?:\s|$)")
+_HIGH_HEADING = re.compile(r"#{1,2}[ \t]")
+_SECTION = re.compile(r"## [0-2]\d:[0-5]\d \S")
 _FENCE = re.compile(r"\s*(?:`{3,}+(?!.*`)|~{3,})")
 _QUOTE = re.compile(r" {0,3}>")
 _TABLE = re.compile(r"\|?\s*:?-{3,}:?\s*(?:\|\s*:?-{3,}:?\s*)*\|?$")
@@ -51,18 +53,30 @@ def clean(text: str) -> str:
     return _CONTROLS.sub("\ufffd", _LINE_BREAKS.sub("\n", text)).removeprefix("\ufeff")
 
 
-def lead_in(before: str, entry: str, *, title: str) -> str:
+def lead_in(before: str, entry: str, *, title: str, at: str = "") -> str:
     """Give what has to stand between the note's text so far (LF line ends) and a new entry.
 
-    An empty note gets its title; bullets follow each other closely; all else is set off by a blank line.
+    An empty note gets its title; bullets follow each other closely; all else is set off by a blank line. What is
+    noted `at` a time (`14:05`) below the section of a conversation (`## 12:00 Anna`) begins one of its own.
     """
     newline = "" if before.endswith("\n") or not before else "\n"
     if not before.strip():
         heading = " ".join(clean(title).split())
         return f"{newline}# {heading}\n\n" if heading else newline
+    blank = newline if before.endswith("\n\n") else f"{newline}\n"
+    if at and not _HEADING.match(entry) and _SECTION.match(_last_heading(before)):
+        return f"{blank}## {at}\n\n"
     if _BULLET.match(entry) and _ends_in_bullets(before):
         return newline
-    return newline if before.endswith("\n\n") else f"{newline}\n"
+    return blank
+
+
+def _last_heading(before: str) -> str:
+    """The last heading of the first or second level; "" for none."""
+    for line in reversed(before[-65536:].split("\n")):
+        if _HIGH_HEADING.match(line):
+            return line
+    return ""
 
 
 def _ends_in_bullets(before: str) -> bool:

@@ -107,6 +107,8 @@ class Draft:
     block: str
     title: str
     """The note's heading where it is new."""
+    at: str = ""
+    """When it is noted, as `14:05`, where the note is a day's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,14 +242,18 @@ class Memory:
 
     def draft(self, text: str, *, target: Target = "daily") -> Draft:
         """How a text would be noted now: in today's log, or in the core note. Raises NothingToWrite."""
-        day = f"{self._now():%Y-%m-%d}"
-        path, title = (f"{day}.md", day) if target == "daily" else (CORE_NOTE, "Memory")
-        return Draft(path, as_entry(text), title)
+        now = self._now()
+        day = f"{now:%Y-%m-%d}"
+        if target == "core":
+            return Draft(CORE_NOTE, as_entry(text), "Memory")
+        return Draft(f"{day}.md", as_entry(text), day, f"{now:%H:%M}")
 
     async def write(self, text: str, *, target: Target = "daily") -> Written:
         """Note something: in today's log, or in the core note that is always at hand."""
         draft = self.draft(text, target=target)
-        written = await asyncio.to_thread(self._notes.append, draft.path, draft.block, title=draft.title)
+        written = await asyncio.to_thread(
+            self._notes.append, draft.path, draft.block, title=draft.title, at=draft.at
+        )
         self._writes += 1
         return written
 

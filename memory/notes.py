@@ -142,15 +142,15 @@ class Notes:
             raise MemoryFault(f"{place.path} has {lines}; there is no line {line}.")
         return NoteText(place.path, decode_lines(wanted), line, line + len(wanted) - 1, total)
 
-    def append(self, path: str, entry: str, *, title: str) -> Written:
+    def append(self, path: str, entry: str, *, title: str, at: str = "") -> Written:
         """Add a block of Markdown (see `as_entry`) at the end, on disk when this returns.
 
-        A note that is missing or empty begins with `# title`. Raises NothingToWrite, NoteUnwritable,
-        PathRefused; then the note is as it was.
+        A note that is missing or empty begins with `# title`; for `at` see `lead_in`. Raises NothingToWrite,
+        NoteUnwritable, PathRefused; then the note is as it was.
         """
         block = as_block(entry)
         with self.held(path) as note:
-            return note.append(block, title=title, before=note.before_append(block))
+            return note.append(block, title=title, at=at, before=note.before_append(block))
 
     def edit(self, path: str, old: str, new: str) -> Written:
         """Replace the one passage that reads `old` by `new`; an empty `new` removes it, and lines left bare.
@@ -237,21 +237,21 @@ class HeldNote:
         """What the note is before `append`, by which a second try will know what the first one did."""
         return before_append(self._data(), block)
 
-    def append(self, block: str, *, title: str, before: BeforeAppend) -> Written:
+    def append(self, block: str, *, title: str, at: str = "", before: BeforeAppend) -> Written:
         """Add a block (see `as_block`) at the end, unless that is done since `before`; on disk when this returns.
 
         It is done where the block stands there more often than it did; a torn beginning of it is completed.
         """
-        written = self._added(block, title=title, before=before, begin=True)
+        written = self._added(block, title=title, at=at, before=before, begin=True)
         assert written is not None
         return written
 
-    def finish_append(self, block: str, *, title: str, before: BeforeAppend) -> Written | None:
+    def finish_append(self, block: str, *, title: str, at: str = "", before: BeforeAppend) -> Written | None:
         """Give where the block stands that was added since `before`; None where nothing of it does.
 
         What a crash has torn in two is completed.
         """
-        return self._added(block, title=title, before=before, begin=False)
+        return self._added(block, title=title, at=at, before=before, begin=False)
 
     def before_edit(self, old: str, new: str) -> BeforeEdit:
         """What the note is before `edit`, and what it would become. Raises what `edit` would."""
@@ -304,14 +304,22 @@ class HeldNote:
                     return written
         raise NoteUnwritable(f"{self.path} is being written by another program again and again; try again.")
 
-    def _added(self, block: str, *, title: str, before: BeforeAppend, begin: bool) -> Written | None:
+    def _added(
+        self, block: str, *, title: str, at: str = "", before: BeforeAppend, begin: bool
+    ) -> Written | None:
         with _refusal(self.path):
             for _ in range(_TRIES):
                 try:
                     with opened_folder(self._place, create=begin) as folder:
                         _remove_draft(self._place, folder=folder)
                         return _append(
-                            self._place, block, title=title, before=before, begin=begin, folder=folder
+                            self._place,
+                            block,
+                            title=title,
+                            at=at,
+                            before=before,
+                            begin=begin,
+                            folder=folder,
                         )
                 except _Replaced:
                     continue
@@ -479,7 +487,7 @@ def _read_one_version(fd: int, path: str) -> tuple[os.stat_result, bytes]:
 
 
 def _append(
-    place: Place, block: str, *, title: str, before: BeforeAppend, begin: bool, folder: int
+    place: Place, block: str, *, title: str, at: str = "", before: BeforeAppend, begin: bool, folder: int
 ) -> Written | None:
     """Append to the file that stands there now, unless that is done; None where it is not, and not to be begun.
 
@@ -504,7 +512,7 @@ def _append(
             if not _is_version(found, place.name, folder=folder):
                 raise _Replaced
         data = disk.read_all(fd, limit=NOTE_MAX_BYTES)
-        rest = missing_rest(data, block, before, title=title)
+        rest = missing_rest(data, block, before, title=title, at=at)
         if not rest:
             note = decode(data)
             standing = places(note.text, block)
@@ -512,7 +520,7 @@ def _append(
                 return _place(place.path, note, standing[-1], block)
             if not begin:
                 return None
-            rest = b"".join(addition(data, block, title=title))
+            rest = b"".join(addition(data, block, title=title, at=at))
         if found.st_size + len(rest) > NOTE_MAX_BYTES:
             raise NoteUnwritable(f"{place.path} would grow over 16 MiB; write to another note.")
         try:

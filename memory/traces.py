@@ -51,17 +51,17 @@ def places(text: str, block: str) -> list[int]:
     return found
 
 
-def addition(data: bytes, block: str, *, title: str) -> tuple[bytes, bytes]:
+def addition(data: bytes, block: str, *, title: str, at: str = "") -> tuple[bytes, bytes]:
     """The bytes that add a block to a note that reads `data`: what leads to it, and the block."""
     note = decode(data)
-    lead = lead_in(note.text, block, title=title).replace("\n", note.line_end)
+    lead = lead_in(note.text, block, title=title, at=at).replace("\n", note.line_end)
     # A crash may have torn a wide character in two, or a line end; LF after CR only completes that.
     torn = b"\0" * (-len(data) % note.unit)
     half = "\n" if note.raw.endswith("\r") and lead.startswith("\n") else ""
     return torn + note.encode(half + lead), _block_bytes(note, block)
 
 
-def missing_rest(data: bytes, block: str, before: BeforeAppend, *, title: str) -> bytes:
+def missing_rest(data: bytes, block: str, before: BeforeAppend, *, title: str, at: str = "") -> bytes:
     """What a torn beginning of the block at the note's end still lacks; b"" where there is none.
 
     Torn is what stands behind the old end where it is a beginning of what was to be added there; and, where
@@ -70,7 +70,7 @@ def missing_rest(data: bytes, block: str, before: BeforeAppend, *, title: str) -
     """
     begun = data[before.size :]
     if begun:
-        whole = b"".join(addition(data[: before.size], block, title=title))
+        whole = b"".join(addition(data[: before.size], block, title=title, at=at))
         if len(begun) < len(whole) and whole.startswith(begun):
             return whole[len(begun) :]
     note = decode(data)

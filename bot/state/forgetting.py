@@ -95,8 +95,8 @@ def asking(db: apsw.Connection, chat: str, person: str) -> Asking | None:
     ).fetchone()
     if row is None:
         return None
-    *asked, unfinished, outcome = row
-    return Asking(*asked, unfinished=bool(unfinished), outcome=outcome)
+    _, _, code, query, lines, at, key, unfinished, outcome = row
+    return Asking(chat, person, code, query, lines, at, key, bool(unfinished), outcome)
 
 
 def keep_asking(db: apsw.Connection, asked: Asking) -> None:

@@ -24,7 +24,7 @@ from bot.messages import ChatId, ReplyPart
 from bot.models.errors import EmptyAnswer, Overloaded
 from bot.models.protocol import AssistantMessage, Message, ToolCall, ToolResult, UserMessage
 from bot.state.database import State, StateUnusable
-from bot.tools import Toolbox, ToolUse, tool
+from bot.tools import Toolbox, tool
 from memory.memory import Memory
 from memory.settings import MemorySettings
 from tests.fakes.scripted_model import ScriptedModel
@@ -254,11 +254,8 @@ async def test_ids_that_a_model_gives_twice_are_made_unique(
 
 
 async def test_an_id_that_only_a_summary_stands_for_is_not_used_again(state: State) -> None:
-    keys: list[str] = []
-
     @tool
-    async def sets(use: ToolUse) -> dict[str, Any]:
-        keys.append(use.key)
+    async def sets() -> dict[str, Any]:
         return {}
 
     model, conversation = ScriptedModel(), Conversation(state, CHAT)
@@ -268,7 +265,8 @@ async def test_an_id_that_only_a_summary_stands_for_is_not_used_again(state: Sta
         model.enqueue("Set.")
         await turn(agent, conversation)
         await conversation.fold(conversation.last_seq, "something was set", "")
-    assert len(set(keys)) == 2, "the second call was taken for the first one, done again after a crash"
+    ids = [call["id"] for kind, fields in await raw(state) if kind == "assistant" for call in fields["calls"]]
+    assert len(set(ids)) == 2
 
 
 async def test_the_memory_is_written_and_found_in_a_turn(
@@ -315,11 +313,11 @@ async def test_a_model_that_calls_to_the_end_is_stopped_with_a_sentence(
     for _ in range(5):
         model.enqueue("", calls=[("quick", {})])
     parts = await turn(agent, conversation)
-    assert parts[-1].text == OUT_OF_STEPS.format(steps=5)
+    assert parts[-1].text == OUT_OF_STEPS.format(steps="5 steps")
     assert len(bench.ended) == 4
     history = await on_disk(state)
     assert_valid(history)
-    assert history[-1] == AssistantMessage(OUT_OF_STEPS.format(steps=5), (), "scripted/model")
+    assert history[-1] == AssistantMessage(OUT_OF_STEPS.format(steps="5 steps"), (), "scripted/model")
 
 
 async def test_a_model_that_calls_without_having_tools_is_told_so(
@@ -670,7 +668,7 @@ from bot.agent import Agent
 from bot.conversation import Conversation
 from bot.messages import ChatId
 from bot.state.database import State
-from bot.tools import Toolbox, ToolUse, tool
+from bot.tools import Toolbox, tool
 from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.talking import run_turn
 

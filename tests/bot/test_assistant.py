@@ -536,6 +536,28 @@ async def test_a_message_that_is_stopped_before_it_is_heard_is_kept(house: House
     assert await house.unfinished() == 0
 
 
+async def test_nothing_is_summed_up_unnoted_after_a_stop_that_came_before_the_turn_began(
+    tmp_path: Path,
+) -> None:
+    async with open_house(tmp_path, flush=FlushSettings(token_threshold=60)) as house:
+        said: dict[str, Any] = {"chat": "telegram:2", "sender": "telegram:2", "alone": False}
+        house.model.enqueue("I see.")
+        await house.accept("Anna's key lies under the third flower pot.", **said)
+        await house.quiet()
+        for _ in range(5):
+            house.model.enqueue("- Anna's key lies under the third flower pot.")
+        await house.accept("Tell me all about flower pots. " * 12, **said)
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert await house.assistant.stop(ChatId("telegram", "2"))
+        await house.quiet()
+        folded = "SELECT count(*) FROM entries WHERE kind = 'summary'"
+        flushed = "SELECT count(*) FROM flushes"
+        assert await house.state.read(lambda db: db.execute(folded).get) <= await house.state.read(
+            lambda db: db.execute(flushed).get
+        )
+
+
 async def test_a_message_is_kept_whatever_breaks_before_it_is_heard(house: House, tmp_path: Path) -> None:
     locks = tmp_path / ".commonplace" / "locks"
     locks.rename(tmp_path / "locks")

@@ -57,7 +57,7 @@ async def test_older_turns_become_a_summary_and_the_latest_stay_as_they_are(
     model.enqueue("Anna tells stories.")
     assert await talk.compactor.needs_compaction(talk.conversation)
     done = await talk.compactor.compact(talk.conversation, cause="threshold", flush=True)
-    assert done.told == "Noted in 2026-11-21.md:3-5."
+    assert done.told == "Our conversation has become long; what matters is noted in 2026-11-21.md:3-5."
     assert not await talk.compactor.needs_compaction(talk.conversation)
     first, *latest = talk.conversation.messages()
     assert isinstance(first, UserMessage)
@@ -188,7 +188,9 @@ async def test_a_conversation_that_lies_idle_is_noted_once_and_the_person_told_i
         model.enqueue("- Anna's dentist is Dr Weber.")
         await talk.compactor.idle(hold)
         await talk.compactor.idle(hold)
-        assert await talk.notices() == ["Noted in 2026-11-21.md:3-5."]
+        assert await talk.notices() == [
+            "Our conversation has rested for a while; what matters is noted in 2026-11-21.md:3-5."
+        ]
         assert talk.woken == ["woken"]
         assert len(model.history) == 1
 

@@ -221,7 +221,7 @@ async def test_a_later_flush_replaces_what_was_kept_as_it_is(talk: Talk, model: 
     await talk.memory.write("by hand, below")
     model.enqueue(NOTES)
     assert (await talk.compactor.flush(talk.conversation)).text == "Noted in 2026-11-21.md:3-6."
-    assert talk.note() == f"# 2026-11-21\n\n## 12:00 Anna\n\n{NOTES}\n- by hand, below\n"
+    assert talk.note() == f"# 2026-11-21\n\n## 12:00 Anna\n\n{NOTES}\n\n## 12:00\n\n- by hand, below\n"
     assert (await talk.compactor.flush(talk.conversation)).result == "old"
     assert model.left == 0
 

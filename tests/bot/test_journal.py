@@ -3,6 +3,7 @@
 import asyncio
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -208,8 +209,13 @@ async def test_a_section_is_set_off_by_a_blank_line_and_done_once(tmp_path: Path
         first = await journal.append(DAY, section, key="flush-1", title="2026-11-21")
         assert await journal.append(DAY, section, key="flush-1", title="2026-11-21") == first
         assert first == Written(DAY, 5, 8, 21)
+        await journal.write("coffee", key="b")
+        await journal.write("cake", key="c")
         new = await journal.append("kitchen.md", "text", key="flush-2", title="Kitchen")
-    assert note(tmp_path) == "# 2026-11-21\n\n- tea\n\n## 14:05 kitchen\n\n- milk\n- eggs\n"
+    assert re.fullmatch(
+        r"# 2026-11-21\n\n- tea\n\n## 14:05 kitchen\n\n- milk\n- eggs\n\n## \d\d:\d\d\n\n- coffee\n- cake\n",
+        note(tmp_path),
+    )
     assert (new.line_start, note(tmp_path, "kitchen.md")) == (3, "# Kitchen\n\ntext\n")
 
 

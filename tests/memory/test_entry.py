@@ -155,3 +155,28 @@ def test_what_stands_before_a_new_entry(before: str, entry: str, between: str) -
 def test_a_title_is_one_line() -> None:
     assert lead_in("", "- a", title="a\nb\x00") == "# a b\ufffd\n\n"
     assert lead_in("", "- a", title="  ") == ""
+
+
+FLUSHED = "# 2026-11-21\n\n- early\n\n## 12:00 Anna\n\n- from a talk\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "entry", "between"),
+    [
+        (FLUSHED, "- a", "\n## 14:05\n\n"),
+        (FLUSHED.rstrip("\n"), "- a", "\n\n## 14:05\n\n"),
+        (f"{FLUSHED}\n### Deeper\n\n- b\n", "- a", "\n## 14:05\n\n"),
+        (FLUSHED, "> quoted", "\n## 14:05\n\n"),
+        (FLUSHED, "## Own heading\n\ntext", "\n"),
+        (f"{FLUSHED}\n## 13:00\n\n- later\n", "- a", ""),
+        (f"{FLUSHED}\n## Ideas\n\n- by hand\n", "- a", ""),
+        ("# 2026-11-21\n\n- early\n", "- a", ""),
+        ("", "- a", "# T\n\n"),
+    ],
+)
+def test_below_the_section_of_a_conversation_an_entry_begins_one_of_its_own(
+    before: str, entry: str, between: str
+) -> None:
+    assert lead_in(before, entry, title="T", at="14:05") == between
+    if "##" in between:
+        assert lead_in(before, entry, title="T") in ("", "\n", "\n\n"), "a time is needed for it"
