@@ -51,6 +51,10 @@ def unit_vector(item: object, *, dimensions: int = 0) -> Vector:
         raise AnswerUnusable("a vector with something in it that is no number") from error
     if not isfinite(length) or not length:
         raise AnswerUnusable("a vector of zeros" if not length else "a vector with NaN or infinity in it")
+    if length < sys.float_info.min:  # too small to be divided by: it has lost nearly all of its digits
+        largest = max(map(abs, numbers))
+        numbers = [number / largest for number in numbers]
+        length = hypot(*numbers)
     if abs(length - 1) <= _CLOSE:
         return packed(numbers if isinstance(numbers, array) else array("f", numbers))
     if length < _TINY:  # its inverse would be no number

@@ -4,7 +4,7 @@ import struct
 from array import array
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memory.embeddings.errors import AnswerUnusable
@@ -35,6 +35,7 @@ def test_what_has_length_one_already_stays_as_it_is_to_the_bit() -> None:
     assert unit_vector(base64.b64encode(vector).decode()) == vector
 
 
+@example([5e-324, 5e-324])
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=20))
 def test_any_numbers_but_zeros_get_length_one(numbers: list[float]) -> None:
     length = math.hypot(*numbers)
