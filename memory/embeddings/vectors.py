@@ -51,14 +51,12 @@ def unit_vector(item: object, *, dimensions: int = 0) -> Vector:
         raise AnswerUnusable("a vector with something in it that is no number") from error
     if not isfinite(length) or not length:
         raise AnswerUnusable("a vector of zeros" if not length else "a vector with NaN or infinity in it")
-    if length < sys.float_info.min:  # too small to be divided by: it has lost nearly all of its digits
+    if length < _TINY:  # its inverse would be no number, and the smallest have lost nearly all of their digits
         largest = max(map(abs, numbers))
         numbers = [number / largest for number in numbers]
         length = hypot(*numbers)
     if abs(length - 1) <= _CLOSE:
         return packed(numbers if isinstance(numbers, array) else array("f", numbers))
-    if length < _TINY:  # its inverse would be no number
-        return packed(array("f", [number / length for number in numbers]))
     return packed(array("f", map(mul, numbers, repeat(1 / length))))
 
 
