@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from bot import phrases
 from bot.assignment import Assignment
-from bot.conversation import Conversation, interrupted
+from bot.conversation import Conversation, interrupted, open_calls
 from bot.messages import ReplyPart
 from bot.model_trouble import answered_instead
 from bot.models.errors import ContextTooLong, EmptyAnswer, ModelError
@@ -80,7 +80,7 @@ class Agent:
             yield ReplyPart(_joined(*told.said), final=True)  # it had ended, and that alone was not noted
             return
         try:
-            if calls := _without_result(done):
+            if calls := open_calls(done):
                 await self._run_calls(conversation, calls, assignment)
             async with aclosing(self._steps(conversation, assignment, told)) as parts:
                 async for part in parts:
@@ -257,17 +257,6 @@ async def _stop_calls(
         log.warning("%d of %d tools did not end when they were stopped", len(running), len(tasks))
     if not parked:
         await conversation.interrupt("", _results(calls, tasks))
-
-
-def _without_result(progress: Sequence[Message]) -> tuple[ToolCall, ...]:
-    """The calls at the end of a turn that was cut off between them and their results."""
-    calls: tuple[ToolCall, ...] = ()
-    for message in progress:
-        if isinstance(message, AssistantMessage):
-            calls = message.calls
-        elif isinstance(message, ToolResult):
-            calls = tuple(call for call in calls if call.id != message.call_id)
-    return calls
 
 
 def _results(calls: Sequence[ToolCall], tasks: Sequence[asyncio.Task[ToolResult]]) -> list[ToolResult]:

@@ -14,7 +14,7 @@ from bot.access import Access, Standing
 from bot.assignment import Assignment
 from bot.chat_lock import chat_locked
 from bot.commands.command import CommandContext, run_command, split_command
-from bot.conversation import Conversation
+from bot.conversation import Conversation, interrupted, open_calls
 from bot.inbox import Inbox
 from bot.limits import DailyBudget, MessageRate
 from bot.messages import ChatId, IncomingMessage, PersonId, ReplyPart
@@ -84,9 +84,9 @@ class Answering:
                 async for part in parts:
                     yield part
         except BaseException as error:
-            # Stopped, or broken off by a fault of ours, before it began; but a turn that waits for the disk goes on.
-            if assignment.since is None and not (assignment.parked or isinstance(error, StateFault)):
-                await to_the_end(self._hear_all_the_same(message, assignment))
+            # Stopped, or broken off by a fault of ours; but a turn that waits for the disk goes on.
+            if not (assignment.parked or isinstance(error, StateFault)):
+                await to_the_end(self._leave_whole(message, assignment))
             raise
 
     async def _answer(
@@ -131,16 +131,22 @@ class Answering:
                 async for part in parts:
                     yield part
 
-    async def _hear_all_the_same(self, message: IncomingMessage, assignment: Assignment) -> None:
-        if split_command(message.text) or not message.text.strip():
+    async def _leave_whole(self, message: IncomingMessage, assignment: Assignment) -> None:
+        """See that what was said stands in the conversation, and a result with each call, however early it ended."""
+        if assignment.since is None and (split_command(message.text) or not message.text.strip()):
             return
         try:
             conversation = self._conversation(message.chat)
             await conversation.load()
-            assignment.to_hear = assignment.to_hear or [Received(assignment.turn, message)]
-            await assignment.hear(conversation)
-            # Not to be shortened afterwards: nobody has settled whether it may go into the notes before.
-            self._conversations.pop(message.chat, None)
+            if assignment.since is None:
+                assignment.to_hear = assignment.to_hear or [Received(assignment.turn, message)]
+                await assignment.hear(conversation)
+                # Not to be shortened afterwards: nobody has settled whether it may go into the notes before.
+                self._conversations.pop(message.chat, None)
+            elif assignment.conversation == conversation.id and (
+                calls := open_calls(assignment.progress(conversation))
+            ):
+                await conversation.append(*map(interrupted, calls))
         except StateFault as fault:
             log.error("%s", fault)
 

@@ -247,6 +247,17 @@ def _calls_tools(message: Message) -> bool:
     return isinstance(message, AssistantMessage) and bool(message.calls)
 
 
+def open_calls(messages: Iterable[Message]) -> tuple[ToolCall, ...]:
+    """The calls at the end of a turn that was cut off between them and their results."""
+    calls: tuple[ToolCall, ...] = ()
+    for message in messages:
+        if isinstance(message, AssistantMessage):
+            calls = message.calls
+        elif isinstance(message, ToolResult):
+            calls = tuple(call for call in calls if call.id != message.call_id)
+    return calls
+
+
 def interrupted(call: ToolCall) -> ToolResult:
     """Give the result of a call that was cut short."""
     return ToolResult(call.id, call.name, INTERRUPTED_RESULT, failed=True)

@@ -10,9 +10,11 @@ import pytest
 
 from bot import phrases
 from bot.assistant import ATTEMPTS
+from bot.chat_lock import chat_locked
 from bot.commands.command import Command, CommandCall, CommandContext
 from bot.commands.table import COMMANDS
 from bot.config import FlushSettings
+from bot.conversation import Conversation, open_calls
 from bot.messages import ChannelFault, ChatId, NotAccepted, Reply
 from bot.models.errors import BadKey, RateLimited
 from bot.models.protocol import AssistantMessage, ToolResult, UserMessage
@@ -821,6 +823,34 @@ async def test_a_tool_that_was_cut_off_is_run_again_under_the_same_key(tmp_path:
         result = model.history[0].messages[-1]
         assert isinstance(result, ToolResult)
         assert json.loads(result.content) == {"done": 2}
+
+
+async def test_a_turn_that_is_stopped_before_it_goes_on_after_a_crash_leaves_no_call_open(
+    tmp_path: Path,
+) -> None:
+    began = asyncio.Event()
+
+    @tool
+    async def waits() -> dict[str, Any]:
+        began.set()
+        await asyncio.Event().wait()
+        return {}
+
+    async with open_house(tmp_path, tools=[waits]) as house:
+        house.model.enqueue("", calls=[("waits", {})])
+        asked = await house.accept("well?", alone=False)
+        await began.wait()
+        await abandon(house)
+    async with open_house(tmp_path, tools=[waits]) as house:
+        async with chat_locked(tmp_path / ".commonplace" / "locks", asked.chat):  # so that it cannot begin
+            for _ in range(20):  # until it is in its lane
+                await asyncio.sleep(0)
+            assert await house.assistant.stop(asked.chat)
+            await house.quiet()
+        conversation = Conversation(house.state, asked.chat)
+        await conversation.load()
+        assert open_calls([each.message for each in conversation.said]) == ()
+        assert house.terminal.replies() == {asked.id: phrases.STOPPED_HERE}
 
 
 async def test_a_reply_that_was_not_delivered_is_shown_again_and_no_model_is_asked(tmp_path: Path) -> None:
