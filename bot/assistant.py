@@ -176,13 +176,14 @@ class Assistant:
         return bool(text)
 
     async def _change_waiting(self, message: IncomingMessage) -> bool:
-        """Put another text in the place of one that waits; tell whether there was one.
+        """Put another text in the place of one that waits, or of an earlier edit of it; tell whether there was one.
 
         Here first: from now on nobody hears the old one. A crash before it is on disk brings the edit once more.
         """
         lane = self._lanes.waiting(message.chat)
         for place, waiting in enumerate(lane):
-            if waiting.message.id == message.edit_of and waiting.state == "waiting":
+            meant = message.edit_of in (waiting.message.id, waiting.message.edit_of)
+            if meant and waiting.state == "waiting":
                 lane[place] = replace(waiting, message=replace(waiting.message, text=message.text))
                 await self._house.inbox.edit(waiting.number, message)
                 return True

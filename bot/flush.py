@@ -167,7 +167,7 @@ class Flusher:
     async def want(self, chat: str, conversation: int, *, key: str) -> None:
         """Have all that is not flushed yet noted by the next `resume`."""
         if self.has_model(await self._state.chosen_model(chat)):
-            await self._begin(chat, conversation, upto=None, cause="idle", key=key)
+            await self._begin(chat, conversation, upto=None, cause="idle", key=key, beside=True)
 
     def has_model(self, prefer: str) -> bool:
         """Whether there is any language model to be asked."""
@@ -190,7 +190,14 @@ class Flusher:
     # -- stages -------------------------------------------------------------------------------------------
 
     async def _begin(
-        self, chat: str, conversation: int, *, upto: int | None, cause: Cause, key: str
+        self,
+        chat: str,
+        conversation: int,
+        *,
+        upto: int | None,
+        cause: Cause,
+        key: str,
+        beside: bool = False,
     ) -> Flush | None:
         now, at = self._now(), self._state.at()
 
@@ -205,6 +212,7 @@ class Flusher:
                 note=f"{now:%Y-%m-%d}.md",
                 heading=heading(now, name or chat),
                 at=at,
+                beside=beside,
             )
 
         return await self._state.change(begin)

@@ -128,7 +128,10 @@ class Forgetting:
         code = "" if notes.more else "".join(secrets.choice(_CODE_CHARS) for _ in range(4))
         if code:
             digests = json.dumps([_digest(each) for each in notes.lines])
-            asked = Asking(str(chat), str(person), code, query, digests, stored(self._now()))
+            left = await self._state.read(
+                forgetting.is_unfinished
+            )  # by what this takes the place of, perhaps
+            asked = Asking(str(chat), str(person), code, query, digests, stored(self._now()), unfinished=left)
             await self._state.change(partial(forgetting.keep_asking, asked=asked))
         return Found(query, notes.lines, notes.more, messages, tuple(excerpts), elsewhere, notes.unread, code)
 

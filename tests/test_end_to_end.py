@@ -3,6 +3,7 @@ import contextlib
 import json
 import os
 import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -318,7 +319,6 @@ def test_the_service_in_a_terminal(commonplace: Commonplace, number: signal.Sign
     with TerminalWindow(
         [*commonplace.command, "run"], cwd=commonplace.folder, environment=commonplace.environment
     ) as window:
-        window.until("listening on")
         window.until("›")
         window.type("/status\r")
         window.until("builtin/notebook")
@@ -326,6 +326,21 @@ def test_the_service_in_a_terminal(commonplace: Commonplace, number: signal.Sign
         window.process.send_signal(number)
         assert window.leave() == 0
         assert "Traceback" not in window.screen.text()
+        assert "listening on" not in window.screen.text()
+    assert "listening on" in (commonplace.folder / "workspace/.commonplace/chat.log").read_text("utf-8")
+
+
+def test_the_log_of_a_service_in_a_terminal_goes_where_it_was_sent(commonplace: Commonplace) -> None:
+    command = f"exec {shlex.join([*commonplace.command, 'run'])} 2> service.log"
+    with TerminalWindow(
+        ["/bin/sh", "-c", command],
+        cwd=commonplace.folder,
+        environment={**commonplace.environment, "COMMONPLACE_SERVER__ENABLED": "false"},
+    ) as window:
+        window.until("›")
+        window.type("\x04")
+        assert window.leave() == 0
+    assert "embedding:" in (commonplace.folder / "service.log").read_text("utf-8")
 
 
 @pytest.mark.thorough

@@ -71,10 +71,11 @@ async def look_after_memory(call: CommandCall, context: CommandContext) -> str:
 async def _open(call: CommandCall, context: CommandContext, *, memory: bool) -> str:
     if not call.message.in_room:
         return phrases.MEMORY_ALWAYS_ON
-    was_open = await context.access.memory_is_open(call.message)
-    await context.access.open_memory(call.message.chat, memory=memory)
     if not memory:  # what was recalled in this conversation would be told on
+        # Ended before it is closed: after a crash between the two it would not be known that it was open.
+        was_open = await context.access.memory_is_open(call.message)
         await context.compactor.end_unasked(call.message.chat, flush=was_open, key=call.key)
+    await context.access.open_memory(call.message.chat, memory=memory)
     return phrases.MEMORY_ON if memory else phrases.MEMORY_OFF
 
 

@@ -49,6 +49,10 @@ class HealthBook:
         self._read_at = float("-inf")
         self._writing: asyncio.Task[None] | None = None
         self._hurry = asyncio.Event()
+        self._recorded = self._tried = 0
+        """How many outcomes were to be written, and to how many of them that has been tried."""
+        self._written = asyncio.Event()
+        """Set and replaced each time that it has been tried."""
         self._reading = asyncio.Lock()
 
     def of(self, name: RouteName) -> Health:
@@ -87,6 +91,7 @@ class HealthBook:
         if self._store is None:
             return
         self._unwritten += fresh
+        self._recorded += len(fresh)
         if any(outcome.error for outcome in fresh):
             self._hurry.set()
         if self._writing is None or self._writing.done():
@@ -122,10 +127,11 @@ class HealthBook:
                 self._known[name] = rested(health)
 
     async def write(self) -> None:
-        """Have all on disk."""
-        if self._writing is not None:
+        """Have all on disk that is known by now; who asks does not wait for what comes in meanwhile."""
+        wanted = self._recorded
+        while self._tried < wanted and self._writing is not None and not self._writing.done():
             self._hurry.set()
-            await asyncio.wait([self._writing])
+            await self._written.wait()
 
     def _store_is_fresh(self) -> bool:
         return time.monotonic() - self._read_at < REFRESH_SECONDS
@@ -138,13 +144,17 @@ class HealthBook:
             except TimeoutError:
                 pass
             self._hurry.clear()
-            batch = self._unwritten[:]
+            batch, upto = self._unwritten[:], self._recorded
             try:
                 await store.record_outcomes(batch)
             except Exception as fault:  # noqa: BLE001
                 log.warning("how the models fare could not be kept: %s", fault)
                 del self._unwritten[:-MOST_UNWRITTEN]
                 return  # kept in memory, and tried again with the next
+            finally:
+                self._tried = upto
+                self._written.set()
+                self._written = asyncio.Event()
             del self._unwritten[: len(batch)]
 
 

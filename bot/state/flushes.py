@@ -114,14 +114,15 @@ def begin(
     note: str,
     heading: str,
     at: str,
+    beside: bool = False,
 ) -> Flush | None:
     """Give the flush to be carried on now; None where nothing was said since the last one.
 
-    One that is under way comes first. One that has no answer yet is widened up to `upto` (None: all), and keeps the
-    day on which it began.
+    One that is under way comes first, unless another may be begun `beside` it. One that has no answer yet is widened
+    up to `upto` (None: all), and keeps the day on which it began.
     """
     last = latest(db, conversation)
-    if last and last.stage not in ("begun", "done"):
+    if last and last.stage not in ("begun", "done") and not beside:
         return last
     under_way = last is not None and last.stage == "begun"
     after = last.after if last and under_way else flushed_upto(db, conversation)

@@ -259,6 +259,7 @@ def _encoded(message: IncomingMessage) -> str:
             "chat_name": _encodable(message.chat_name),
             "in_room": message.in_room,
             "alone": message.alone,
+            "edit_of": message.edit_of,
             "handle": _encodable(message.handle),
         },
         ensure_ascii=False,
@@ -286,6 +287,7 @@ def _received(row: "tuple[apsw.SQLiteValue, ...]") -> Received:
             chat_name=fields.get("chat_name", ""),
             in_room=fields.get("in_room", False),
             alone=fields.get("alone", False),
+            edit_of=fields.get("edit_of", ""),
             handle=fields.get("handle", ""),
         ),
         state=state,  # type: ignore[arg-type]

@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from bot import phrases
+from bot.access import Standing
 from bot.assistant import ATTEMPTS
 from bot.chat_lock import chat_locked
 from bot.commands.command import Command, CommandCall, CommandContext
+from bot.commands.memory import look_after_memory
 from bot.commands.table import COMMANDS
 from bot.config import FlushSettings
 from bot.conversation import Conversation, open_calls
@@ -598,6 +600,19 @@ async def test_a_second_edit_starts_the_turn_of_the_first_again(house: House) ->
     assert phrases.STOPPED_HERE in house.reply(1)
 
 
+async def test_of_two_edits_in_a_row_the_later_one_counts(house: House) -> None:
+    house.model.enqueue(["About Bern"], hang=True)
+    asked = await house.accept("Tell me of Bern", alone=False)
+    await house.terminal.began.wait()
+    house.model.enqueue("About Biel")
+    await house.accept("Tell me of Basel", alone=False, edit_of=asked.id)
+    await house.accept("Tell me of Biel", alone=False, edit_of=asked.id)
+    await house.quiet()
+    heard = [text for text in await house.history() if text.startswith("Tell me")]
+    assert heard == ["Tell me of Bern", "Tell me of Biel"]
+    assert await house.unfinished() == 0
+
+
 async def test_an_edit_does_not_take_the_answer_away_from_what_is_answered_along_with_it(
     house: House,
 ) -> None:
@@ -669,6 +684,39 @@ async def test_closing_the_memory_of_a_room_ends_its_conversation_and_what_matte
     house.model.enqueue("- The party is on Friday, 27 November 2026.")
     await house.compactor.resume()
     assert "- The party is on Friday" in (tmp_path / "memory" / "2026-11-21.md").read_text("utf-8")
+
+
+async def test_a_crash_while_the_memory_of_a_room_is_closed_loses_nothing_that_mattered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room: dict[str, Any] = {"chat": "telegram:-5", "in_room": True, "sender": "telegram:1"}
+
+    class Killed(BaseException):
+        pass
+
+    def killed(*args: object, **named: object) -> None:
+        raise Killed
+
+    async with open_house(tmp_path) as house:
+        house.model.enqueue("hello")
+        for text in ("/memory on", "The party is on Friday"):
+            await house.accept(text, **room)
+            await house.quiet()
+        call = CommandCall(
+            message("/memory off", chat="telegram:-5", sender="telegram:1", in_room=True),
+            Standing.OWNER,
+            {"action": "off"},
+            "message-9",
+        )
+        context = house.assistant._house.context
+        with monkeypatch.context() as patch:
+            patch.setattr("bot.state.flushes.end_once", killed)
+            with pytest.raises(Killed):
+                await look_after_memory(call, context)
+        assert await look_after_memory(call, context) == phrases.MEMORY_OFF
+        house.model.enqueue("- The party is on Friday, 27 November 2026.")
+        await house.compactor.resume()
+        assert "- The party is on Friday" in (tmp_path / "memory" / "2026-11-21.md").read_text("utf-8")
 
 
 async def test_what_is_not_meant_for_the_bot_in_a_room_goes_no_further(house: House) -> None:

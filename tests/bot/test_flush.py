@@ -358,6 +358,24 @@ async def test_a_note_that_cannot_be_written_is_written_later_without_asking_aga
     assert len(model.history) == 1
 
 
+async def test_what_is_said_while_a_section_cannot_be_written_is_noted_too_when_the_conversation_ends(
+    talk: Talk, model: ScriptedModel
+) -> None:
+    path = talk.folder / "memory" / "2026-11-21.md"
+    path.mkdir(parents=True)
+    model.enqueue(NOTES)
+    assert (await talk.compactor.flush(talk.conversation)).result == "fault"
+    await talk.says("The house is blue.", "I see.")
+    await talk.compactor.end_unasked(talk.conversation.chat, flush=True, key="message-9")
+    path.rmdir()
+    model.enqueue("- The house is blue.")
+    talk.clock.pass_(hours=1)
+    await talk.compactor.resume()
+    assert NOTES in talk.note()
+    assert "- The house is blue." in talk.note()
+    assert [row["stage"] for row in await talk.rows()] == ["done", "done"]
+
+
 async def test_a_long_stretch_is_shown_in_pieces_and_becomes_one_section(
     tmp_path: Path, model: ScriptedModel
 ) -> None:

@@ -470,6 +470,22 @@ async def test_what_a_crash_before_the_index_is_cleaned_has_left_goes_with_the_n
         assert house.files_with("xylophag") == []
 
 
+async def test_what_is_left_on_the_disk_is_not_lost_sight_of_by_asking_for_something_else(
+    house: House,
+) -> None:
+    house.note("a.md").write_text(f"- {LINE}\n- The boat is red.\n")
+    reader = apsw.Connection(str(house.base / ".commonplace" / "state.db"))
+    cursor = reader.cursor().execute("SELECT name FROM sqlite_schema")
+    next(cursor)  # whoever reads keeps the journal from being emptied
+    assert "state.db is" in await house.forget(SECRET)
+    await house.say("/forget boat")
+    assert await house.state.read(is_unfinished)
+    cursor.close()
+    reader.close()
+    await house.say("/forget boat")
+    assert not await house.state.read(is_unfinished)
+
+
 async def test_notes_that_cannot_be_written_are_told_with_what_is_gone(house: House) -> None:
     for name in ("a.md", "b.md"):
         house.note(name).write_text(f"- {LINE}, in {name}\n")

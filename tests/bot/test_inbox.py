@@ -35,6 +35,12 @@ async def left(state: State, folder: Path) -> list[Received]:
         return (await Inbox(state, presence).claim(everywhere))[0]
 
 
+async def test_what_a_message_is_an_edit_of_is_known_after_a_crash(state: State, tmp_path: Path) -> None:
+    with Presence(tmp_path) as presence:
+        await Inbox(state, presence).accept(message("goodbye", edit_of="7"))
+    assert [each.message.edit_of for each in await left(state, tmp_path)] == ["7"]
+
+
 async def test_a_message_is_taken_in_once(state: State, tmp_path: Path) -> None:
     said = message("Hello")
     with Presence(tmp_path) as presence:

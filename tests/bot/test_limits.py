@@ -1,4 +1,5 @@
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from bot.limits import WINDOW, DailyBudget, MessageRate
 from bot.messages import PersonId
 from bot.models.health import Outcome, RouteName
+from bot.models.health_book import HealthBook
 from bot.models.protocol import Usage
 from bot.state.database import State
 from tests.fakes.clock import FakeClock
@@ -99,6 +101,18 @@ async def state(tmp_path: Path) -> AsyncIterator[State]:
         yield opened
 
 
+class SlowDisk:
+    """A state.db whose disk takes its time."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self.model_health, self.reset_model_health = state.model_health, state.reset_model_health
+
+    async def record_outcomes(self, outcomes: Sequence[Outcome]) -> None:
+        await self._state.record_outcomes(outcomes)
+        await asyncio.sleep(0.03)
+
+
 async def test_the_tokens_of_a_day_are_spent_until_midnight_on_the_owners_clock(
     state: State, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -120,6 +134,25 @@ async def test_what_another_process_has_spent_counts(state: State, tmp_path: Pat
     async with State(tmp_path / "state.db", now=lambda: Day.now) as other:
         await other.record_outcomes([Outcome(RouteName("openai/gpt-4.1"), 1.0, usage=Usage(10, 0))])
     assert await budget.is_spent()
+
+
+async def test_who_looks_at_the_budget_waits_for_no_answer_that_comes_in_meanwhile(state: State) -> None:
+    book = HealthBook(SlowDisk(state))
+    outcome = Outcome(RouteName("openai/gpt-4.1"), 1.0, usage=Usage(10, 0))
+
+    async def others() -> None:
+        while True:
+            book.record([outcome])
+            await asyncio.sleep(0.005)
+
+    busy = asyncio.create_task(others())
+    try:
+        await asyncio.sleep(0.02)
+        async with asyncio.timeout(0.8):
+            assert await DailyBudget(state, 10, now=lambda: Day.now, settle=book.write).is_spent()
+    finally:
+        busy.cancel()
+    await book.write()
 
 
 async def test_no_budget_is_never_spent(state: State) -> None:

@@ -204,6 +204,18 @@ async def test_a_full_disk_is_a_clear_line_and_nothing_is_half_written(state: St
     await state.append(first.conversation, "c:1", [big], after=1)
 
 
+async def test_looking_for_room_takes_none_away_from_what_has_room(state: State) -> None:
+    (first,) = await state.append(None, "c:1", SAID, after=0)
+    assert await state.has_room()
+    await state.read(lambda db: db.execute("VACUUM"))
+    pages = state._connection.pragma("page_count")
+    state._connection.pragma("max_page_count", pages + 20)
+    small = [state.append(first.conversation, "c:1", SAID, after=1) for _ in range(3)]
+    told, *_ = await asyncio.gather(state.has_room(), *small)
+    assert told is False
+    assert len(await state.entries(first.conversation)) == 4
+
+
 async def test_another_program_that_holds_the_lock_is_a_clear_line(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
