@@ -172,7 +172,7 @@ async def open_assistant(
         model = await stack.enter_async_context(open_model(settings, state, os.environ))
         woken = asyncio.Event()
         journal = Journal(memory, state)
-        reminders = Reminders(state, now=now, zone=settings.timezone)
+        reminders = Reminders(state, now=now, zone=settings.timezone, owners=settings.access.owners)
         inbox = Inbox(state, presence)
         compactor = Compactor(
             state, model, journal, memory, settings=settings.memory.flush, now=now, wake=woken.set

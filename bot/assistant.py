@@ -160,7 +160,8 @@ class Assistant:
             except Exception:
                 log.exception("looking after the conversations broke off; it goes on")
             with suppress(TimeoutError):
-                await asyncio.wait_for(woken.wait(), ROUND_SECONDS)
+                async with asyncio.timeout(ROUND_SECONDS):
+                    await woken.wait()
 
     async def _take_up_others(self) -> None:
         await self.take_up()

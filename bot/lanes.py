@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable
 from typing import Generic, TypeVar
 
@@ -23,10 +23,14 @@ class Lanes(Generic[Item]):
     def __init__(
         self, work: Callable[[Item, deque[Item]], Awaitable[None]], *, tasks: Tasks, at_once: int
     ) -> None:
-        """`work` is given the next item and what waits behind it in the same chat, of which it may take more."""
+        """`work` is given the next item and what waits behind it in the same chat, of which it may take more.
+
+        `at_once`: chats of one channel that are worked for at the same time.
+        """
         self._work = work
         self._tasks = tasks
-        self._room = asyncio.Semaphore(at_once)
+        self._rooms: defaultdict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(at_once))
+        """By channel: one that cannot be reached, and keeps its places, takes none of another's."""
         self._lanes: dict[ChatId, deque[Item]] = {}
         self._closed = False
 
@@ -50,9 +54,10 @@ class Lanes(Generic[Item]):
         self._closed = True
 
     async def _work_off(self, chat: ChatId, lane: deque[Item]) -> None:
+        room = self._rooms[chat.channel]
         try:
             while lane and not self._closed:
-                async with self._room:
+                async with room:
                     if not self._closed:
                         await self._work_on(lane)
         finally:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -970,6 +970,7 @@ def sequences(count: int, steps: int) -> None:
             max_examples=count,
             stateful_step_count=steps,
             deadline=None,
+            phases=(Phase.explicit, Phase.reuse, Phase.generate),  # to make it shorter takes minutes
             suppress_health_check=list(HealthCheck),
         ),
     )

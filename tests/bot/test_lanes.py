@@ -53,6 +53,25 @@ async def test_a_chat_with_much_to_do_keeps_nobody_waiting() -> None:
     assert shop.done.index(("b", 0)) <= 2
 
 
+async def test_a_channel_that_keeps_its_places_takes_none_of_another() -> None:
+    done: list[str] = []
+    stuck = asyncio.Event()
+
+    async def work(item: str, behind: deque[str]) -> None:
+        if item == "stuck":
+            await stuck.wait()
+        done.append(item)
+
+    tasks = Tasks()
+    lanes: Lanes[str] = Lanes(work, tasks=tasks, at_once=1)
+    lanes.put(ChatId("telegram", "1"), "stuck")
+    lanes.put(ChatId("terminal", "1"), "quick")
+    await asyncio.sleep(0.01)
+    assert done == ["quick"]
+    stuck.set()
+    assert await tasks.ended(1)
+
+
 async def test_what_is_put_first_comes_next() -> None:
     shop = Workshop()
     for number in range(3):
