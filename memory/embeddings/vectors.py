@@ -51,7 +51,7 @@ def unit_vector(item: object, *, dimensions: int = 0) -> Vector:
         raise AnswerUnusable("a vector with something in it that is no number") from error
     if not isfinite(length) or not length:
         raise AnswerUnusable("a vector of zeros" if not length else "a vector with NaN or infinity in it")
-    if length < _TINY:  # its inverse would be no number, and the smallest have lost nearly all of their digits
+    if length < _TINY:  # its inverse would be no number; the smallest have lost nearly all digits
         largest = max(map(abs, numbers))
         numbers = [number / largest for number in numbers]
         length = hypot(*numbers)
