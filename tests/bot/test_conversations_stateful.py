@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -746,7 +746,8 @@ class World(RuleBasedStateMachine):
             assert assistant._joined == {}
         conversations = self._conversations()
         for messages in conversations.values():
-            faults = faults_of(messages, whole=True, strictly=not self.crowded)
+            # Where a second process was in the same chat, its turn may have come before one that was cut off.
+            faults = faults_of(messages, whole=not self.crowded, strictly=not self.crowded)
             assert not faults, (faults, messages)
         self._check_answers()
         self._check_heard()
@@ -963,14 +964,20 @@ def _copy_empty_state(folder: Path) -> None:
     file.write_bytes(_EMPTY[0])
 
 
-def sequences(count: int, steps: int) -> None:
+ALWAYS_THE_SAME = not os.environ.get("RANDOM_SEQUENCES")
+"""Unless new ones are wanted: what was found once is to be found again, and no change is blamed for another's."""
+
+
+def sequences(count: int, steps: int, *, number: int) -> None:
+    machine = type(f"World{number}", (World,), {})
     run_state_machine_as_test(
-        World,
+        seed(number)(machine) if ALWAYS_THE_SAME else machine,
         settings=settings(
             max_examples=count,
             stateful_step_count=steps,
             deadline=None,
-            phases=(Phase.explicit, Phase.reuse, Phase.generate),  # to make it shorter takes minutes
+            database=None,
+            phases=(Phase.explicit, Phase.generate),  # to make it shorter takes minutes
             suppress_health_check=list(HealthCheck),
         ),
     )
@@ -982,12 +989,11 @@ remains = pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:Runt
 
 @remains
 def test_nothing_is_lost_in_20_random_sequences() -> None:
-    sequences(20, 15)
+    sequences(20, 15, number=0)
 
 
 @remains
 @pytest.mark.thorough
 @pytest.mark.parametrize("quarter", range(4))
 def test_nothing_is_lost_in_1000_random_sequences(quarter: int) -> None:
-    del quarter  # so that several cores share them
-    sequences(250, 20)
+    sequences(250, 20, number=1 + quarter)
