@@ -83,18 +83,15 @@ class Forgetting:
         memory: Memory,
         state: State,
         *,
-        changed: Callable[[Collection[int]], None] = lambda conversations: None,
         forget_typed: Callable[[Wanted], int] = lambda wanted: 0,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """`changed` is told the numbers of conversations whose entries on disk are not what they were.
+        """`forget_typed` removes it from what a channel keeps of a person's inputs, where the question stands too.
 
-        `forget_typed` removes it from what a channel keeps of a person's inputs, where the question stands too; it
-        tells from how many, and raises OSError.
+        It tells from how many, and raises OSError.
         """
         self._memory = memory
         self._state = state
-        self._changed = changed
         self._forget_typed = forget_typed
         self._now = now
 
@@ -234,8 +231,6 @@ class Forgetting:
                 said = sum(_is_message(place, kept) for kept, _ in changes)
                 messages += said
                 elsewhere += len(changes) - said
-                if place == ENTRIES:
-                    self._changed({kept.conversation for kept, _ in changes})
         return messages, elsewhere
 
     async def _holding(self, place: Place, wanted: Wanted) -> AsyncIterator[list[tuple[Kept, str | None]]]:
