@@ -73,7 +73,7 @@ class Agent:
         However it ends (ModelError, StateFault, cancelled, closed), what was shown is on disk by then, and so is a
         result for each call; but a turn that is parked stays as it is.
         """
-        await to_the_end(assignment.hear(conversation))
+        await assignment.hear(conversation)
         done = assignment.progress(conversation)
         told = _Told.before(done, prefer=assignment.prefer)
         if done and isinstance(end := done[-1], AssistantMessage) and not end.calls:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from bot import phrases
 from bot.access import Access, Standing
-from bot.assignment import Assignment
+from bot.assignment import Assignment, as_it_stands
 from bot.chat_lock import chat_locked
-from bot.commands.command import CommandContext, run_command, split_command
+from bot.commands.command import AnswerAgain, CommandContext, Told, command_in, run_command
 from bot.conversation import Conversation, interrupted, open_calls
 from bot.inbox import Inbox
 from bot.limits import DailyBudget, MessageRate
@@ -99,7 +99,7 @@ class Answering:
         if standing is Standing.STRANGER:  # shut out since it was accepted
             yield ReplyPart(phrases.STRANGER, final=True)
             return
-        if command := split_command(message.text):
+        if command := command_in(message):
             name, rest = command
             run = partial(
                 run_command,
@@ -118,11 +118,12 @@ class Answering:
                 async with self.hold(message.chat):
                     await self._count(assignment)
                     reply = await run()
-            if isinstance(reply, str):
-                yield ReplyPart(reply, final=True)
+            if not isinstance(reply, AnswerAgain):
+                told = reply if isinstance(reply, Told) else Told(reply)
+                yield ReplyPart(told.text, final=True, choices=told.choices)
                 return
             again = True
-        elif not message.text.strip():
+        elif message.is_blank:
             yield ReplyPart(phrases.NOTHING_SAID, final=True)
             return
         async with self.hold(message.chat):
@@ -133,13 +134,14 @@ class Answering:
 
     async def _leave_whole(self, message: IncomingMessage, assignment: Assignment) -> None:
         """See that what was said stands in the conversation, and a result with each call, however early it ended."""
-        if assignment.since is None and (split_command(message.text) or not message.text.strip()):
+        if assignment.since is None and (command_in(message) or message.is_blank):
             return
         try:
             conversation = self._conversation(message.chat)
             await conversation.load()
             if assignment.since is None:
                 assignment.to_hear = assignment.to_hear or [Received(assignment.turn, message)]
+                assignment.read = as_it_stands  # whoever stops it does not wait for what came along
                 await assignment.hear(conversation)
                 # Not to be shortened afterwards: nobody has settled whether it may go into the notes before.
                 self._conversations.pop(message.chat, None)
@@ -189,7 +191,7 @@ class Answering:
             assignment.answers += [
                 each.message.id for each in assignment.to_hear if each.message.id not in assignment.answers
             ]
-            await to_the_end(assignment.hear(conversation))
+            await assignment.hear(conversation)
             assignment.counted = True
         else:
             await self._count(assignment)

@@ -1,18 +1,25 @@
 """What one turn is to answer, for whom, and where it is noted how far that has come."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from bot.conversation import Also, Conversation
+from bot.heard import said
 from bot.inbox import answered, begun, got_on
 from bot.messages import ChatId, IncomingMessage, PersonId
-from bot.models.protocol import Message
+from bot.models.protocol import Message, UserMessage
+from bot.state.database import to_the_end
 from bot.state.inbox import Received
 from bot.tools import ToolUse
 
 
 def _nothing() -> list[Received]:
     return []
+
+
+async def as_it_stands(message: IncomingMessage) -> UserMessage:
+    """Give a message without what came along."""
+    return UserMessage(said(message))
 
 
 @dataclass(slots=True)
@@ -41,24 +48,33 @@ class Assignment:
     """The model that a person chose for the chat."""
     take: Callable[[], list[Received]] = _nothing
     """Gives what has come in meanwhile and may be answered along with the rest."""
+    read: Callable[[IncomingMessage], Awaitable[UserMessage]] = as_it_stands
+    """Gives a message as the model is to have it, with what came along."""
     answers: list[str] = field(default_factory=list)
     """Ids of the messages that the reply answers."""
     parked: bool = False
     """True where the program leaves: the turn ends here, and goes on from its last step another time."""
 
     async def hear(self, conversation: Conversation) -> None:
-        """Put what is to be heard into the conversation, and note that it stands there."""
+        """Put what is to be heard into the conversation, and note that it stands there.
+
+        Reading what came along may take long, and can be cancelled; the rest is done to the end.
+        """
         if self.to_hear:
-            heard, before = self.to_hear, conversation.last_seq
-            also = begun(self.turn, [each.number for each in heard]) if self.turn else None
-            await conversation.hear([(said(each.message), each.message.sender) for each in heard], also=also)
-            self.to_hear = []
-            self.conversation = conversation.id
-            if self.since is None:
-                # What another process said in between stands before it.
-                self.since = max(before, conversation.last_seq - len(heard))
+            entries = [(await self.read(each.message), each.message.sender) for each in self.to_hear]
+            await to_the_end(self._put(conversation, entries))
         elif self.since is None:
             self.since, self.conversation = conversation.last_seq, conversation.id
+
+    async def _put(self, conversation: Conversation, entries: Sequence[tuple[UserMessage, PersonId]]) -> None:
+        heard, before = self.to_hear, conversation.last_seq
+        also = begun(self.turn, [each.number for each in heard]) if self.turn else None
+        await conversation.hear(entries, also=also)
+        self.to_hear = []
+        self.conversation = conversation.id
+        if self.since is None:
+            # What another process said in between stands before it.
+            self.since = max(before, conversation.last_seq - len(heard))
 
     async def join(self, conversation: Conversation) -> None:
         """Hear what has come in since the turn began."""
@@ -83,11 +99,3 @@ class Assignment:
     def use(self, conversation: Conversation, call_id: str) -> ToolUse:
         """Where a tool call comes from; the same when it is run again."""
         return ToolUse(f"call-{conversation.id}-{conversation.called_at}-{call_id}", self.chat, self.person)
-
-
-def said(message: IncomingMessage) -> str:
-    """A message as the model reads it: in a room with who says it."""
-    if message.in_room and message.sender_name:
-        name = " ".join(message.sender_name.split())[:80]
-        return f"{name}: {message.text}"
-    return message.text

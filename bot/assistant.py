@@ -12,7 +12,7 @@ from bot import phrases
 from bot.access import Standing
 from bot.answering import Answering, House
 from bot.assignment import Assignment
-from bot.commands.command import split_command
+from bot.commands.command import command_in
 from bot.delivery import Delivery
 from bot.lanes import Lanes
 from bot.messages import Adapter, ChatId, IncomingMessage, NotAccepted, ReplyPart
@@ -34,6 +34,9 @@ ROUND_SECONDS = 15.0
 """How often it is looked for what other processes, dead or alive, have left to this one."""
 DISK_PAUSES = (2.0, 10.0, 30.0, 60.0)
 """Seconds after which a turn is tried again that state.db had no room for; the last one again and again."""
+MORE_SECONDS = 1.0
+"""How long it is waited for what belongs to a message and is on its way, such as the next picture of an album."""
+MORE_AT_MOST = 20
 PARKING_GRACE = 1.5
 """Seconds that parked turns get to let go of what they use."""
 
@@ -203,7 +206,7 @@ class Assistant:
         return (alone or again) and turn.stop()
 
     def _take_up(self, received: Received, *, first: bool = False) -> None:
-        command = split_command(received.message.text)
+        command = command_in(received.message)
         beside = self._at_once if received.message.alone else self._at_once | self._only_tell
         if command and command[0] in beside:
             self._tasks.start(self._handle_beside(received))
@@ -221,6 +224,7 @@ class Assistant:
     async def _handle(self, received: Received, behind: deque[Received]) -> None:
         """Have a message answered and the reply delivered; whatever goes wrong ends here, so that the lane goes on."""
         message = received.message
+        await self._wait_for_more(received, behind)
         assignment, shown = self._assignment(received, behind), list(received.shown)
         pauses = list(self._disk_pauses)
         while True:
@@ -243,6 +247,16 @@ class Assistant:
             await self._delivery.done(received.number)
         if not self._leaving:
             await self._answering.afterwards(assignment)
+
+    async def _wait_for_more(self, received: Received, behind: deque[Received]) -> None:
+        """Let what belongs together come in before it is answered; not for long, since it may never come."""
+        for _ in range(MORE_AT_MOST):
+            known, last = len(behind), behind[-1] if behind else received
+            if received.state != "waiting" or not last.message.more_soon:
+                return
+            await asyncio.sleep(MORE_SECONDS)
+            if len(behind) == known:
+                return
 
     def _made(self, received: Received, assignment: Assignment) -> Turn:
         message = received.message
@@ -340,8 +354,8 @@ def _alike(message: IncomingMessage, behind: deque[Received]) -> list[Received]:
             following.state != "waiting"
             or following.message.sender != message.sender
             or following.message.alone
-            or split_command(following.message.text)
-            or not following.message.text.strip()
+            or command_in(following.message)
+            or following.message.is_blank
         ):
             break
         taken.append(behind.popleft())

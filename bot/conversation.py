@@ -124,9 +124,11 @@ class Conversation:
         calls = (each.seq for each in reversed(self._said) if _calls_tools(each.message))
         return next(calls, 0)
 
-    async def hear(self, heard: Sequence[tuple[str, PersonId]], *, also: "Also | None" = None) -> None:
+    async def hear(
+        self, heard: Sequence[tuple[UserMessage, PersonId]], *, also: "Also | None" = None
+    ) -> None:
         """Add what people said, and who it was."""
-        entries = [_encoded(UserMessage(text), by=str(person)) for text, person in heard]
+        entries = [_encoded(message, by=str(person)) for message, person in heard]
         await self._add([*self._retraction(), *entries], also)
 
     async def retract(self) -> bool:

@@ -7,7 +7,7 @@ from contextlib import aclosing
 from secrets import token_hex
 
 from bot.inbox import Inbox
-from bot.messages import Adapter, ChannelFault, ChatId, IncomingMessage, Reply, ReplyPart
+from bot.messages import Adapter, ChannelFault, ChatId, Choice, IncomingMessage, Reply, ReplyPart
 from bot.plain_text import one_line
 from bot.state.database import StateFault
 from bot.state.inbox import Notice, Received
@@ -92,7 +92,7 @@ class Delivery:
 
         async def show() -> None:
             key = f"notice-{notice.number}"
-            reply = Reply(notice.chat, None, key, _whole(notice.text), keep, tuple(shown))
+            reply = Reply(notice.chat, None, key, _whole(notice.text, notice.choices), keep, tuple(shown))
             await self._adapters[notice.chat.channel].render(reply)
 
         if await self._again_and_again(show, f"a notice to {notice.chat}", self._pauses):
@@ -146,5 +146,5 @@ class Delivery:
         return True
 
 
-async def _whole(text: str) -> AsyncIterator[ReplyPart]:
-    yield ReplyPart(text, final=True)
+async def _whole(text: str, choices: Sequence[Choice] = ()) -> AsyncIterator[ReplyPart]:
+    yield ReplyPart(text, final=True, choices=tuple(choices))

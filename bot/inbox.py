@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from bot.conversation import Also
-from bot.messages import ChatId, IncomingMessage
+from bot.messages import ChatId, Choice, IncomingMessage
 from bot.presence import Presence
 from bot.state import inbox
 from bot.state.database import State
@@ -65,11 +65,13 @@ class Inbox:
 
         return await self._state.change(work)
 
-    async def put(self, chat: ChatId, text: str, *, key: str) -> Notice | None:
+    async def put(
+        self, chat: ChatId, text: str, *, key: str, choices: Sequence[Choice] = ()
+    ) -> Notice | None:
         """Take in what is to be told a chat without being asked; None where that was done before."""
         owner, at = self._presence.token, self._state.at()
         return await self._state.change(
-            lambda db: inbox.put(db, str(chat), text, key=key, owner=owner, at=at)
+            lambda db: inbox.put(db, str(chat), text, key=key, owner=owner, at=at, choices=choices)
         )
 
     async def show(self, turn: int, shown: Sequence[str]) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol, Self
+from typing import Literal, Protocol, Self
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,36 @@ class PersonId:
         return f"{self.channel}:{self.id}"
 
 
+AttachmentKind = Literal["picture", "document", "voice", "other"]
+"""`voice` is anything that is listened to; `other` what nobody here can read, such as a film."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """What came along with a message. Its content is fetched when wanted; the rest is the sender's word for it."""
+
+    kind: AttachmentKind
+    handle: str
+    """What its adapter fetches it by; kept, never shown or logged."""
+    name: str = ""
+    """As the sender's file is called: never to be trusted as a path."""
+    media_type: str = ""
+    size: int = 0
+    """Bytes; 0 where that is not known."""
+    seconds: float = 0.0
+    """How long it plays."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quoted:
+    """What a message replies to, or the part of it that was picked out."""
+
+    text: str
+    sender_name: str = ""
+    mine: bool = False
+    """Whether the bot had said it."""
+
+
 @dataclass(frozen=True, slots=True)
 class IncomingMessage:
     """What a person said, before anything was done with it."""
@@ -60,6 +90,18 @@ class IncomingMessage:
     """The id of the message in whose place this one was put by its sender."""
     handle: str = ""
     """What the platform wants to have with the answer, such as a token or a topic; kept, never read or logged by us."""
+    attachments: tuple[Attachment, ...] = ()
+    """Also those of the message that it replies to."""
+    quoted: Quoted | None = None
+    forwarded_from: str = ""
+    """Whose words these are, where the sender passes them on: they are no command, whatever they look like."""
+    more_soon: bool = False
+    """Whether another that belongs to it is on its way, as in an album: it is waited for a moment."""
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether nothing is said with it and nothing comes along."""
+        return not (self.text.strip() or self.attachments)
 
     @property
     def title(self) -> str:
@@ -68,11 +110,22 @@ class IncomingMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class Choice:
+    """An answer that is offered, as a button where the channel has such; pressing it is the same as saying it."""
+
+    label: str
+    says: str
+    """A line with a command, of 64 bytes at most: it comes back as a message of whoever chose it."""
+
+
+@dataclass(frozen=True, slots=True)
 class ReplyPart:
     """The whole reply so far, as Markdown; a later part replaces the earlier one."""
 
     text: str
     final: bool = False
+    choices: tuple[Choice, ...] = ()
+    """Offered below the text, where it is final. The text says without them what can be answered."""
     answers: tuple[str, ...] = ()
     """Ids of the messages that this answers, where it is final: more than one where several came in a row."""
 
@@ -103,6 +156,10 @@ class ChannelFault(Exception):
         self.retry_after = retry_after
 
 
+class AttachmentLost(Exception):
+    """What an adapter raises where an attachment cannot be had, now or later; one line for the person who sent it."""
+
+
 class NotAccepted(Exception):
     """A message was not taken in, since it cannot be kept just now; the text is one line with the mend in it."""
 
@@ -114,6 +171,15 @@ Tells whether a Reply to it will come: not to one that was known, that nobody is
 """
 
 
+@dataclass(frozen=True, slots=True)
+class ChannelHealth:
+    """How a channel fares."""
+
+    state: Literal["starting", "up", "down"]
+    detail: str = ""
+    """Why it is not up, or what hampers it: one line with the mend in it."""
+
+
 class Adapter(Protocol):
     """One channel. Only the adapter knows its platform."""
 
@@ -122,8 +188,17 @@ class Adapter(Protocol):
         """The channel's name, as in `ChatId.channel`."""
         ...
 
+    @property
+    def health(self) -> ChannelHealth:
+        """How the channel fares just now."""
+        ...
+
     def serves(self, chat: ChatId) -> bool:
         """Tell whether what is for this chat can be shown by this adapter."""
+        ...
+
+    def home_of(self, person: PersonId) -> ChatId | None:
+        """Where a person of this channel is told something that others should not read; None where there is no such."""
         ...
 
     async def run(self, accept: Accept) -> None:
@@ -135,4 +210,8 @@ class Adapter(Protocol):
 
         Raises what should be tried again later.
         """
+        ...
+
+    async def fetch(self, attachment: Attachment, *, most: int) -> bytes:
+        """Get an attachment's content, of `most` bytes at most; raises AttachmentLost, ChannelFault, OSError."""
         ...

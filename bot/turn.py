@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 
 from bot import phrases
-from bot.messages import ReplyPart
+from bot.messages import Choice, ReplyPart
 from bot.state.database import to_the_end
 
 
@@ -37,6 +37,7 @@ class Turn:
         self._waits = waits
         self._answers = answers
         self._text = ""
+        self._choices: tuple[Choice, ...] = ()
         self._ending: str | None = None
         """What stands below the text at the end; None as long as there may be more."""
         self._news = asyncio.Event()
@@ -49,7 +50,7 @@ class Turn:
         try:
             async with aclosing(reply):
                 async for part in reply:
-                    self._text = part.text
+                    self._text, self._choices = part.text, part.choices
                     if not part.final:
                         self._news.set()
         except asyncio.CancelledError:
@@ -64,7 +65,9 @@ class Turn:
             if self._ending is None:
                 yield ReplyPart(self._text)
         answers = () if self.goes_on else tuple(self._answers)
-        yield ReplyPart(_below(self._text, self._ending), final=not self.goes_on, answers=answers)
+        choices = () if self._ending else self._choices
+        text = _below(self._text, self._ending)
+        yield ReplyPart(text, final=not self.goes_on, choices=choices, answers=answers)
 
     def _come_to_its_end(self, task: "asyncio.Task[None]") -> None:
         """Put an error in words here and not in `parts`: it must come to light also where nobody shows the reply."""

@@ -25,7 +25,17 @@ from prompt_toolkit.utils import is_dumb_terminal
 from rich.console import Console
 
 from adapters.terminal.screen import show, show_growing
-from bot.messages import Accept, ChatId, IncomingMessage, NotAccepted, PersonId, Reply
+from bot.messages import (
+    Accept,
+    Attachment,
+    AttachmentLost,
+    ChannelHealth,
+    ChatId,
+    IncomingMessage,
+    NotAccepted,
+    PersonId,
+    Reply,
+)
 from bot.plain_text import without_controls
 
 PROMPT = "› "
@@ -111,6 +121,20 @@ class LiveTerminal:
             self._console.print(str(error), style="red", markup=False)
         finally:
             del self._answered[message.id]
+
+    @property
+    def health(self) -> ChannelHealth:
+        """Tell that it is up: a terminal that is gone has ended."""
+        return ChannelHealth("up")
+
+    def home_of(self, person: PersonId) -> ChatId | None:
+        """Nobody is told anything here that was not said here."""
+        del person
+        return None
+
+    async def fetch(self, attachment: Attachment, *, most: int) -> bytes:
+        """Refuse: nothing comes along with a line."""
+        raise AttachmentLost
 
     def serves(self, chat: ChatId) -> bool:
         """Tell whether a chat is the one that is held here."""

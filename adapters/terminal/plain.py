@@ -11,7 +11,16 @@ from datetime import datetime
 from secrets import token_hex
 from typing import TextIO
 
-from bot.messages import Accept, ChatId, IncomingMessage, PersonId, Reply
+from bot.messages import (
+    Accept,
+    Attachment,
+    AttachmentLost,
+    ChannelHealth,
+    ChatId,
+    IncomingMessage,
+    PersonId,
+    Reply,
+)
 from bot.plain_text import without_controls
 
 UNANSWERED_AT_ONCE = 16
@@ -71,6 +80,20 @@ class PlainTerminal:
         while self._waiting:
             self._all_answered.clear()
             await self._all_answered.wait()
+
+    @property
+    def health(self) -> ChannelHealth:
+        """Tell that it is up: a terminal that is gone has ended."""
+        return ChannelHealth("up")
+
+    def home_of(self, person: PersonId) -> ChatId | None:
+        """Nobody is told anything here that was not said here."""
+        del person
+        return None
+
+    async def fetch(self, attachment: Attachment, *, most: int) -> bytes:
+        """Refuse: nothing comes along with a line."""
+        raise AttachmentLost
 
     def serves(self, chat: ChatId) -> bool:
         """Tell whether a chat is the one that is held here."""

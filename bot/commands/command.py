@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from bot import phrases
 from bot.access import Standing
-from bot.messages import ChatId, IncomingMessage
+from bot.messages import ChatId, Choice, IncomingMessage
 
 if TYPE_CHECKING:
     from bot.access import Access
@@ -98,7 +98,15 @@ class AnswerAgain:
     """What a command gives back that wants the latest message answered again."""
 
 
-Handler = Callable[[CommandCall, CommandContext], Awaitable[str | AnswerAgain]]
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a command answers, where there is something to choose from; the text alone says how, too."""
+
+    text: str
+    choices: tuple[Choice, ...] = ()
+
+
+Handler = Callable[[CommandCall, CommandContext], Awaitable[str | Told | AnswerAgain]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +148,11 @@ def split_command(text: str) -> tuple[str, str] | None:
     """Name and rest of `/name@bot rest`; None where the text is no command (`/etc/hosts` is none)."""
     match = _LINE.fullmatch(text)
     return (match[1].lower(), (match[2] or "").strip()) if match else None
+
+
+def command_in(message: IncomingMessage) -> tuple[str, str] | None:
+    """The command that somebody gives with a message; None where it is none, or somebody else's words."""
+    return None if message.forwarded_from else split_command(message.text)
 
 
 def usable_by(standing: Standing, commands: Iterable[Command]) -> list[Command]:
@@ -186,7 +199,7 @@ async def run_command(
     key: str,
     number: int = 0,
     context: CommandContext,
-) -> str | AnswerAgain:
+) -> str | Told | AnswerAgain:
     """Answer `/name rest`. A command that the person may not use is told of no more than one that does not exist."""
     usable = {command.name: command for command in usable_by(standing, context.commands)}
     command = usable.get(name)

@@ -17,7 +17,7 @@ from typing import Any, Generic, Self, TypeVar
 import apsw
 
 from bot.models.health import Health, Outcome
-from bot.state import access, conversations, flushes, forgetting, inbox, journal, models, reminders
+from bot.state import access, channels, conversations, flushes, forgetting, inbox, journal, models, reminders
 from bot.state.conversations import Row
 from bot.state.models import DayUsage
 
@@ -381,6 +381,8 @@ MIGRATIONS = (
     reminders.m007_reminders,
     conversations.m008_rewritten,
     forgetting.m009_forgetting,
+    inbox.m010_choices,
+    channels.m011_channels,
 )
 
 

@@ -7,13 +7,13 @@ A message is `waiting`; `running` once it stands in its conversation; `answered`
 import json
 import logging
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Literal
 
 import apsw
 
-from bot.messages import ChatId, IncomingMessage, PersonId
+from bot.messages import Attachment, ChatId, Choice, IncomingMessage, PersonId, Quoted
 
 log = logging.getLogger(__name__)
 
@@ -49,6 +49,7 @@ class Notice:
     chat: ChatId
     text: str
     shown: tuple[str, ...] = ()
+    choices: tuple[Choice, ...] = ()
 
 
 def m003_inbox(db: apsw.Connection) -> None:
@@ -85,6 +86,11 @@ def m003_inbox(db: apsw.Connection) -> None:
         CREATE INDEX outbox_open ON outbox (number) WHERE NOT delivered;
         """
     )
+
+
+def m010_choices(db: apsw.Connection) -> None:
+    """What a notice offers as answers."""
+    db.execute("ALTER TABLE outbox ADD COLUMN choices TEXT NOT NULL DEFAULT '[]'")
 
 
 # -- messages -----------------------------------------------------------------------------------------------
@@ -209,23 +215,45 @@ def prune(db: apsw.Connection, *, before: str) -> None:
 # -- notices ------------------------------------------------------------------------------------------------
 
 
-def put(db: apsw.Connection, chat: str, text: str, *, key: str, owner: str, at: str) -> Notice | None:
+def put(
+    db: apsw.Connection,
+    chat: str,
+    text: str,
+    *,
+    key: str,
+    owner: str,
+    at: str,
+    choices: Sequence[Choice] = (),
+) -> Notice | None:
     """Add a notice; None where one with this key is there already. `owner`: as in `add`."""
+    offered = json.dumps([[each.label, each.says] for each in choices], ensure_ascii=False)
     db.execute(
-        "INSERT INTO outbox (key, chat, text, owner, at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-        (key, chat, text, owner, at),
+        "INSERT INTO outbox (key, chat, text, owner, at, choices) VALUES (?, ?, ?, ?, ?, ?) "
+        "ON CONFLICT DO NOTHING",
+        (key, chat, text, owner, at, offered),
     )
-    return Notice(db.last_insert_rowid(), ChatId.parse(chat), text) if db.changes() else None
+    if not db.changes():
+        return None
+    return Notice(db.last_insert_rowid(), ChatId.parse(chat), text, choices=tuple(choices))
 
 
 def undelivered(db: apsw.Connection) -> tuple[tuple[str, Notice], ...]:
     """Every notice that is not delivered yet, in order, with its owner."""
     rows = db.execute(
-        "SELECT owner, number, chat, text, shown FROM outbox WHERE NOT delivered ORDER BY number"
+        "SELECT owner, number, chat, text, shown, choices FROM outbox WHERE NOT delivered ORDER BY number"
     )
     return tuple(
-        (owner, Notice(number, ChatId.parse(chat), text, tuple(json.loads(shown))))
-        for owner, number, chat, text, shown in rows
+        (
+            owner,
+            Notice(
+                number,
+                ChatId.parse(chat),
+                text,
+                tuple(json.loads(shown)),
+                tuple(Choice(label, says) for label, says in json.loads(choices)),
+            ),
+        )
+        for owner, number, chat, text, shown, choices in rows
     )
 
 
@@ -250,20 +278,25 @@ def deliver_notices(db: apsw.Connection, numbers: Collection[int]) -> None:
 
 
 def _encoded(message: IncomingMessage) -> str:
-    return json.dumps(
+    written = json.dumps(
         {
             "sender": str(message.sender),
-            "text": _encodable(message.text),
+            "text": message.text,
             "sent_at": message.sent_at.isoformat(),
-            "sender_name": _encodable(message.sender_name),
-            "chat_name": _encodable(message.chat_name),
+            "sender_name": message.sender_name,
+            "chat_name": message.chat_name,
             "in_room": message.in_room,
             "alone": message.alone,
             "edit_of": message.edit_of,
-            "handle": _encodable(message.handle),
+            "handle": message.handle,
+            "attachments": [asdict(each) for each in message.attachments],
+            "quoted": asdict(message.quoted) if message.quoted else None,
+            "forwarded_from": message.forwarded_from,
+            "more_soon": message.more_soon,
         },
         ensure_ascii=False,
     )
+    return _encodable(written)
 
 
 def _encodable(text: str) -> str:
@@ -289,6 +322,10 @@ def _received(row: "tuple[apsw.SQLiteValue, ...]") -> Received:
             alone=fields.get("alone", False),
             edit_of=fields.get("edit_of", ""),
             handle=fields.get("handle", ""),
+            attachments=tuple(Attachment(**each) for each in fields.get("attachments", ())),
+            quoted=Quoted(**quoted) if (quoted := fields.get("quoted")) else None,
+            forwarded_from=fields.get("forwarded_from", ""),
+            more_soon=fields.get("more_soon", False),
         ),
         state=state,  # type: ignore[arg-type]
         turn=turn,  # type: ignore[arg-type]

@@ -30,7 +30,17 @@ from hypothesis.stateful import (
 from bot import phrases
 from bot.config import FlushSettings
 from bot.conversation import said_in
-from bot.messages import Accept, ChannelFault, ChatId, IncomingMessage, PersonId, Reply
+from bot.messages import (
+    Accept,
+    Attachment,
+    AttachmentLost,
+    ChannelFault,
+    ChannelHealth,
+    ChatId,
+    IncomingMessage,
+    PersonId,
+    Reply,
+)
 from bot.models.candidate import Candidate, Route
 from bot.models.errors import ServerFailed
 from bot.models.fallback import FallbackModel
@@ -287,6 +297,16 @@ class Channel:
 
     async def run(self, accept: Accept) -> None:
         await asyncio.Event().wait()
+
+    @property
+    def health(self) -> ChannelHealth:
+        return ChannelHealth("up")
+
+    def home_of(self, person: PersonId) -> ChatId | None:
+        return ChatId(person.channel, person.id)
+
+    async def fetch(self, attachment: Attachment, *, most: int) -> bytes:
+        raise AttachmentLost("nothing is kept here")
 
     def serves(self, chat: ChatId) -> bool:
         return chat.channel == self.name

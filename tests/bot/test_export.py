@@ -51,7 +51,7 @@ async def documents(state: State, chat: str = "") -> list[dict[str, object]]:
 async def test_a_conversation_reads_as_it_went_with_a_line_for_each_tool(state: State) -> None:
     talk = await conversation(state)
     await talk.remember("# What stood in the notes")
-    await talk.hear([("Where is\n\nthe key?", PersonId("telegram", "7"))])
+    await talk.hear([(UserMessage("Where is\n\nthe key?"), PersonId("telegram", "7"))])
     call = ToolCall("abcdefghi", "memory_search", '{"query": "key"}')
     await talk.append(AssistantMessage("Let me look.", (call,), "some/model"))
     await talk.append(ToolResult("abcdefghi", "memory_search", "{" + "x" * 500 + "}"))
@@ -153,5 +153,5 @@ async def test_what_a_tool_gave_cannot_end_its_line(state: State) -> None:
 
 async def test_what_was_typed_at_the_terminal_is_yours(state: State) -> None:
     talk = await conversation(state)
-    await talk.hear([("Hello", PersonId("terminal", "owner"))])
+    await talk.hear([(UserMessage("Hello"), PersonId("terminal", "owner"))])
     assert "\n**You**, 2026" in await markdown(state)

@@ -8,7 +8,7 @@ import pytest
 from bot.conversation import Conversation
 from bot.inbox import Inbox, answered, begun, got_on
 from bot.messages import ChatId
-from bot.models.protocol import AssistantMessage
+from bot.models.protocol import AssistantMessage, UserMessage
 from bot.presence import Presence
 from bot.state import inbox as table
 from bot.state.database import State
@@ -87,7 +87,9 @@ async def test_a_turn_that_was_begun_tells_where_its_messages_stand(state: State
         numbers = [received.number for each in said if (received := await inbox.accept(each))]
         conversation = Conversation(state, HERE)
         await conversation.load()
-        await conversation.hear([(each.text, each.sender) for each in said], also=begun(1, numbers))
+        await conversation.hear(
+            [(UserMessage(each.text), each.sender) for each in said], also=begun(1, numbers)
+        )
         await inbox.show(1, ["platform-5"])
     first, second = await left(state, tmp_path)
     assert (first.state, first.turn, first.conversation, first.heard) == ("running", 1, conversation.id, 1)
@@ -118,7 +120,9 @@ async def test_delivering_ends_all_that_a_turn_answers_and_keeps_no_words(
         numbers = [received.number for each in said if (received := await inbox.accept(each))]
         conversation = Conversation(state, HERE)
         await conversation.load()
-        await conversation.hear([(each.text, each.sender) for each in said], also=begun(1, numbers))
+        await conversation.hear(
+            [(UserMessage(each.text), each.sender) for each in said], also=begun(1, numbers)
+        )
         await inbox.answer(1, "an answer")
         await inbox.deliver(1)
     rows = await state.read(lambda db: db.execute("SELECT state, payload, reply FROM inbox").fetchall())
@@ -153,7 +157,7 @@ async def test_an_edit_changes_what_waits_and_not_what_runs_and_is_known_from_th
         assert await inbox.accept(edit) is None
         conversation = Conversation(state, HERE)
         await conversation.load()
-        await conversation.hear([("hello", said.sender)], also=begun(1, [1]))
+        await conversation.hear([(UserMessage("hello"), said.sender)], also=begun(1, [1]))
         await inbox.edit(1, message("goodbye", edit_of=said.id))
     (received,) = await left(state, tmp_path)
     assert received.message == replace(said, text="hello")
@@ -165,7 +169,7 @@ async def test_what_is_taken_up_in_vain_is_counted_until_it_gets_on(state: State
         await inbox.accept(message("one"))
         conversation = Conversation(state, HERE)
         await conversation.load()
-        await conversation.hear([("one", message("one").sender)], also=begun(1, [1]))
+        await conversation.hear([(UserMessage("one"), message("one").sender)], also=begun(1, [1]))
         for _ in range(3):
             await inbox.tried(1)
     (received,) = await left(state, tmp_path)

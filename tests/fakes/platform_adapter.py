@@ -10,7 +10,17 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from bot.messages import Accept, ChatId, IncomingMessage, PersonId, Reply, ReplyPart
+from bot.messages import (
+    Accept,
+    Attachment,
+    AttachmentLost,
+    ChannelHealth,
+    ChatId,
+    IncomingMessage,
+    PersonId,
+    Reply,
+    ReplyPart,
+)
 from tests.fakes.platform import LONGEST
 
 log = logging.getLogger(__name__)
@@ -37,6 +47,16 @@ class PlatformAdapter:
     @property
     def name(self) -> str:
         return self._name
+
+    @property
+    def health(self) -> ChannelHealth:
+        return ChannelHealth("up")
+
+    def home_of(self, person: PersonId) -> ChatId | None:
+        return ChatId(person.channel, person.id)
+
+    async def fetch(self, attachment: Attachment, *, most: int) -> bytes:
+        raise AttachmentLost("nothing is kept here")
 
     def serves(self, chat: ChatId) -> bool:
         return chat.channel == self._name

@@ -3,7 +3,7 @@
 import asyncio
 from dataclasses import dataclass, field
 
-from bot.messages import Accept, ChatId, Reply, ReplyPart
+from bot.messages import Accept, Attachment, AttachmentLost, ChannelHealth, ChatId, PersonId, Reply, ReplyPart
 
 
 @dataclass(slots=True)
@@ -23,6 +23,16 @@ class RecordingAdapter:
 
     async def run(self, accept: Accept) -> None:
         await asyncio.Event().wait()
+
+    @property
+    def health(self) -> ChannelHealth:
+        return ChannelHealth("up")
+
+    def home_of(self, person: PersonId) -> ChatId | None:
+        return ChatId(person.channel, person.id)
+
+    async def fetch(self, attachment: Attachment, *, most: int) -> bytes:
+        raise AttachmentLost("nothing is kept here")
 
     def serves(self, chat: ChatId) -> bool:
         return chat.channel == self.name
