@@ -1,0 +1,265 @@
+"""What Telegram keeps: bots, chats, topics, messages. What tests look at."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+
+from tests.fakes.bot_api.entities import Entity
+from tests.fakes.bot_api.limits import Meter
+from tests.fakes.bot_api.receiving import Inbox
+
+if TYPE_CHECKING:
+    from tests.fakes.bot_api.media import File
+    from tests.fakes.bot_api.people import Person
+
+ChatKind = Literal["private", "group", "supergroup"]
+GENERAL_TOPIC = 1
+DRAFT_SECONDS = 30.0
+"""So long a draft is shown."""
+
+Json: TypeAlias = dict[str, Any]
+
+
+class Watch(Protocol):
+    """How one waits for what a bot does."""
+
+    async def __call__(
+        self, condition: Callable[[], Any], *, within: float = ..., what: str = ...
+    ) -> Any: ...
+
+
+@dataclass(slots=True, eq=False)
+class Bot:
+    """One bot, as BotFather and its owner have set it up."""
+
+    token: str
+    username: str
+    name: str = field(repr=False)
+    inbox: Inbox = field(repr=False)
+    meter: Meter = field(repr=False)
+    privacy: bool = True
+    """In groups it is told only what is meant for it."""
+    commands: dict[tuple[str, str], list[Json]] = field(default_factory=dict, repr=False)
+    """By scope (as `chat:-100123`) and language."""
+    descriptions: dict[tuple[str, str], str] = field(default_factory=dict, repr=False)
+    """By kind (`long`, `short`, `name`) and language."""
+
+    @property
+    def id(self) -> int:
+        return int(self.token.partition(":")[0])
+
+    def as_json(self) -> Json:
+        return {"id": self.id, "is_bot": True, "first_name": self.name, "username": self.username}
+
+
+@dataclass(frozen=True, slots=True)
+class Button:
+    """A button below a message."""
+
+    text: str
+    data: str = ""
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """What a message was changed to."""
+
+    time: float
+    text: str
+    entities: list[Entity]
+    buttons: tuple[tuple[Button, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What a bot has shown while it was still writing."""
+
+    time: float
+    id: int
+    text: str
+    entities: list[Entity]
+    thread: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """What a bot was seen doing, such as `typing`."""
+
+    time: float
+    kind: str
+    thread: int | None
+
+
+@dataclass(slots=True, eq=False)
+class Press:
+    """A button that somebody has pressed."""
+
+    id: str
+    time: float
+    person: "Person"
+    data: str
+    answered: bool = False
+    text: str = ""
+    alert: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Topic:
+    """A topic of a forum; its id is that of the message that opened it."""
+
+    id: int
+    name: str
+    closed: bool = False
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Message:
+    """One message; times in seconds since 1970."""
+
+    id: int
+    chat: "Chat"
+    sender: "Person | Bot"
+    time: float
+    text: str = ""
+    """Or a caption."""
+    entities: list[Entity] = field(default_factory=list)
+    """As its sender has marked it, so far as Telegram shows it."""
+    found: list[Entity] = field(default_factory=list)
+    """What Telegram has marked by itself."""
+    dropped: list[Entity] = field(default_factory=list)
+    """What the sender had marked and nobody sees."""
+    reply_to: int | None = None
+    quote: str = ""
+    quote_position: int = 0
+    buttons: tuple[tuple[Button, ...], ...] = ()
+    thread: int | None = None
+    """The id of its topic."""
+    silent: bool = False
+    preview: Json = field(default_factory=dict)
+    """Its link_preview_options."""
+    document: "File | None" = None
+    media: bool = False
+    """Whether its text is the caption of something."""
+    service: bool = False
+    content: Json = field(default_factory=dict)
+    """What else its JSON has."""
+    edits: list[Edit] = field(default_factory=list)
+    deleted: bool = False
+    reactions: dict[int, list[str]] = field(default_factory=dict)
+    """By the id of the person or bot."""
+    first_text: str = ""
+    """As it was sent, before any edit."""
+
+    @property
+    def from_bot(self) -> bool:
+        return isinstance(self.sender, Bot)
+
+    def __repr__(self) -> str:
+        who = self.sender.username if isinstance(self.sender, Bot) else self.sender.first_name
+        state = " deleted" if self.deleted else f" edited {len(self.edits)}x" if self.edits else ""
+        return f"<{self.id} in {self.chat.id} by {who}{state}: {self.text or ', '.join(self.content)!r}>"
+
+    @property
+    def labels(self) -> list[str]:
+        """What stands on its buttons."""
+        return [button.text for row in self.buttons for button in row]
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Chat:
+    """One chat, with all that was ever written in it."""
+
+    id: int
+    kind: ChatKind
+    watch: Watch
+    title: str = ""
+    person: "Person | None" = None
+    """Whose private chat it is."""
+    bot: Bot | None = None
+    """With which bot, where it is private."""
+    forum: bool = False
+    topics: dict[int, Topic] = field(default_factory=dict)
+    members: dict[int, "Person | Bot"] = field(default_factory=dict)
+    kicked: set[int] = field(default_factory=set)
+    """Ids of bots that were thrown out."""
+    admins: set[int] = field(default_factory=set)
+    may_write: bool = True
+    """Whether members may send text; administrators always may."""
+    started: bool = False
+    """Private: whether the person has ever written to the bot."""
+    blocked: bool = False
+    """Private: whether the person has blocked the bot."""
+    migrated_to: "Chat | None" = None
+    messages: list[Message] = field(default_factory=list)
+    """All, in order, also those that were deleted."""
+    drafts: list[Draft] = field(default_factory=list)
+    """All that were ever shown, in order."""
+    actions: list[Action] = field(default_factory=list)
+    by_id: dict[int, Message] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} chat {self.id}, {len(self.messages)} messages>"
+
+    @property
+    def is_group(self) -> bool:
+        return self.kind != "private"
+
+    @property
+    def visible(self) -> list[Message]:
+        """What a person who opens the chat sees."""
+        return [message for message in self.messages if not message.deleted]
+
+    @property
+    def replies(self) -> list[Message]:
+        """The bots' messages that are still there, without service messages."""
+        return [message for message in self.visible if message.from_bot and not message.service]
+
+    @property
+    def texts(self) -> list[str]:
+        """What the bots' messages say now."""
+        return [message.text for message in self.replies]
+
+    def message(self, number: int) -> Message | None:
+        """By its id; None where it is not there or no longer."""
+        found = self.by_id.get(number)
+        return None if found is None or found.deleted else found
+
+    def draft(self, now: float) -> Draft | None:
+        """What is shown as being written just now."""
+        if not self.drafts:
+            return None
+        last = self.drafts[-1]
+        answered = any(one.from_bot and one.time >= last.time for one in self.messages[-20:])
+        return None if answered or now - last.time > DRAFT_SECONDS else last
+
+    async def answer(
+        self,
+        after: Message | None = None,
+        *,
+        containing: str = "",
+        thread: int | None = None,
+        within: float = 5.0,
+    ) -> Message:
+        """Wait for a bot's first message after one (else after the last that a person has written)."""
+        if after is None:
+            after = next((one for one in reversed(self.messages) if not one.from_bot), None)
+        start = self.messages.index(after) + 1 if after else 0
+
+        def answered() -> Message | None:
+            return next(
+                (
+                    one
+                    for one in self.messages[start:]
+                    if one.from_bot
+                    and not one.deleted
+                    and not one.service
+                    and containing in one.text
+                    and (thread is None or one.thread == thread)
+                ),
+                None,
+            )
+
+        what = f"an answer in chat {self.id}" + (f" with {containing!r}" if containing else "")
+        found: Message = await self.watch(answered, within=within, what=what)
+        return found

@@ -1,0 +1,300 @@
+"""Text as Telegram counts, cleans and marks it: UTF-16 units, entities, what it finds by itself.
+
+After tdlib's fix_formatted_text: what is out of bounds is refused, what only overlaps is mended or dropped.
+"""
+
+import itertools
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.fakes.bot_api.refusals import bad
+
+Entity = dict[str, Any]
+"""A MessageEntity, as in JSON."""
+
+MOST_UNITS = 4096
+MOST_CAPTION_UNITS = 1024
+MOST_ENTITIES = 100
+"""Of those that follow Telegram shows nothing; known from practice, not from its documentation."""
+
+SPLITTABLE = ("bold", "italic", "underline", "strikethrough", "spoiler")
+QUOTES = ("blockquote", "expandable_blockquote")
+CONTINUOUS = ("code", "pre", "text_link", "text_mention", "custom_emoji", "date_time")
+FOUND = ("mention", "hashtag", "cashtag", "bot_command", "url", "email", "phone_number", "bank_card_number")
+"""Telegram finds these by itself and takes no notice of them where a bot sends them."""
+PRIORITY = (*QUOTES, "text_link", "text_mention", "custom_emoji", "pre", "code", "date_time", *SPLITTABLE)
+NEEDS = {
+    "text_link": "url",
+    "text_mention": "user",
+    "custom_emoji": "custom_emoji_id",
+    "date_time": "unix_time",
+}
+
+_TOP_LEVEL = "com|org|net|io|dev|app|md|py|rs|sh|me|de|co|ai|info|eu|fr|uk|ru|cn|jp|zip|mov"
+_PATTERNS = (
+    ("url", re.compile(r"https?://[^\s<>]*[^\s<>.,:;!?)\]'\"]")),
+    ("email", re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+")),
+    (
+        "url",
+        re.compile(
+            rf"(?<![\w@./-])(?:[a-z0-9-]+\.)+(?:{_TOP_LEVEL})(?![\w-])(?:/[^\s<>]*[^\s<>.,:;!?)])?",
+            re.IGNORECASE,
+        ),
+    ),
+    ("bot_command", re.compile(r"(?<![\w/<>])/[A-Za-z0-9_]{1,64}(?:@[A-Za-z0-9_]{3,32})?(?![\w/<>])")),
+    ("mention", re.compile(r"(?<![\w@])@[A-Za-z0-9_]{3,32}(?!\w)")),
+    ("hashtag", re.compile(r"(?<![\w#])#(?=\w*[^\W\d])\w{1,256}")),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A text as it is shown."""
+
+    text: str
+    entities: list[Entity] = field(default_factory=list)
+    """What the bot had marked, as far as it came through."""
+    found: list[Entity] = field(default_factory=list)
+    """What Telegram has marked by itself, such as a file's name that looks like a link."""
+    dropped: list[Entity] = field(default_factory=list)
+    """What the bot had marked and nobody will see."""
+
+    @property
+    def all(self) -> list[Entity]:
+        """In the order in which Telegram tells of them."""
+        return _ordered([*self.entities, *self.found])
+
+
+def units(text: str) -> int:
+    """How long a text is for Telegram."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def part(text: str, entity: Mapping[str, Any]) -> str:
+    """What an entity covers."""
+    start, length = entity["offset"], entity["length"]
+    return text.encode("utf-16-le")[2 * start : 2 * (start + length)].decode("utf-16-le")
+
+
+def find(text: str) -> list[Entity]:
+    """Commands, mentions, links, addresses and tags that stand in a text."""
+    taken: list[tuple[int, int]] = []
+    entities: list[Entity] = []
+    for kind, pattern in _PATTERNS:
+        for match in pattern.finditer(text):
+            start, end = match.span()
+            if not any(start < other_end and begin < end for begin, other_end in taken):
+                taken.append((start, end))
+                entities.append({"type": kind, "offset": units(text[:start]), "length": units(match.group())})
+    return _ordered(entities)
+
+
+def mark(text: str, given: Sequence[Mapping[str, Any]] | None = None) -> Marked:
+    """Read what a bot sends; raise Refusal where the server would not have it. The text may turn out empty."""
+    if len(text.encode("utf-8", "surrogatepass")) > 1 << 15:
+        raise bad("text is too long")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise bad("strings must be encoded in UTF-8") from None
+    dropped: list[Entity] = []
+    entities: list[Entity] = []
+    for entity in given or ():
+        read = _read(entity)
+        (entities if read["type"] not in FOUND and read["length"] else dropped).append(read)
+    _check_bounds(text, entities)
+    text, entities = _cleaned(text, entities)
+    text, entities = _trimmed(text, entities)
+    entities, lost = _nested(entities)
+    dropped += lost
+    dropped += entities[MOST_ENTITIES:]
+    entities = entities[:MOST_ENTITIES]
+    closed = [one for one in entities if one["type"] in CONTINUOUS]
+    found = [one for one in find(text) if not any(_overlap(one, other) for other in closed)]
+    return Marked(text, entities, found, dropped)
+
+
+def _read(entity: Mapping[str, Any]) -> Entity:
+    if not isinstance(entity, Mapping):
+        raise bad("can't parse MessageEntity: expected an Object")
+    for name in ("offset", "length"):
+        if not isinstance(entity.get(name), int):
+            raise bad(f"can't parse MessageEntity: Can't find field \"{name}\"")
+        if not 0 <= entity[name] <= 1_000_000:
+            raise bad(f"receive an entity with incorrect {name} {entity[name]}")
+    kind = entity.get("type")
+    if kind not in SPLITTABLE + QUOTES + CONTINUOUS + FOUND:
+        raise bad("can't parse MessageEntity: Unsupported type specified")
+    if (needed := NEEDS.get(kind)) and needed not in entity:
+        raise bad(f"can't parse MessageEntity: Can't find field \"{needed}\"")
+    read = {name: value for name, value in entity.items() if value is not None}
+    if kind == "text_link" and not str(read["url"]).lower().startswith("tg:"):
+        check_link(str(read["url"]), "entity URL")
+    return read
+
+
+def check_link(url: str, what: str) -> None:
+    """What has no host with a dot in it is no link for Telegram, nor what is not http."""
+    scheme, colon, rest = url.partition("://")
+    if not colon:
+        scheme, rest = "http", url
+    host = re.split(r"[/?#]", rest, maxsplit=1)[0].rpartition("@")[2]
+    if scheme.lower() not in ("http", "https"):
+        raise bad(f"{what} '{url}' is invalid: Unsupported URL protocol")
+    if ("." not in host and not host.startswith("[")) or re.search(r"\s", host):
+        raise bad(f"{what} '{url}' is invalid: Wrong HTTP URL")
+
+
+def _check_bounds(text: str, entities: Iterable[Entity]) -> None:
+    """No entity begins or ends in the middle of a character, or beyond the text."""
+    borders = {0}
+    at = 0
+    for character in text:
+        at += 1 + (ord(character) > 0xFFFF)
+        borders.add(at)
+    for entity in _ordered(entities):
+        start, end = entity["offset"], entity["offset"] + entity["length"]
+        if start > at:
+            raise bad(f"entity begins after the end of the text at UTF-16 offset {start}")
+        if start not in borders:
+            where = len(text.encode("utf-16-le")[: 2 * start + 2].decode("utf-16-le").encode())
+            raise bad(f"entity begins in a middle of a UTF-16 symbol at byte offset {where}")
+        if end > at:
+            raise bad(
+                f"entity beginning at UTF-16 offset {start} ends after the end of the text at UTF-16 offset {end}"
+            )
+        if end not in borders:
+            where = len(text.encode("utf-16-le")[: 2 * end + 2].decode("utf-16-le").encode())
+            raise bad(
+                f"entity beginning at UTF-16 offset {start} ends in a middle of a UTF-16 symbol at byte offset {where}"
+            )
+
+
+def _cleaned(text: str, entities: list[Entity]) -> tuple[str, list[Entity]]:
+    """Control characters become spaces; carriage returns, direction marks and some bars go."""
+    kept: list[str] = []
+    before = [0]
+    """For each UTF-16 offset of the old text, the offset in the new one."""
+    for character in text:
+        size = 1 + (ord(character) > 0xFFFF)
+        gone = character == "\r" or "\u2028" <= character <= "\u202e" or character in "\u0333\u033f\u030a"
+        if not gone:
+            kept.append(" " if character < " " and character != "\n" else character)
+        new = before[-1] + (0 if gone else size)
+        before += [new] * size
+    moved = [
+        one
+        | {
+            "offset": before[one["offset"]],
+            "length": before[one["offset"] + one["length"]] - before[one["offset"]],
+        }
+        for one in entities
+    ]
+    return "".join(kept), [one for one in moved if one["length"]]
+
+
+def _trimmed(text: str, entities: list[Entity]) -> tuple[str, list[Entity]]:
+    """White space at the end goes, at the beginning as far as nothing is marked in it."""
+    text = text.rstrip(" \n")
+    end = units(text)
+    shorter = [
+        one | {"length": min(one["length"], end - one["offset"])} for one in entities if one["offset"] < end
+    ]
+    blanks = len(text) - len(text.lstrip(" \n"))
+    blanks = min([blanks, *(one["offset"] for one in shorter)])
+    return text[blanks:], [one | {"offset": one["offset"] - blanks} for one in shorter]
+
+
+def _nested(entities: list[Entity]) -> tuple[list[Entity], list[Entity]]:
+    """Entities that lie within one another or apart, and those that had to go for it."""
+    kept: list[Entity] = []
+    dropped: list[Entity] = []
+    ordered = _ordered(entities)
+    for one in (one for one in ordered if one["type"] in QUOTES):
+        _place(one, kept, dropped, allowed=lambda _one, _other: False)
+    for one in (one for one in ordered if one["type"] in CONTINUOUS):
+        _place(one, kept, dropped, allowed=lambda one, other: other["type"] in QUOTES and _inside(one, other))
+    frames = list(kept)
+    for one in (one for one in ordered if one["type"] in SPLITTABLE):
+        for piece in _pieces(one, frames):
+            inside = [other for other in frames if _overlap(piece, other)]
+            if any(other["type"] in ("pre", "code") for other in inside):
+                dropped.append(piece)
+            else:
+                _merge(piece, kept)
+    return _ordered(_untangled(kept)), dropped
+
+
+def _place(one: Entity, kept: list[Entity], dropped: list[Entity], *, allowed: Any) -> None:
+    clash = any(_overlap(one, other) and not allowed(one, other) for other in kept)
+    (dropped if clash else kept).append(one)
+
+
+def _merge(piece: Entity, kept: list[Entity]) -> None:
+    """Two of one type that overlap are one."""
+    for other in kept:
+        if other["type"] == piece["type"] and _overlap(piece, other):
+            start = min(piece["offset"], other["offset"])
+            end = max(_end(piece), _end(other))
+            other.update(offset=start, length=end - start)
+            return
+    kept.append(dict(piece))
+
+
+def _untangled(entities: list[Entity]) -> list[Entity]:
+    """Of two styles that overlap, the first is cut where the second begins."""
+    done: list[Entity] = []
+    for one in reversed(_ordered(entities)):
+        cuts = {
+            other["offset"]
+            for other in entities
+            if one["type"] in SPLITTABLE
+            and other["type"] in SPLITTABLE
+            and one["offset"] < other["offset"] < _end(one) < _end(other)
+        }
+        done += _cut(one, cuts)
+    return done
+
+
+def _cut(one: Entity, cuts: set[int]) -> list[Entity]:
+    borders = [one["offset"], *sorted(cut for cut in cuts if one["offset"] < cut < _end(one)), _end(one)]
+    return [one | {"offset": start, "length": end - start} for start, end in itertools.pairwise(borders)]
+
+
+def _pieces(one: Entity, frames: Sequence[Entity]) -> list[Entity]:
+    """An entity cut where others begin or end within it, unless it holds them whole."""
+    cuts: set[int] = set()
+    for frame in frames:
+        if _overlap(one, frame) and not _inside(one, frame) and (not _inside(frame, one) or _closed(frame)):
+            cuts |= {frame["offset"], _end(frame)}
+    return _cut(one, cuts)
+
+
+def _closed(entity: Entity) -> bool:
+    return entity["type"] in ("pre", "code")
+
+
+def _end(entity: Entity) -> int:
+    end: int = entity["offset"] + entity["length"]
+    return end
+
+
+def _overlap(one: Entity, other: Entity) -> bool:
+    return bool(one["offset"] < _end(other) and other["offset"] < _end(one))
+
+
+def _inside(one: Entity, other: Entity) -> bool:
+    return bool(other["offset"] <= one["offset"] and _end(one) <= _end(other))
+
+
+def _ordered(entities: Iterable[Entity]) -> list[Entity]:
+    return sorted(
+        entities,
+        key=lambda one: (
+            one["offset"],
+            -one["length"],
+            PRIORITY.index(one["type"]) if one["type"] in PRIORITY else len(PRIORITY),
+        ),
+    )

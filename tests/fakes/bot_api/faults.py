@@ -1,0 +1,115 @@
+"""What may go wrong between a bot and Telegram, on demand."""
+
+import asyncio
+import socket
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+from aiohttp import web
+
+from tests.fakes.bot_api.refusals import Refusal, too_many
+
+PROXY_PAGE = "<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>nginx</body>\r\n</html>\r\n"
+
+Kind = Literal["answer", "reset_before", "reset_after", "hang", "drip", "delay"]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One way to fail."""
+
+    kind: Kind
+    code: int = 0
+    body: str | bytes = ""
+    content_type: str = "application/json"
+    refusal: Refusal | None = None
+    seconds: float = 0.0
+    done: bool = False
+    """Whether what was asked for is done all the same."""
+
+    @classmethod
+    def status(cls, code: int, body: str | bytes = PROXY_PAGE, content_type: str = "text/html") -> Self:
+        """What a proxy in between says; nothing is done."""
+        return cls("answer", code, body, content_type)
+
+    @classmethod
+    def refuse(cls, code: int, description: str) -> Self:
+        """A refusal in the Bot API's own shape, such as `refuse(400, "Bad Request: chat not found")`."""
+        return cls("answer", code, refusal=Refusal(code, description))
+
+    @classmethod
+    def retry_after(cls, seconds: int) -> Self:
+        return cls("answer", 429, refusal=too_many(seconds))
+
+    @classmethod
+    def reset_before(cls) -> Self:
+        """The connection is reset, and nothing done."""
+        return cls("reset_before")
+
+    @classmethod
+    def reset_after(cls) -> Self:
+        """It is done, but the answer is lost."""
+        return cls("reset_after", done=True)
+
+    @classmethod
+    def hang(cls, *, done: bool = False) -> Self:
+        """No answer, ever."""
+        return cls("hang", done=done)
+
+    @classmethod
+    def drip(cls, seconds: float = 0.02) -> Self:
+        """A body that never ends, a blank every so many seconds; nothing is done."""
+        return cls("drip", seconds=seconds)
+
+    @classmethod
+    def delay(cls, seconds: float) -> Self:
+        """It is done, and answered later."""
+        return cls("delay", seconds=seconds, done=True)
+
+
+@dataclass(slots=True)
+class Planned:
+    """A fault that waits for its call."""
+
+    method: str
+    fault: Fault
+    times: int | None
+    """How often still; None for always."""
+    chat: int | None
+    after: int
+    """So many calls that fit come through first."""
+
+    def fits(self, method: str, parameters: Mapping[str, Any]) -> bool:
+        """Whether it is this call's turn to fail; counts those that it lets through."""
+        if self.times == 0 or self.method not in ("*", method.lower()):
+            return False
+        if self.chat is not None and str(parameters.get("chat_id", "")) != str(self.chat):
+            return False
+        if self.after:
+            self.after -= 1
+            return False
+        if self.times is not None:
+            self.times -= 1
+        return True
+
+
+def reset(request: web.BaseRequest) -> web.Response:
+    """Have the peer see a reset, not an end."""
+    if transport := request.transport:
+        if (sock := transport.get_extra_info("socket")) is not None:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        transport.abort()
+    return web.Response()
+
+
+async def drip(request: web.BaseRequest, seconds: float) -> web.StreamResponse:
+    response = web.StreamResponse(headers={"Content-Type": "application/json"})
+    await response.prepare(request)
+    try:
+        while True:
+            await response.write(b" ")
+            await asyncio.sleep(seconds)
+    except ConnectionError:
+        return response

@@ -1,0 +1,37 @@
+"""How the Bot API says no."""
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass
+class Refusal(Exception):
+    """An answer with `ok: false`."""
+
+    status: int
+    description: str
+    retry_after: int = 0
+    """Seconds."""
+    migrate_to: int = 0
+    """The chat that has taken the place of the one that was asked for."""
+
+    def as_json(self) -> dict[str, Any]:
+        answer: dict[str, Any] = {"ok": False, "error_code": self.status, "description": self.description}
+        if self.retry_after:
+            answer["parameters"] = {"retry_after": self.retry_after}
+        if self.migrate_to:
+            answer["parameters"] = {"migrate_to_chat_id": self.migrate_to}
+        return answer
+
+
+def bad(what: str) -> Refusal:
+    """400, in the words that the server has for it."""
+    return Refusal(400, f"Bad Request: {what}")
+
+
+def forbidden(what: str) -> Refusal:
+    return Refusal(403, f"Forbidden: {what}")
+
+
+def too_many(seconds: int) -> Refusal:
+    return Refusal(429, f"Too Many Requests: retry after {seconds}", retry_after=seconds)

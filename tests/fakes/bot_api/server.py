@@ -1,0 +1,298 @@
+"""A server on this machine that behaves like Telegram's Bot API.
+
+    async with BotApi() as api:
+        anna = api.person(7, "Anna", language="de")
+        ...  # a bot with api.token at api.url
+        await anna.say("hi")
+        assert (await anna.chat.answer()).text == "Hello."
+
+A part of a test that runs in another thread than the server has its coroutines run by `api.do(...)`.
+"""
+
+import asyncio
+import inspect
+import json
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Self, TypeVar
+
+from aiohttp import web
+
+from tests.fakes.bot_api.chats import Bot, Message
+from tests.fakes.bot_api.faults import Fault, Planned, drip, reset
+from tests.fakes.bot_api.limits import Limits
+from tests.fakes.bot_api.methods import METHODS
+from tests.fakes.bot_api.refusals import Refusal, bad
+from tests.fakes.bot_api.requests import Parameters, read_parameters
+from tests.fakes.bot_api.world import World
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Call:
+    """One request of a bot."""
+
+    method: str
+    """In its usual spelling, as the bot has sent it; `file` for a download."""
+    parameters: Parameters
+    time: float
+    """Of `time.monotonic`, when it came in."""
+    bot: Bot | None = None
+    status: int = 0
+    """What it was answered; 0 while it is not, or never was."""
+    description: str = ""
+    """Why it was refused."""
+    result: Any = None
+    faulty: bool = False
+    """Whether it failed on demand."""
+    seconds: float = 0.0
+    """Until the answer."""
+
+
+class BotApi(World):
+    """Start with `async with`, or `start` and `stop`; what was said stays over a stop."""
+
+    _runner: web.ServerRunner | None = None
+
+    def __init__(
+        self,
+        *,
+        limits: Limits | None = None,
+        clock: Callable[[], float] = time.time,
+        drafts: bool = True,
+        webhook_pause: float = 0.05,
+    ) -> None:
+        """`drafts`: whether it knows sendMessageDraft.
+
+        `webhook_pause`: seconds before an update that the webhook did not take is brought again.
+        """
+        super().__init__(limits=limits, clock=clock)
+        self.knows_drafts = drafts
+        self.webhook_pause = webhook_pause
+        self.calls: list[Call] = []
+        self.url = ""
+        """`http://127.0.0.1:port`: the bot's api_base."""
+        self._planned: list[Planned] = []
+        self._port = 0
+        self._bringing: set[asyncio.Task[None]] = set()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stopping = asyncio.Event()
+
+    @property
+    def token(self) -> str:
+        """The first bot's."""
+        return self.bot.token
+
+    # -- start, stop, outages --------------------------------------------------------------------------------
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.stop()
+
+    async def start(self, port: int = 0) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._stopping = asyncio.Event()
+        self._runner = web.ServerRunner(web.Server(self._handle), shutdown_timeout=0.001, access_log=None)
+        await self._runner.setup()
+        await web.TCPSite(self._runner, "127.0.0.1", port or self._port, reuse_address=True).start()
+        self._port = self._runner.addresses[0][1]
+        self.url = f"http://127.0.0.1:{self._port}"
+        for bot in self.bots.values():
+            self._bring(bot)
+
+    async def stop(self) -> None:
+        """Refuse connections from now on, and cut those that are open; `start` goes on at the same port."""
+        self._stopping.set()
+        for task in self._bringing:
+            task.cancel()
+        await asyncio.gather(*self._bringing, return_exceptions=True)
+        if self._runner:
+            await self._runner.cleanup()
+            self._runner = None
+
+    @asynccontextmanager
+    async def outage(self) -> AsyncIterator[None]:
+        """Nobody is there for a while. What people say meanwhile waits."""
+        await self.stop()
+        try:
+            yield
+        finally:
+            await self.start()
+
+    def add_bot(self, token: str, username: str, *, name: str = "Commonplace", privacy: bool = True) -> Bot:
+        bot = super().add_bot(token, username, name=name, privacy=privacy)
+        if self._runner:
+            self._bring(bot)
+        return bot
+
+    def _bring(self, bot: Bot) -> None:
+        task = asyncio.ensure_future(bot.inbox.bring(pause=self.webhook_pause))
+        self._bringing.add(task)
+        task.add_done_callback(self._bringing.discard)
+
+    # -- for tests -------------------------------------------------------------------------------------------
+
+    def do(self, work: Coroutine[Any, Any, T], *, within: float = 20.0) -> T:
+        """From another thread than the server's: have this done there."""
+        assert self._loop
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(within)
+
+    def fail(
+        self, method: str, fault: Fault, *, times: int | None = 1, chat: int | None = None, after: int = 0
+    ) -> None:
+        """Have the next calls fail; `*` for any method, `file` for downloads, times=None until `mend`.
+
+        `chat`: only those for it. `after`: so many come through first.
+        """
+        self._planned.append(Planned(method.lower(), fault, times, chat, after))
+
+    def mend(self) -> None:
+        """Forget all faults that were asked for."""
+        self._planned.clear()
+
+    def calls_of(self, *methods: str, chat: int | None = None) -> list[Call]:
+        """What was asked for, in order."""
+        wanted = {one.lower() for one in methods}
+        return [
+            call
+            for call in self.calls
+            if call.method.lower() in wanted and (chat is None or call.parameters.get("chat_id") == chat)
+        ]
+
+    @property
+    def refusals(self) -> list[Call]:
+        """Calls that were refused for what they asked, other than on demand or as too many."""
+        return [
+            call for call in self.calls if 400 <= call.status < 500 and call.status != 429 and not call.faulty
+        ]
+
+    async def polled(self, *, within: float = 5.0) -> None:
+        """Wait until a bot waits for updates."""
+        await self.until(
+            lambda: any(bot.inbox.poll for bot in self.bots.values()), within=within, what="a poll"
+        )
+
+    async def confirmed(self, *, within: float = 5.0) -> None:
+        """Wait until all updates are confirmed."""
+        await self.until(
+            lambda: not any(bot.inbox.pending for bot in self.bots.values()),
+            within=within,
+            what="the confirmation of all updates",
+        )
+
+    async def settled(self, message: Message, *, quiet: float = 0.3, within: float = 10.0) -> Message:
+        """Wait until a message has not been changed for so many seconds."""
+
+        def still() -> bool:
+            changed = message.edits[-1].time if message.edits else message.time
+            return self.clock() - changed >= quiet
+
+        await self.until(still, within=within, what="an end of edits")
+        return message
+
+    def report(self) -> str:
+        calls = [
+            f"  {one.method} {_short(one.parameters)} → {one.status} {one.description}" for one in self.calls
+        ]
+        return "\n".join([super().report(), f"calls ({len(calls)}):", *calls[-15:]])
+
+    # -- HTTP ------------------------------------------------------------------------------------------------
+
+    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        began = time.monotonic()
+        parts = request.path.split("/", 4)
+        if request.path.startswith("/file/bot"):
+            return await self._download(request, began)
+        if not request.path.startswith("/bot") or len(parts) < 3:
+            return _answer(Refusal(404, "Not Found"))
+        token, name = parts[1].removeprefix("bot"), parts[2]
+        try:
+            parameters = await read_parameters(request)
+        except (ValueError, UnicodeDecodeError):
+            return _answer(bad("can't parse the request"))
+        call = Call(name, parameters, began, self.bots.get(token))
+        self.calls.append(call)
+        try:
+            return await self._respond(request, call, lambda: self._perform(token, call))
+        finally:
+            call.seconds = time.monotonic() - began
+            self.changed()
+
+    async def _respond(
+        self, request: web.BaseRequest, call: Call, work: Callable[[], Awaitable[web.Response]]
+    ) -> web.StreamResponse:
+        """Answer, or fail as it was asked for."""
+        planned = next((one for one in self._planned if one.fits(call.method, call.parameters)), None)
+        if planned is None:
+            return await work()
+        fault = planned.fault
+        call.faulty = fault.kind != "delay"
+        if fault.kind == "delay":
+            await asyncio.sleep(fault.seconds)
+        response = await work() if fault.done else None
+        if fault.kind == "delay" and response is not None:
+            return response
+        call.status = fault.code
+        if fault.kind == "hang":
+            self.changed()
+            await self._stopping.wait()
+        if fault.kind == "drip":
+            return await drip(request, fault.seconds)
+        if fault.refusal:
+            call.description = fault.refusal.description
+            return _answer(fault.refusal)
+        if fault.kind == "answer":
+            body = fault.body.encode() if isinstance(fault.body, str) else fault.body
+            return web.Response(status=fault.code, body=body, content_type=fault.content_type)
+        return reset(request)
+
+    async def _perform(self, token: str, call: Call) -> web.Response:
+        try:
+            call.result = await self._result(token, call)
+        except Refusal as refusal:
+            call.status, call.description = refusal.status, refusal.description
+            return _answer(refusal)
+        call.status = 200
+        return web.json_response({"ok": True, "result": call.result})
+
+    async def _result(self, token: str, call: Call) -> Any:
+        if ":" not in token:
+            raise Refusal(404, "Not Found")
+        if call.bot is None:
+            raise Refusal(401, "Unauthorized")
+        method = METHODS.get(call.method.lower())
+        if method is None or (call.method.lower() == "sendmessagedraft" and not self.knows_drafts):
+            raise Refusal(404, "Not Found")
+        result = method(self, call.bot, call.parameters)
+        return await result if inspect.isawaitable(result) else result
+
+    async def _download(self, request: web.BaseRequest, began: float) -> web.StreamResponse:
+        token, _, path = request.path.removeprefix("/file/bot").partition("/")
+        call = Call("file", {"path": path}, began, self.bots.get(token))
+        self.calls.append(call)
+
+        async def work() -> web.Response:
+            file = self.files.by_path.get(path)
+            if call.bot is None or file is None:
+                call.status = 404 if call.bot else 401
+                return _answer(Refusal(call.status, "Not Found" if call.bot else "Unauthorized"))
+            call.status = 200
+            return web.Response(body=file.data, content_type="application/octet-stream")
+
+        return await self._respond(request, call, work)
+
+
+def _answer(refusal: Refusal) -> web.Response:
+    headers = {"Retry-After": str(refusal.retry_after)} if refusal.retry_after else None
+    return web.json_response(refusal.as_json(), status=refusal.status, headers=headers)
+
+
+def _short(parameters: Parameters) -> str:
+    text = json.dumps(parameters, ensure_ascii=False, default=repr)
+    return text if len(text) < 200 else f"{text[:200]}…"
