@@ -9,12 +9,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import partial
+from itertools import count
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Literal, Self, TypeVar
 
 from memory import chunker, words
 from memory.dates import read_dates
+from memory.documents import nameless_path, title_in_path
 from memory.embeddings.opening import Embedding
 from memory.embeddings.protocol import ModelId
 from memory.errors import IndexBroken, IndexUnavailable, MemoryFault, NoteMissing
@@ -120,6 +122,8 @@ class FoundLines:
     """Whether there is more than was asked for."""
     in_trash: int
     """In how many files of the trash it is."""
+    in_names: int
+    """How many filed documents are named by it."""
     unread: tuple[Problem, ...]
     """Notes that could not be looked at."""
 
@@ -132,6 +136,7 @@ class ForgottenLines:
     missed: tuple[NoteLines, ...]
     """Lines that stood no longer where they were found."""
     in_trash: int
+    in_names: int
     problem: str
     """Why something of it may still be in the index; "" where nothing is."""
 
@@ -276,8 +281,12 @@ class Memory:
         return await asyncio.to_thread(self._find_lines, wanted, most)
 
     async def forget_lines(self, lines: Sequence[NoteLines], wanted: Wanted) -> ForgottenLines:
-        """Remove these lines from the notes, `wanted` from the trash, and what was made of them from the index."""
+        """Remove these lines from the notes, `wanted` from the trash, and what was made of them from the index.
+
+        Documents that are named by it are renamed.
+        """
         removed, missed = await asyncio.to_thread(self._remove_lines, lines)
+        in_names = await asyncio.to_thread(self._remove_names, wanted)
         in_trash = await asyncio.to_thread(self._notes.forget_removed, wanted)
         self._writes += 1
         problem = ""
@@ -285,7 +294,7 @@ class Memory:
             await self._on_index(self._purge)
         except (IndexBroken, IndexUnavailable) as error:
             problem = str(error)
-        return ForgottenLines(removed, missed, in_trash, problem)
+        return ForgottenLines(removed, missed, in_trash, in_names, problem)
 
     async def get(self, path: str, *, line: int = 1, limit: int | None = None) -> NoteText:
         """Read a note from `line` (1-based) on, at most `limit` lines."""
@@ -501,7 +510,8 @@ class Memory:
             if len(found) > most:
                 break
         in_trash = self._notes.removed_with(wanted)
-        return FoundLines(tuple(found[:most]), len(found) > most, in_trash, tuple(unread))
+        in_names = sum(wanted.is_in(title_in_path(stat.path)) for stat in listing.notes)
+        return FoundLines(tuple(found[:most]), len(found) > most, in_trash, in_names, tuple(unread))
 
     def _remove_lines(self, lines: Sequence[NoteLines]) -> tuple[int, tuple[NoteLines, ...]]:
         missed = []
@@ -512,6 +522,16 @@ class Memory:
                 gone = note.remove(each.text for each in here)
             missed += [each for each in here if each.text not in gone]
         return len(lines) - len(missed), tuple(missed)
+
+    def _remove_names(self, wanted: Wanted) -> int:
+        named = sorted(
+            stat.path for stat in self._notes.walk().notes if wanted.is_in(title_in_path(stat.path))
+        )
+        for path in named:
+            with contextlib.suppress(NoteMissing), self._notes.held(path, existing=True) as note:
+                names = (nameless_path(path, number).rpartition("/")[2] for number in count(1))
+                next(name for name in names if note.rename(name))
+        return len(named)
 
     def _purge(self, index: Index) -> None:
         self._sync(self._sync_work, index)

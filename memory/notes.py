@@ -233,6 +233,11 @@ class HeldNote:
         """Where the note really stands, whatever link or spelling it was asked for by."""
         return self._place.path
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing stands there, or there is no such note."""
+        return not self._data()
+
     def before_append(self, block: str) -> BeforeAppend:
         """What the note is before `append`, by which a second try will know what the first one did."""
         return before_append(self._data(), block)
@@ -276,6 +281,18 @@ class HeldNote:
         if before.lines and (found := places(note.text, before.lines)):
             return _place(self.path, note, found[-1], before.lines)
         return Written(self.path, before.line_start, before.line_end, before.offset)
+
+    def rename(self, name: str) -> bool:
+        """Give the file another name in its folder; false where that one is taken."""
+        with self._existing() as folder:
+            _remove_draft(self._place, folder=folder)
+            try:
+                os.stat(name, dir_fd=folder, follow_symlinks=False)
+            except FileNotFoundError:
+                os.rename(self._place.name, name, src_dir_fd=folder, dst_dir_fd=folder)
+                disk.sync_folder(folder)
+                return True
+        return False
 
     def remove(self, blocks: Iterable[str]) -> frozenset[str]:
         """Remove whole lines, for good: they are not kept in the trash. Tells which of the blocks stood there."""

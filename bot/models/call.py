@@ -14,6 +14,7 @@ from bot.models.patience import Next
 from bot.models.plan import Plan
 from bot.models.protocol import Answer, ModelRequest
 from bot.models.shortening import shortened
+from bot.models.sight import has_pictures
 from bot.models.tokens import tokens_of_request
 
 log = logging.getLogger(__name__)
@@ -154,7 +155,7 @@ class Call:
     # -- from model to model -----------------------------------------------------------------------------
 
     def _in_order(self) -> list[Candidate]:
-        """All of the chain: who was asked for, the others; last whoever has no room."""
+        """All of the chain: who was asked for, the others; last whoever has no room, or does not see what is shown."""
         chain = self._by_merit() if self._plan.adaptive else list(self._plan.chain)
         known = self._plan.candidates
         first = [known[self.request.prefer]] if self.request.prefer in known else []
@@ -322,9 +323,14 @@ class Call:
         """Whether somebody chose it by hand."""
         return candidate.name == self.request.prefer and not self.request.begun
 
-    def _is_to_come_last(self, candidate: Candidate) -> bool:
-        """Where the request has no room; but who was chosen by hand says so in person."""
-        return not self._is_chosen(candidate) and self._has_no_room(candidate)
+    def _is_to_come_last(self, candidate: Candidate) -> tuple[bool, bool]:
+        """Where the request has no room, before that where it has a picture that is not seen.
+
+        But who was chosen by hand says so in person.
+        """
+        if self._is_chosen(candidate):
+            return False, False
+        return self._has_no_room(candidate), candidate.is_blind and has_pictures(self.request.messages)
 
     def _has_no_room(self, candidate: Candidate) -> bool:
         window = self._window(candidate.name)

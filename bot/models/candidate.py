@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from bot.models.errors import ModelError
 from bot.models.health import RouteName
 from bot.models.protocol import LanguageModel
+from bot.models.sight import Sight
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,13 @@ class Candidate:
     """Whether the owner has named that window: then a provider's word counts for nothing."""
     last_resort: bool = False
     """No language model: it answers at once and always, but only what none of those does."""
+    sight: Sight | None = None
+    """Whether it sees pictures; None where nobody has asked."""
+
+    @property
+    def is_blind(self) -> bool:
+        """Whether it is known to see no pictures."""
+        return self.sight is not None and self.sight.sees is False
 
 
 @dataclass(frozen=True, slots=True)

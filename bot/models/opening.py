@@ -17,10 +17,12 @@ from bot.models.options import ModelOptions
 from bot.models.patience import Patience
 from bot.models.plan import Plan
 from bot.models.protocol import LanguageModel
+from bot.models.sight import Seeing, Sight
+from bot.models.vision import known_vision
 from bot.models.windows import known_window
 
 if TYPE_CHECKING:
-    from bot.config import ModelsSettings, Settings
+    from bot.config import ModelParams, ModelsSettings, Settings
     from bot.models.connection import Connection
 
 
@@ -142,8 +144,9 @@ def _candidate(name: str, models: "ModelsSettings", opener: Opener) -> Candidate
         context_window=params.context_window if params else None,
         limits=limits_of(models),
     )
+    sight = _sight_of(name, found.kind, params)
     routes = tuple(
-        Route(opener.open(replace(options, key=key)), RouteName(name, fingerprint(key)))
+        Route(_seeing(opener.open(replace(options, key=key)), sight), RouteName(name, fingerprint(key)))
         for key in found.keys or ("",)
     )
     return Candidate(
@@ -152,7 +155,21 @@ def _candidate(name: str, models: "ModelsSettings", opener: Opener) -> Candidate
         window,
         window_is_set=params is not None and params.context_window is not None,
         last_resort=found.kind == "builtin",
+        sight=sight,
     )
+
+
+def _sight_of(name: str, kind: ProviderKind, params: "ModelParams | None") -> Sight | None:
+    """What is known of a model's eyes; None for the one that is no language model, and speaks for itself."""
+    if kind == "builtin":
+        return None
+    if params is not None and params.vision is not None and kind != "llama_cpp":
+        return Sight(params.vision)
+    return Sight(False if kind == "llama_cpp" else known_vision(name))
+
+
+def _seeing(model: LanguageModel, sight: Sight | None) -> LanguageModel:
+    return Seeing(model, sight) if sight else model
 
 
 def limits_of(models: "ModelsSettings") -> Limits:

@@ -53,6 +53,10 @@ class Outcome(NamedTuple):
     unfinished: bool = False
     wanted: Sequence[Wanted] = ()
     """What it was asked for and cannot do."""
+    may_keep: bool = False
+    """Whether a document came along that would be kept if that were asked for."""
+    cannot_read: bool = False
+    """Whether something came along that it cannot look into."""
     chat: Literal["thanks", "hello", "fine"] = "hello"
 
 
@@ -80,6 +84,10 @@ def compose(outcome: Outcome, language: Language, *, with_notice: bool) -> str:
     if searched:
         parts.extend(_findings(searched, language))
     parts.extend(getattr(say, _CANNOT[wanted]) for wanted in outcome.wanted)
+    if outcome.cannot_read:
+        parts.append(say.cannot_read)
+    if outcome.may_keep:
+        parts.append(say.keep_how)
     if not parts:
         parts.append(say.what if outcome.unfinished else getattr(say, outcome.chat))
     if with_notice:

@@ -37,6 +37,10 @@ class Sayings(NamedTuple):
     """`{error}`."""
     cannot_remind: str
     cannot_do: str
+    cannot_read: str
+    """Something came along that is no text."""
+    keep_how: str
+    """A document came along, and nobody said that it is to be kept."""
     cannot_change: str
     leave: str
     """How to leave the terminal."""
@@ -101,6 +105,10 @@ class Language:
     """Links it to such an end."""
     please_end: tuple[str, ...] = ()
     """After such an end, and after what was asked."""
+    keep: tuple[str, ...] = ()
+    """Beside a document: asks to keep it, like `remember`; before or after what stands for it."""
+    document: tuple[str, ...] = ()
+    """Words for a document, without article."""
     search: tuple[str, ...] = ()
     """Begins what is to be found, and is no part of it."""
     search_end: tuple[str, ...] = ()

@@ -6,6 +6,7 @@ import re
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from bot.attachments.wording import without_attached
 from bot.models.notebook.answers import Looked, Outcome, Wrote, compose
 from bot.models.notebook.language import NOTICE_MARK
 from bot.models.notebook.languages import LANGUAGES
@@ -23,7 +24,12 @@ from bot.models.protocol import (
 )
 
 WRITE = "memory_write"
+KEEP = "keep_document"
 SEARCH = "memory_search"
+
+# As bot/attachments/wording.py and bot/heard.py write it.
+_NUMBERED = r"document (\d{1,9})(?=[:. ]|$)"
+_QUOTED = r"\[In reply to [^\]\n]*:\]\n((?:>.*(?:\n|$))+)\s*"
 
 
 class Notebook:
@@ -48,17 +54,20 @@ class Notebook:
         done = {result.name for result in turn.results}
         calls = [
             *(_write_calls(wish.facts) if WRITE in offered - done else ()),
+            *(_keep_calls(turn.documents) if wish.keep and KEEP in offered - done else ()),
             *(_search_calls(wish.queries) if SEARCH in offered - done else ()),
         ]
         if calls:
             return AssistantMessage("", tuple(calls), self.name)
         outcome = Outcome(
-            wrote=[_wrote(result) for result in turn.results if result.name == WRITE],
+            wrote=[_wrote(result) for result in turn.results if result.name in {WRITE, KEEP}],
             looked=[_looked(result, turn) for result in turn.results if result.name == SEARCH],
-            may_not_note=bool(wish.facts) and WRITE not in done,
+            may_not_note=bool(wish.facts and WRITE not in done) or (wish.keep and KEEP not in done),
             may_not_find=bool(wish.queries) and SEARCH not in done,
             unfinished=wish.unfinished,
             wanted=wish.wanted,
+            cannot_read=turn.cannot_read or (turn.documents_here and not wish.keep),
+            may_keep=turn.documents_here and not wish.keep and KEEP in offered,
             chat=wish.chat,
         )
         told = not self._alone or any(
@@ -77,6 +86,14 @@ class _Turn(NamedTuple):
     queries: Mapping[str, str]
     """What was searched in this turn, by call."""
     results: tuple[ToolResult, ...]
+    quoted: tuple[str, ...]
+    """What each of the messages replies to; "" where it is no reply."""
+    documents: tuple[int, ...]
+    """The numbers of those that came along with what was said; with what was said before, if with nothing now."""
+    documents_here: bool
+    """Whether they came along now."""
+    cannot_read: bool
+    """Whether something else came along with what was said."""
 
 
 def _turn(messages: Sequence[Message]) -> _Turn:
@@ -86,7 +103,10 @@ def _turn(messages: Sequence[Message]) -> _Turn:
     start = end
     while start and isinstance(messages[start - 1], UserMessage):
         start -= 1
-    said = tuple(message.text for message in messages[start:end] if isinstance(message, UserMessage))
+    heard = _said_in(messages[start:end])
+    told = [without_attached(message.text) for message in heard]
+    documents = [number for _, attached in told for number in _numbers(attached)]
+    others = sum(len(attached) for _, attached in told) - len(documents)
     queries: dict[str, str] = {}
     results: list[ToolResult] = []
     for message in messages[end:]:
@@ -95,7 +115,44 @@ def _turn(messages: Sequence[Message]) -> _Turn:
         elif isinstance(message, ToolResult):
             results.append(message)
     last = messages[start - 1] if start else None
-    return _Turn(last.text if isinstance(last, AssistantMessage) else "", said, queries, tuple(results))
+    return _Turn(
+        last.text if isinstance(last, AssistantMessage) else "",
+        tuple(re.sub(_QUOTED, "", text, count=1) for text, _ in told),
+        queries,
+        tuple(results),
+        quoted=tuple(_quote(text) for text, _ in told),
+        documents=tuple(dict.fromkeys(documents or _before(messages[:start]))),
+        documents_here=bool(documents),
+        cannot_read=others > 0 or any(message.images for message in heard),
+    )
+
+
+def _said_in(messages: Sequence[Message]) -> list[UserMessage]:
+    return [message for message in messages if isinstance(message, UserMessage)]
+
+
+def _before(messages: Sequence[Message]) -> list[int]:
+    """The numbers of documents that came along with the latest of these messages, where none of them was kept."""
+    end = len(messages)
+    while end and not isinstance(messages[end - 1], UserMessage):
+        end -= 1
+    if any(isinstance(message, ToolResult) and message.name == KEEP for message in messages[end:]):
+        return []
+    return [
+        number
+        for message in _said_in(messages[max(end - 1, 0) : end])
+        for number in _numbers(without_attached(message.text)[1])
+    ]
+
+
+def _numbers(attached: Sequence[str]) -> list[int]:
+    return [int(match[1]) for each in attached if (match := re.match(_NUMBERED, each))]
+
+
+def _quote(text: str) -> str:
+    """What a message replies to."""
+    match = re.search(_QUOTED, text)
+    return re.sub(r"(?m)^> ?", "", match[1]).strip() if match else ""
 
 
 def _wish(turn: _Turn) -> Reading:
@@ -103,14 +160,21 @@ def _wish(turn: _Turn) -> Reading:
     facts: list[Fact] = []
     queries: tuple[str, ...] = ()
     wanted: list[Wanted] = []
-    reading = Reading()
+    reading, keep = Reading(), False
     asked_what = any(each.say.what in turn.before for each in LANGUAGES)
     for index, text in enumerate(turn.said):
-        reading = read(text, expecting_note=asked_what and index == 0)
+        reading = read(text, expecting_note=asked_what and index == 0, with_document=bool(turn.documents))
+        keep = keep or reading.keep
+        if reading.unfinished and (quote := turn.quoted[index]):  # "remember this" means what it replies to
+            reading = reading._replace(facts=(_as_fact(quote),), unfinished=False)
         facts.extend(fact for fact in reading.facts if fact not in facts)
         queries = reading.queries or queries
         wanted.extend(each for each in reading.wanted if each not in wanted)
-    return reading._replace(facts=tuple(facts), queries=queries, wanted=tuple(wanted))
+    return reading._replace(facts=tuple(facts), queries=queries, wanted=tuple(wanted), keep=keep)
+
+
+def _as_fact(quote: str) -> Fact:
+    return Fact("", block=quote) if "\n" in quote else Fact(quote)
 
 
 def _write_calls(facts: Sequence[Fact]) -> Iterator[ToolCall]:
@@ -129,11 +193,15 @@ def _entry(fact: Fact) -> str:
     return "\n".join([f"- {fact.text}", *(f"  {line}" if line else "" for line in lines)])
 
 
+def _keep_calls(documents: Sequence[int]) -> Iterator[ToolCall]:
+    return (_call(KEEP, document=number) for number in documents)
+
+
 def _search_calls(queries: Sequence[str]) -> Iterator[ToolCall]:
     return (_call(SEARCH, query=query) for query in queries)
 
 
-def _call(tool: str, **arguments: str) -> ToolCall:
+def _call(tool: str, **arguments: str | int) -> ToolCall:
     letters = "abcdefghijklmnopqrstuvwxyz0123456789"
     return ToolCall(
         "".join(letters[byte % 36] for byte in os.urandom(9)), tool, json.dumps(arguments, ensure_ascii=False)

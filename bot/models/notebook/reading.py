@@ -5,6 +5,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
+from bot.models.notebook.keeping import asks_to_keep, means_document
 from bot.models.notebook.language import Language
 from bot.models.notebook.languages.english import ENGLISH
 from bot.models.notebook.lines import Line, lines_of, sentences
@@ -59,6 +60,8 @@ class Reading(NamedTuple):
     """In which to answer."""
     facts: tuple[Fact, ...] = ()
     queries: tuple[str, ...] = ()
+    keep: bool = False
+    """The document that came along is to be kept."""
     unfinished: bool = False
     """Something is to be remembered, but the message does not say what."""
     wanted: tuple[Wanted, ...] = ()
@@ -67,18 +70,27 @@ class Reading(NamedTuple):
     """What small talk it was."""
 
 
-def read(text: str, *, expecting_note: bool = False) -> Reading:
-    """Read one message; `expecting_note` where it answers "What should I remember?"."""
+def read(text: str, *, expecting_note: bool = False, with_document: bool = False) -> Reading:
+    """Read one message; `expecting_note` where it answers "What should I remember?".
+
+    `with_document`: "remember this" means a document.
+    """
     text = unicodedata.normalize("NFC", text)
     lines = lines_of(text)
     first = next((letter for letter in text if letter.isalpha()), "")
     several = sum(1 for line in text.splitlines() if line.strip()) > 2
-    pieces = _Pieces(language_of(text), casual=first.islower(), noting=expecting_note, several=several)
+    pieces = _Pieces(
+        language_of(text),
+        casual=first.islower(),
+        noting=expecting_note,
+        several=several,
+        with_document=with_document,
+    )
     pieces.take(lines)
     return pieces.reading()
 
 
-_Kind = Literal["note", "ask", "unsure", "chat", "empty command", "request"]
+_Kind = Literal["note", "ask", "unsure", "chat", "empty command", "request", "keep"]
 """`unsure`: a few words that could be told or asked."""
 
 
@@ -93,7 +105,9 @@ class _Piece(NamedTuple):
 class _Pieces:
     """Collects what the sentences of a message are."""
 
-    def __init__(self, spoken: Language, *, casual: bool, noting: bool, several: bool) -> None:
+    def __init__(
+        self, spoken: Language, *, casual: bool, noting: bool, several: bool, with_document: bool = False
+    ) -> None:
         """`casual`: sentences begin with small letters. `noting`: all is noted, but for what is plainly a question.
 
         `several`: there are several lines, more likely something to be kept than something to be done.
@@ -102,6 +116,7 @@ class _Pieces:
         self.casual = casual
         self.noting = noting
         self.several = several
+        self.with_document = with_document
         self.pieces: list[_Piece] = []
         self.answer_in: Language | None = None
         self.greeted: Language | None = None
@@ -142,6 +157,7 @@ class _Pieces:
             self.answer_in or (self.greeted if kinds == {"chat"} else None) or self.spoken,
             tuple(dict.fromkeys(facts)),
             tuple(dict.fromkeys(queries)),
+            keep="keep" in kinds,
             unfinished="empty command" in kinds and not facts and not queries,
             wanted=tuple(dict.fromkeys(each.wanted for each in pieces if each.wanted)),
             chat=max(self.chat, key=("fine", "hello", "thanks").index, default="hello"),
@@ -226,6 +242,13 @@ class _Pieces:
                 self.chat.add(greeting.kind)
             return _Piece("chat", "")
         command = read_command(sentence, self.spoken) or read_command_at_end(sentence, self.spoken)
+        if self.with_document:
+            if command and not command.asks and means_document(command.rest, command.language):
+                self._obey(command)
+                return _Piece("keep", "")
+            if language := asks_to_keep(sentence, self.spoken):
+                self.answer_in = self.answer_in or language
+                return _Piece("keep", "")
         if command and not command.asks:
             self._obey(command)
             request = read_request(command.rest, self.spoken)

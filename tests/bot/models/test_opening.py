@@ -177,3 +177,30 @@ def test_timeout_bounds_what_comes_before_the_answer() -> None:
 def test_what_cannot_be_is_said_before_the_start(toml: str, says: str) -> None:
     with pytest.raises(ConfigError, match=says):
         settings_of(toml)
+
+
+@pytest.mark.parametrize(
+    ("model", "setting", "sees"),
+    [
+        ("openai/gpt-4o", "", True),
+        ("openai/gpt-4o", "vision = false", False),
+        ("openai/finetune", "", None),
+        ("groq/llama-3.3-70b", "", False),
+        ("groq/llama-3.3-70b", "vision = true", True),
+        ("mine/vision", "vision = true", False),
+    ],
+)
+async def test_whether_a_model_sees_is_set_or_known_by_its_name(
+    model: str, setting: str, sees: bool | None
+) -> None:
+    toml = f'[models]\nchain = ["{model}"]\n[models.params."{model}"]\n{setting}\n'
+    found = await opened(f'{toml}[providers.mine]\nkind = "llama_cpp"\nmodel_path = "m.gguf"\n')
+    candidate = found.plan.candidates[model]
+    assert candidate.sight
+    assert candidate.sight.sees is sees
+    assert candidate.is_blind == (sees is False)
+
+
+async def test_the_notebook_says_itself_what_it_cannot_see() -> None:
+    (candidate,) = (await opened("")).plan.chain
+    assert not candidate.is_blind

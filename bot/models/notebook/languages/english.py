@@ -24,6 +24,8 @@ ENGLISH = Language(
         cannot_remind="I do not understand times myself; to be reminded, write `/remind tomorrow 9:00 …`.",
         cannot_do="I only keep notes and find them, so I cannot do that. If it is to be noted, "
         "start with “remember”.",
+        cannot_read="I cannot look into pictures, files and voice messages; I only keep notes and find them.",
+        keep_how="If I am to keep the document in your notes, say “remember this”.",
         cannot_change="I cannot change notes by myself: edit the file, or tell me what is right, "
         "starting with “remember”.",
         leave="To leave, press Ctrl-D in the terminal. Your notes stay.",
@@ -81,6 +83,8 @@ ENGLISH = Language(
         "|make a note|make a note of it|make a note of that|note that down|write that down|write it down"
         "|save that|fyi|for your information|just so you know|for the record"
     ),
+    keep=phrases("keep|save|store|file|archive"),
+    document=phrases("document|documents|doc|file|files|pdf|attachment|attachments"),
     search=phrases(
         "search|search for|search my notes for|search my notes|search the notes for|search in my notes for"
         "|look up|look for|find|find me|find out|show me|tell me|tell me about|tell me more about"

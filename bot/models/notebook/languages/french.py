@@ -24,6 +24,9 @@ FRENCH = Language(
         cannot_remind="Je ne comprends pas les heures moi-même ; pour un rappel, écrivez `/remind tomorrow 9:00 …`.",
         cannot_do="Je ne fais que garder des notes et les retrouver, je ne peux donc pas faire "
         "cela. Pour que je le note, commencez par « note que ».",
+        cannot_read="Je ne peux pas regarder les images, fichiers et messages vocaux : je ne fais que garder "
+        "des notes et les retrouver.",
+        keep_how="Pour que je garde le document dans vos notes, dites « retiens ceci ».",
         cannot_change="Je ne peux pas modifier les notes moi-même : modifiez le fichier, ou dites-moi "
         "ce qui est juste en commençant par « note que ».",
         leave="Pour quitter, appuyez sur Ctrl-D dans le terminal. Vos notes restent.",
@@ -65,6 +68,11 @@ FRENCH = Language(
         "note-le|notez-le|note ça|souviens-t'en|retiens-le|retiens ça|n'oublie pas|n'oubliez pas"
         "|ne l'oublie pas|pour info|pour information|garde-le en tête|à retenir|à noter"
     ),
+    keep=phrases(
+        "garde|gardez|garder|garde-le|enregistre|enregistrez|enregistrer|enregistre-le|conserve|conservez"
+        "|conserver|sauvegarde|sauvegarder|archive|archiver"
+    ),
+    document=phrases("document|documents|fichier|fichiers|pdf|pièce"),
     search=phrases(
         "cherche|cherchez|recherche|trouve|trouve-moi|trouvez|montre-moi|montrez-moi|dis-moi|dites-moi"
         "|parle-moi de|parlez-moi de|parle-moi d'|que sais-tu de|que sais-tu sur|qu'est-ce que tu sais sur"

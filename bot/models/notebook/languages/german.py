@@ -24,6 +24,9 @@ GERMAN = Language(
         cannot_remind="Zeiten verstehe ich selbst nicht; zum Erinnern schreib `/remind morgen um 9 …`.",
         cannot_do="Ich bewahre nur Notizen auf und finde sie wieder, das kann ich also nicht. Soll "
         "ich es notieren, beginne mit „Merk dir“.",
+        cannot_read="In Bilder, Dateien und Sprachnachrichten kann ich nicht hineinsehen; ich bewahre nur "
+        "Notizen auf und finde sie wieder.",
+        keep_how="Soll das Dokument in deine Notizen, sag „Merk dir das“.",
         cannot_change="Ändern kann ich Notizen nicht selbst: Bearbeite die Datei, oder sag mir mit "
         "„Merk dir“, was stimmt.",
         leave="Zum Verlassen im Terminal Strg-D drücken. Deine Notizen bleiben.",
@@ -66,6 +69,11 @@ GERMAN = Language(
         "|bitte nicht vergessen|vergiss das nicht|notier das|notiere das|bitte notieren|notier dir das"
         "|schreib das auf|schreib dir das auf|zur info|nur zur info|nur damit du es weißt"
     ),
+    keep=phrases(
+        "speicher|speichere|speichern|sichere|sichern|behalte|behalt|behalten|archiviere|archivieren|leg"
+        "|lege|ablegen|heb|hebe|aufheben|bewahre|aufbewahren"
+    ),
+    document=phrases("dokument|dokumente|datei|dateien|pdf|anhang|unterlage|unterlagen"),
     search=phrases(
         "suche|such|such nach|suche nach|such mir|suche mir|durchsuche meine notizen nach"
         "|such in meinen notizen nach|finde|find|finde heraus|zeig mir|zeige mir|sag mir|sage mir"

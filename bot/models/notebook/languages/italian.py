@@ -24,6 +24,9 @@ ITALIAN = Language(
         cannot_remind="Da solo non capisco gli orari; per un promemoria scrivi `/remind tomorrow 9:00 …`.",
         cannot_do="Conservo soltanto note e le ritrovo, quindi questo non posso farlo. Se vuoi che "
         "lo annoti, comincia con “ricorda”.",
+        cannot_read="Non posso guardare immagini, file e messaggi vocali: conservo soltanto note e le "
+        "ritrovo.",
+        keep_how="Se devo tenere il documento nelle tue note, di’ “ricorda questo”.",
         cannot_change="Non posso modificare le note da solo: modifica il file oppure dimmi che cosa è "
         "giusto, cominciando con “ricorda”.",
         leave="Per uscire, premi Ctrl-D nel terminale. Le tue note restano.",
@@ -57,6 +60,8 @@ ITALIAN = Language(
         "ricordalo|ricordatelo|ricordati|annotalo|annotatelo|segnatelo|non dimenticarlo|non dimenticare"
         "|tienilo a mente|prendi nota|per tua informazione"
     ),
+    keep=phrases("salva|salvalo|salvare|conserva|conservalo|conservare|archivia|archivialo|archiviare|tieni"),
+    document=phrases("documento|documenti|file|pdf|allegato"),
     search=phrases(
         "cerca|cercami|cerca nelle mie note|trova|trovami|mostrami|dimmi|parlami di|raccontami di"
         "|che cosa sai di|cosa sai di|cosa ricordi di|cosa sai su|sai|ti ricordi di|ti ricordi|ricordi"

@@ -24,6 +24,9 @@ PORTUGUESE = Language(
         cannot_remind="Sozinho não entendo horas; para um lembrete, escreva `/remind tomorrow 9:00 …`.",
         cannot_do="Só guardo notas e volto a encontrá-las, por isso não posso fazer isso. Se é "
         "para anotar, comece com “anote que”.",
+        cannot_read="Não consigo ver imagens, arquivos nem mensagens de voz: só guardo notas e volto a "
+        "encontrá-las.",
+        keep_how="Para eu guardar o documento nas suas notas, diga “anote isto”.",
         cannot_change="Não posso alterar notas por conta própria: edite o arquivo ou diga-me o que "
         "está certo, começando com “anote que”.",
         leave="Para sair, pressione Ctrl-D no terminal. As suas notas ficam.",
@@ -49,7 +52,7 @@ PORTUGUESE = Language(
         "|para sua informação|para tua informação|a propósito|só para saber|nota:"
     ),
     recall=phrases("lembra|lembre|a propósito|para sua informação|para tua informação"),
-    this=phrases("isto|isso|o seguinte"),
+    this=phrases("isto|isso|disto|disso|o seguinte"),
     that=phrases("que|de que|de"),
     for_ever=phrases("sempre|para sempre|permanentemente"),
     never_forget=phrases("nunca esqueça|nunca se esqueça|nunca te esqueças"),
@@ -57,6 +60,8 @@ PORTUGUESE = Language(
         "lembra disso|lembre-se disso|lembra-te disso|anota isso|anote isso|anota aí|não esqueça"
         "|não esquece|não te esqueças|não se esqueça|toma nota|guarde isso"
     ),
+    keep=phrases("guarda|guarde|guardar|guarda-o|guarde-o|salva|salve|salvar|arquiva|arquive|arquivar"),
+    document=phrases("documento|documentos|arquivo|arquivos|ficheiro|pdf|anexo"),
     search=phrases(
         "procura|procure|procurar|busca|busque|pesquise|pesquisa|encontra|encontre|mostra-me|me mostra"
         "|me mostre|mostre|diga-me|me diga|me diz|diz-me|fale sobre|me fale sobre|fala-me de|me conta sobre"

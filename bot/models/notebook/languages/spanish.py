@@ -24,6 +24,8 @@ SPANISH = Language(
         cannot_remind="No entiendo las horas por mi cuenta; para un recordatorio escribe `/remind tomorrow 9:00 …`.",
         cannot_do="Solo guardo notas y las encuentro, así que eso no puedo hacerlo. Si quieres que "
         "lo anote, empieza con «recuerda».",
+        cannot_read="No puedo mirar imágenes, archivos ni mensajes de voz: solo guardo notas y las encuentro.",
+        keep_how="Para que guarde el documento en tus notas, di «recuerda esto».",
         cannot_change="No puedo cambiar las notas por mi cuenta: edita el archivo o dime lo correcto "
         "empezando con «recuerda».",
         leave="Para salir, pulsa Ctrl-D en la terminal. Tus notas se quedan.",
@@ -56,6 +58,10 @@ SPANISH = Language(
         "recuérdalo|recuerdalo|recuerda eso|recuerda esto|anótalo|anotalo|apúntalo|apuntalo|no lo olvides"
         "|no olvides|tenlo en cuenta|toma nota|para que sepas|guárdalo"
     ),
+    keep=phrases(
+        "guarda|guarde|guardar|guárdalo|guardalo|archiva|archivar|archívalo|conserva|conservar|salva"
+    ),
+    document=phrases("documento|documentos|archivo|archivos|fichero|pdf|adjunto"),
     search=phrases(
         "busca|buscar|búscame|buscame|busca en mis notas|encuentra|muéstrame|muestrame|enséñame|dime"
         "|dime algo sobre|háblame de|hablame de|cuéntame de|cuéntame sobre|qué sabes de|qué sabes sobre"

@@ -1,0 +1,1 @@
+"""What comes along with a message: read into the turn."""

@@ -1,0 +1,97 @@
+"""A picture made ready for a model: upright, no larger than one looks at, with nothing in it but what is seen."""
+
+import io
+from typing import TYPE_CHECKING
+
+from bot import phrases
+from bot.attachments.documents import is_heic
+from bot.models.protocol import Image
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as Picture
+
+LONGEST_SIDE = 1568
+"""Pixels. Anthropic scales what is larger down to this itself, OpenAI and Gemini cut it into tiles that cost more;
+Anthropic documents that more than this brings a later answer and none that is better."""
+MOST_PIXELS = 50_000_000
+"""Of a JPEG, which can be unpacked at a part of its size, unless it is progressive: the largest of usual cameras."""
+MOST_PIXELS_UNPACKED = 25_000_000
+"""Of all others, with four bytes each."""
+JPEG_QUALITY = 85
+PNG_BYTES = 400_000
+"""A PNG stays one, which shows letters and lines exactly, up to this size."""
+PNG_COLOURS = 1 << 16
+
+_FORMATS = ("JPEG", "PNG", "GIF", "WEBP", "BMP")
+_JPEGS = ("JPEG", "MPO")  # one that holds several, of some telephones
+
+
+class PictureUnreadable(Exception):
+    """A picture that cannot be shown to a model; the text is a sentence for people."""
+
+
+def prepared(content: bytes) -> Image:
+    """Make a picture ready; takes up to a second of CPU. Raises PictureUnreadable.
+
+    Of what moves, the first picture is taken. No place, camera or date goes along, nor anything else that is told
+    beside the pixels.
+    """
+    from PIL import Image as Pillow
+    from PIL import UnidentifiedImageError
+
+    if is_heic(content):
+        raise PictureUnreadable(phrases.PICTURE_IS_HEIC)
+    try:
+        with Pillow.open(io.BytesIO(content), formats=_FORMATS) as picture:
+            is_jpeg = picture.format in _JPEGS
+            most = MOST_PIXELS if is_jpeg and not picture.info.get("progressive") else MOST_PIXELS_UNPACKED
+            if picture.width * picture.height > most:
+                raise PictureUnreadable(phrases.PICTURE_TOO_LARGE.format(most=most // 1_000_000))
+            if is_jpeg:
+                # Unpacked at a half, a quarter or an eighth of its size, as long as that is not too small.
+                scale = min(1.0, LONGEST_SIDE / max(picture.size))
+                picture.draft(None, (round(picture.width * scale), round(picture.height * scale)))
+            # `thumbnail` would draft once more, of what it takes for the whole, unless there is no gap.
+            gap = None if is_jpeg else 2.0
+            picture.thumbnail((LONGEST_SIDE, LONGEST_SIDE), Pillow.Resampling.LANCZOS, reducing_gap=gap)
+            return _written(_upright(picture), was_jpeg=is_jpeg)
+    except (Pillow.DecompressionBombError, Pillow.DecompressionBombWarning) as error:
+        raise PictureUnreadable(phrases.PICTURE_TOO_LARGE.format(most=MOST_PIXELS // 1_000_000)) from error
+    except UnidentifiedImageError as error:
+        raise PictureUnreadable(phrases.PICTURE_UNKNOWN) from error
+    except (OSError, ValueError, SyntaxError, LookupError, TypeError, MemoryError, EOFError) as error:
+        raise PictureUnreadable(phrases.PICTURE_DAMAGED) from error
+
+
+def _upright(picture: "Picture") -> "Picture":
+    """The picture as its camera was held; without a word beside its pixels, which savers would write along."""
+    from PIL import ImageOps
+
+    try:
+        turned = ImageOps.exif_transpose(picture)
+    except Exception:  # noqa: BLE001 - what stands beside the pixels may be broken in any way; they are a picture
+        turned = picture
+    seen = turned.convert("RGBA" if turned.has_transparency_data else "RGB")
+    seen.info = {}
+    return seen
+
+
+def _written(picture: "Picture", *, was_jpeg: bool) -> Image:
+    if not was_jpeg and (picture.mode == "RGBA" or picture.getcolors(PNG_COLOURS) is not None):
+        png = io.BytesIO()
+        picture.save(png, "PNG")
+        if png.tell() <= PNG_BYTES:
+            return Image("image/png", png.getvalue())
+    jpeg = io.BytesIO()
+    _on_white(picture).save(jpeg, "JPEG", quality=JPEG_QUALITY)
+    return Image("image/jpeg", jpeg.getvalue())
+
+
+def _on_white(picture: "Picture") -> "Picture":
+    if picture.mode != "RGBA":
+        return picture
+    from PIL import Image as Pillow
+
+    white = Pillow.new("RGB", picture.size, "white")
+    white.paste(picture, mask=picture.getchannel("A"))
+    return white

@@ -1,0 +1,271 @@
+"""A message with all that came along, as the model reads it."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from bot import phrases
+from bot.attachments.documents import DocumentText, is_picture, text_of
+from bot.attachments.pictures import PictureUnreadable, prepared
+from bot.attachments.sound import MOST_BYTES, format_of
+from bot.attachments.wording import IS_CONTENT, heading, heard, in_bytes, in_minutes, with_content
+from bot.heard import said
+from bot.messages import Attachment, AttachmentLost, ChannelFault, ChatId, IncomingMessage
+from bot.model_trouble import reason
+from bot.models.errors import ContextTooLong, ModelError
+from bot.models.protocol import Image, UserMessage
+from bot.plain_text import one_line
+
+if TYPE_CHECKING:
+    from bot.attachments.speech import Speech
+    from bot.config import AttachmentSettings
+
+log = logging.getLogger(__name__)
+
+Fetch = Callable[[ChatId, Attachment, int], Awaitable[bytes]]
+"""Get an attachment of a chat, of so many bytes at most; raises AttachmentLost, ChannelFault, OSError."""
+NumberOf = Callable[[IncomingMessage, Attachment], Awaitable[int | None]]
+"""Under which number a document can be filed; None where it cannot."""
+
+MOST_PICTURES = 10
+"""In a message; as many as an album has."""
+MOST_ATTACHMENTS = 20
+WAITS = (0.5, 1.5, 4.0)
+"""Seconds between tries to fetch: six in all, since somebody waits for the answer."""
+FETCH_SECONDS = 120.0
+"""For one try."""
+SMALLEST_SHARE = 200
+"""Bytes: a document is not cut to less."""
+
+
+class AttachmentReader:
+    """Reads messages. What cannot be fetched or read is told in words, and ends no turn."""
+
+    def __init__(
+        self,
+        fetch: Fetch,
+        settings: "AttachmentSettings",
+        speech: "Speech | None" = None,
+        *,
+        number_of: NumberOf | None = None,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._fetch = fetch
+        self._most_bytes = settings.max_megabytes << 20
+        self._room = settings.document_characters
+        self._speech = speech
+        self._number_of = number_of
+        self._sleep = sleep
+        self._one_at_a_time = asyncio.Lock()
+        """For what takes CPU and memory."""
+
+    def instead(self, message: IncomingMessage) -> str:
+        """What to answer a message in which nothing can be read, with no turn; "" where it may be worth one.
+
+        A model would only guess there. Nothing is fetched for this.
+        """
+        if message.text.strip() or not message.attachments:
+            return ""
+        kinds = {each.kind for each in message.attachments}
+        if kinds == {"voice"} and self._speech is None:
+            return phrases.CANNOT_LISTEN
+        return phrases.CANNOT_READ_KIND if kinds == {"other"} else ""
+
+    async def read(self, message: IncomingMessage) -> UserMessage:
+        """Give a message as the model is to have it. May take long; raises nothing but when it is cancelled."""
+        found = _Found(message, self._room)
+        for attachment in message.attachments[:MOST_ATTACHMENTS]:
+            await self._read(attachment, found)
+        if (left := len(message.attachments) - MOST_ATTACHMENTS) > 0:
+            found.texts.append(heading("things", facts=[f"{left} more"], told=phrases.TOO_MANY_ATTACHED))
+        return UserMessage(said(message, *found.all_texts()), tuple(found.images))
+
+    async def voice_text(self, message: IncomingMessage, attachment: Attachment) -> str:
+        """Give what is said in a voice message. Raises Unread with a sentence for people."""
+        speech = self._speech
+        if speech is None:
+            raise Unread(phrases.NO_SPEECH_PROVIDER)
+        content = await self.fetched(message.chat, attachment, most_bytes=MOST_BYTES)
+        if not format_of(content):
+            raise Unread(phrases.SOUND_UNKNOWN)
+        try:
+            words = await speech.transcribe(content)
+        except ContextTooLong as error:
+            raise Unread(phrases.SOUND_TOO_LONG.format(provider=speech.name)) from error
+        except ModelError as error:
+            log.warning("%s has not written down a voice message: %s", speech.name, error.detail)
+            why = phrases.NOT_WRITTEN_DOWN.format(provider=speech.name, reason=reason(error.kind))
+            raise Unread(why) from error
+        if not words:
+            raise Unread(phrases.NOTHING_IS_HEARD)
+        return words
+
+    async def fetched(self, chat: ChatId, attachment: Attachment, *, most_bytes: int = 0) -> bytes:
+        """Fetch, again where it may help. Raises Unread with a sentence for people."""
+        most = min(self._most_bytes, most_bytes or self._most_bytes)
+        too_large = phrases.ATTACHMENT_TOO_LARGE.format(most=most >> 20)
+        if attachment.size > most:
+            raise Unread(too_large)
+        left = sum(WAITS)
+        for wait in (*WAITS, None):
+            try:
+                async with asyncio.timeout(FETCH_SECONDS):
+                    content = await self._fetch(chat, attachment, most)
+            except AttachmentLost as lost:
+                raise Unread(str(lost)) from lost
+            except (ChannelFault, OSError) as fault:  # a TimeoutError is one
+                asked = fault.retry_after if isinstance(fault, ChannelFault) else 0.0
+                pause = max(asked, wait or 0.0)
+                if wait is None or pause > left or isinstance(fault, TimeoutError):
+                    log.warning("an attachment in %s cannot be fetched: %s", chat, one_line(str(fault)))
+                    raise Unread(phrases.NOT_FETCHED) from fault
+                left -= pause
+                await self._sleep(pause)
+            else:
+                if len(content) > most:
+                    raise Unread(too_large)
+                return content
+        raise AssertionError("the last try raises or returns")
+
+    # -- one by one ---------------------------------------------------------------------------------------
+
+    async def _read(self, attachment: Attachment, found: "_Found") -> None:
+        try:
+            match attachment.kind:
+                case "voice":
+                    await self._read_voice(attachment, found)
+                case "picture":
+                    await self._read_picture(attachment, found)
+                case "document":
+                    await self._read_document(attachment, found)
+                case "other":
+                    raise Unread(phrases.CANNOT_READ_KIND)
+        except Unread as unread:
+            found.texts.append(_unread(attachment, str(unread)))
+        except Exception:
+            log.exception("an attachment in %s could not be read", found.message.chat)
+            found.texts.append(_unread(attachment, phrases.OUR_FAULT))
+
+    async def _read_voice(self, attachment: Attachment, found: "_Found") -> None:
+        words = await self.voice_text(found.message, attachment)
+        facts = [in_minutes(attachment.seconds)]
+        if found.voice_is_own:
+            found.texts.append(heard(words, facts=facts))
+        else:
+            found.texts.append(with_content(heading("voice message", facts=facts, told=IS_CONTENT), words))
+
+    async def _read_picture(
+        self, attachment: Attachment, found: "_Found", content: bytes | None = None
+    ) -> None:
+        if len(found.images) >= MOST_PICTURES:
+            raise Unread(phrases.TOO_MANY_PICTURES.format(most=MOST_PICTURES))
+        if content is None:
+            content = await self.fetched(found.message.chat, attachment)
+        try:
+            async with self._one_at_a_time:
+                found.images.append(await asyncio.to_thread(prepared, content))
+        except PictureUnreadable as error:
+            raise Unread(str(error)) from error
+
+    async def _read_document(self, attachment: Attachment, found: "_Found") -> None:
+        content = await self.fetched(found.message.chat, attachment)
+        if is_picture(content):
+            return await self._read_picture(attachment, found, content)
+        async with self._one_at_a_time:
+            document = await text_of(
+                content,
+                name=attachment.name,
+                media_type=attachment.media_type,
+                most_characters=self._room + 1,
+            )
+        number = (
+            await self._number_of(found.message, attachment) if self._number_of and document.text else None
+        )
+        found.documents.append(_Document(attachment, document, len(content), number, len(found.texts)))
+        found.texts.append("")
+        return None
+
+
+class Unread(Exception):
+    """An attachment that cannot be fetched or read; the text is a sentence for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Document:
+    attachment: Attachment
+    document: DocumentText
+    size: int
+    number: int | None
+    place: int
+    """In the texts."""
+
+
+@dataclass(slots=True)
+class _Found:
+    """What has been read of a message so far."""
+
+    message: IncomingMessage
+    room: int
+    """For the texts of all its documents, in bytes of UTF-8."""
+    texts: list[str] = field(default_factory=list)
+    images: list[Image] = field(default_factory=list)
+    documents: list[_Document] = field(default_factory=list)
+
+    @property
+    def voice_is_own(self) -> bool:
+        """Whether the sender speaks in it; else it came with what they pass on, or reply to in writing."""
+        message = self.message
+        return not message.forwarded_from and not (message.quoted and message.text.strip())
+
+    def all_texts(self) -> list[str]:
+        """Give the texts, those of documents cut so that all of them find room: short ones leave it to long ones."""
+        room = self.room
+        by_length = sorted(self.documents, key=lambda each: _bytes_of(each.document.text))
+        for at, each in enumerate(by_length):
+            share = max(SMALLEST_SHARE, room // (len(by_length) - at))
+            shown = _beginning(each.document.text, share)
+            room -= _bytes_of(shown)
+            self.texts[each.place] = _told(each, shown)
+        return self.texts
+
+
+def _told(found: _Document, shown: str) -> str:
+    document, name = found.document, found.attachment.name
+    kind = "" if document.kind == "other" else document.kind
+    facts = [kind, in_bytes(found.size), _pages(document.pages)]
+    if document.problem:
+        return heading("document", name=name, facts=facts, told=document.problem)
+    whole = document.is_whole and len(shown) == len(document.text)
+    told = IS_CONTENT if whole else f"{_cut(document, shown, found.number)} {IS_CONTENT}"
+    head = heading("document", name=name, number=found.number, facts=facts, told=told)
+    return with_content(head, shown.strip("\n"))
+
+
+def _cut(document: DocumentText, shown: str, number: int | None) -> str:
+    of = f" of {document.characters:,}" if document.characters is not None else ""
+    pages = f", from the first {document.pages_read} of its pages" if of == "" and document.pages else ""
+    rest = " Filed in the memory, all of it can be searched." if number is not None else ""
+    return f"Cut: only the first {len(shown):,}{of} characters{pages} stand here.{rest}"
+
+
+def _unread(attachment: Attachment, why: str) -> str:
+    what = {"voice": "voice message", "other": "file"}.get(attachment.kind, attachment.kind)
+    size = in_bytes(attachment.size) if attachment.size else ""
+    return heading(what, name=attachment.name, facts=[in_minutes(attachment.seconds), size], told=why)
+
+
+def _pages(count: int) -> str:
+    return f"{count:,} page{'s'[: count != 1]}" if count else ""
+
+
+def _bytes_of(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+
+
+def _beginning(text: str, most_bytes: int) -> str:
+    """As much of it as finds room: letters of most scripts take two or three bytes, and tokens go by bytes."""
+    if _bytes_of(text) <= most_bytes:
+        return text
+    return text.encode("utf-8", "replace")[:most_bytes].decode("utf-8", "ignore")

@@ -1,0 +1,159 @@
+"""Words for what was said aloud: a provider's `/audio/transcriptions`, in OpenAI's form."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from secrets import token_hex
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import httpx
+
+from bot.attachments.sound import MOST_BYTES, format_of
+from bot.attachments.speech_providers import SpeechProvider
+from bot.models.dialect import kind_of_status
+from bot.models.errors import (
+    BadKey,
+    BadRequest,
+    ContextTooLong,
+    CutOff,
+    EmptyAnswer,
+    ModelError,
+    ModelNotFound,
+    OutOfCredit,
+    Overloaded,
+    RateLimited,
+    ServerFailed,
+    TimedOut,
+    Unreachable,
+)
+from bot.models.openai_errors import kind_of
+from memory.http_answers import failure_of, fields_of, message_of, one_line, read_bounded, what_is_wrong_with
+from memory.redaction import secret_of_address
+
+if TYPE_CHECKING:
+    from bot.models.connection import Connection
+
+log = logging.getLogger(__name__)
+
+ANSWER_BYTES = 4 << 20
+TRIES = 3
+SECONDS = 90.0
+"""For one try: an hour of speech takes a while."""
+RETRY_DELAY = 1.0
+LONGEST_WAIT = 10.0
+"""Seconds: who wants to be left alone for longer is not waited for."""
+
+_MAY_PASS = (RateLimited, Overloaded, ServerFailed, Unreachable)
+_ANOTHER_KEY = (BadKey, OutOfCredit, RateLimited)
+
+
+class Speech:
+    """A provider that writes down what is heard."""
+
+    def __init__(
+        self,
+        provider: SpeechProvider,
+        connection: "Connection",
+        *,
+        seconds: float = SECONDS,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._provider = provider
+        self._connection = connection
+        self._url = f"{provider.base_url}/audio/transcriptions"
+        self._seconds = seconds
+        self._sleep = sleep
+        self._now = now
+        self._secrets = (*provider.keys, secret_of_address(provider.base_url))
+
+    @property
+    def name(self) -> str:
+        """`provider/model`."""
+        return f"{self._provider.name}/{self._provider.model}"
+
+    async def transcribe(self, audio: bytes) -> str:
+        """Give the words; "" where none are heard. Raises ModelError: BadRequest for what is no sound that is known.
+
+        Asked again after what may pass, with each key.
+        """
+        ending = format_of(audio)
+        if not ending:
+            raise self._error(BadRequest, "is not asked: that is no format of sound that services take")
+        if len(audio) > MOST_BYTES:
+            raise self._error(ContextTooLong, f"is not asked: more than {MOST_BYTES >> 20} MB")
+        keys = list(self._provider.keys or ("",))
+        tries = 0
+        while True:
+            try:
+                return await self._ask(audio, f"voice.{ending}", keys[0])
+            except ModelError as error:
+                if isinstance(error, _ANOTHER_KEY) and len(keys) > 1:
+                    del keys[0]
+                    continue
+                tries += 1
+                wait = error.retry_after or RETRY_DELAY * 2 ** (tries - 1)
+                if not isinstance(error, _MAY_PASS) or tries >= TRIES or wait > LONGEST_WAIT:
+                    raise
+                log.info("%s gave no words (try %d): %s", self.name, tries, error.detail)
+                await self._sleep(wait)
+
+    async def _ask(self, audio: bytes, file_name: str, key: str) -> str:
+        if wrong := what_is_wrong_with(key) or ("has no key" if self._provider.needs_key and not key else ""):
+            raise self._error(BadKey, wrong)
+        fields = {"model": self._provider.model}
+        if self._provider.language:
+            fields["language"] = self._provider.language
+        headers = {"Content-Type": f"multipart/form-data; boundary={token_hex(16)}"}
+        if key:
+            headers["Authorization"] = f"Bearer {key}"
+        try:
+            async with asyncio.timeout(self._seconds):
+                client = self._connection.client
+                request = client.build_request(
+                    "POST", self._url, data=fields, files={"file": (file_name, audio)}, headers=headers
+                )
+                async with self._connection.in_use(client):
+                    response = await client.send(request, stream=True)
+                    try:
+                        body = await read_bounded(response, ANSWER_BYTES)
+                    finally:
+                        await response.aclose()
+        except (TimeoutError, httpx.TimeoutException) as error:
+            raise self._error(TimedOut, f"gave no answer within {self._seconds:g} s") from error
+        except httpx.DecodingError as error:
+            raise self._error(EmptyAnswer, "sent an answer packed in a way that cannot be read") from error
+        except (httpx.ReadError, httpx.RemoteProtocolError) as error:
+            raise self._error(CutOff, "broke off") from error
+        except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError, ImportError) as error:
+            host = urlsplit(self._url).netloc.rpartition("@")[2]
+            said = str(error) or type(error).__name__
+            raise self._error(Unreachable, f"cannot be reached at {host}: {said}") from error
+        return self._words(response, body)
+
+    def _words(self, response: httpx.Response, body: bytes) -> str:
+        if not response.is_success:
+            raise self._refused(response, body)
+        text = fields_of(body).get("text")
+        if not isinstance(text, str):
+            raise self._error(
+                EmptyAnswer, "sent an answer without words in it: check the provider's base_url"
+            )
+        return text.strip()
+
+    def _refused(self, response: httpx.Response, body: bytes) -> ModelError:
+        failure = failure_of(response.status_code, response.headers, body, now=self._now())
+        kind = kind_of(failure) or kind_of_status(failure.status)
+        if kind is BadKey:  # what they say repeats parts of the key
+            said = "check its api_key"
+        elif kind is ModelNotFound and not failure.fields:
+            said = "it has no /audio/transcriptions: set speech.provider to one that has"
+        else:
+            said = message_of(failure.fields)
+        words = f"answered {failure.status}" + (f" ({said})" if said else "")
+        return self._error(kind, words, failure.retry_after)
+
+    def _error(self, kind: type[ModelError], words: str, retry_after: float | None = None) -> ModelError:
+        return kind(one_line(words, secrets=self._secrets), model=self.name, retry_after=retry_after)

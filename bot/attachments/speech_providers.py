@@ -1,0 +1,74 @@
+"""Who writes down what is said aloud: by the settings, else the first provider with a key that is known to do it."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from bot.models.known_providers import provider_of
+
+if TYPE_CHECKING:
+    from bot.attachments.speech import Speech
+    from bot.config import ProviderSettings, Settings, SpeechSettings
+
+SPEECH_MODELS: Mapping[str, str] = {
+    "openai": "gpt-4o-mini-transcribe",
+    "groq": "whisper-large-v3-turbo",
+    "mistral": "voxtral-mini-latest",
+}
+"""Well-known providers that have `/audio/transcriptions`, in the order in which "auto" looks for a key, and the usual
+model of each; as of November 2026, from their documentation. All three take Ogg with Opus in it."""
+CONNECT_SECONDS = 10.0
+OTHERS_MODEL = "whisper-1"
+"""The name that servers of one's own (LocalAI, speaches, vLLM) know, or do not mind."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechProvider:
+    """A provider as it is asked."""
+
+    name: str
+    base_url: str
+    """With its version, without a slash at its end."""
+    model: str
+    keys: tuple[str, ...] = field(default=(), repr=False)
+    needs_key: bool = False
+    language: str = ""
+
+
+@asynccontextmanager
+async def open_speech(settings: "Settings", environment: Mapping[str, str]) -> "AsyncIterator[Speech | None]":
+    """Open the provider that the settings lead to; None where there is none. Nobody is asked before the first use."""
+    provider = speech_provider_of(settings.speech, settings.providers, environment)
+    if provider is None:
+        yield None
+        return
+    from bot.attachments.speech import Speech
+    from bot.models.connection import Connection
+
+    connection = Connection(provider.base_url, connect_seconds=CONNECT_SECONDS)
+    try:
+        yield Speech(provider, connection)
+    finally:
+        await connection.close()
+
+
+def speech_provider_of(
+    settings: "SpeechSettings", tables: "Mapping[str, ProviderSettings]", environment: Mapping[str, str]
+) -> SpeechProvider | None:
+    """Find who is asked; None for nobody. `tables`: as in `[providers]`."""
+    name = settings.provider
+    if name == "auto":
+        order = dict.fromkeys((*tables, *SPEECH_MODELS))
+        usable = (each for each in order if each in SPEECH_MODELS and _may_serve(each, tables, environment))
+        name = next(usable, "none")
+    if name == "none":
+        return None
+    found = provider_of(name, tables, environment)
+    model = settings.model.strip() or SPEECH_MODELS.get(name, OTHERS_MODEL)
+    return SpeechProvider(name, found.base_url, model, found.keys, found.needs_key, settings.language)
+
+
+def _may_serve(name: str, tables: "Mapping[str, ProviderSettings]", environment: Mapping[str, str]) -> bool:
+    found = provider_of(name, tables, environment)
+    return found.kind == "openai" and bool(found.keys)

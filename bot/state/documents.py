@@ -1,0 +1,96 @@
+"""state.db: documents that came along with messages, by number, so that one can still be filed later."""
+
+import json
+from dataclasses import asdict, dataclass
+from datetime import datetime
+
+import apsw
+
+from bot.messages import Attachment, ChatId, PersonId
+
+KEPT_OF_A_CHAT = 1000
+"""The latest ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """Where a document came from, and how to fetch it; not what stands in it."""
+
+    number: int
+    """Never given to another one, also not once this one is forgotten."""
+    chat: ChatId
+    attachment: Attachment
+    sender: PersonId
+    sender_name: str
+    at: datetime
+    """When it was sent; aware."""
+
+
+def m012_documents(db: apsw.Connection) -> None:
+    """Documents of all chats, each counted once however often its message is read."""
+    db.execute(
+        """
+        CREATE TABLE documents (
+            number INTEGER PRIMARY KEY AUTOINCREMENT,
+            chat TEXT NOT NULL,
+            sender TEXT NOT NULL,
+            document TEXT NOT NULL,
+            at TEXT NOT NULL,
+            UNIQUE (chat, sender, document)
+        ) STRICT;
+        CREATE INDEX documents_at ON documents (at);
+        """
+    )
+
+
+def number_of(
+    db: apsw.Connection, chat: str, sender: str, attachment: Attachment, *, sender_name: str, at: str
+) -> int:
+    """The number of a document, given to it now if it has none. The oldest of a chat go where there are too many."""
+    document = _encodable(
+        json.dumps({"attachment": asdict(attachment), "sender_name": sender_name}, ensure_ascii=False)
+    )
+    asked = "SELECT number FROM documents WHERE chat = ? AND sender = ? AND document = ?"
+    known: int | None = db.execute(asked, (chat, sender, document)).get
+    if known is not None:
+        db.execute("UPDATE documents SET at = max(at, ?) WHERE number = ?", (at, known))
+        return known
+    db.execute(
+        "INSERT INTO documents (chat, sender, document, at) VALUES (?, ?, ?, ?)", (chat, sender, document, at)
+    )
+    number = db.last_insert_rowid()
+    db.execute(
+        "DELETE FROM documents WHERE chat = ? AND number NOT IN "
+        "(SELECT number FROM documents WHERE chat = ? ORDER BY number DESC LIMIT ?)",
+        (chat, chat, KEPT_OF_A_CHAT),
+    )
+    return number
+
+
+def document(db: apsw.Connection, chat: str, number: int) -> Document | None:
+    """Look one up; None where this chat has none of that number."""
+    row = db.execute(
+        "SELECT sender, document, at FROM documents WHERE number = ? AND chat = ?", (number, chat)
+    ).fetchone()
+    if row is None:
+        return None
+    channel, _, person = row[0].partition(":")
+    fields = json.loads(row[1])
+    return Document(
+        number,
+        ChatId.parse(chat),
+        Attachment(**fields["attachment"]),
+        PersonId(channel, person),
+        fields["sender_name"],
+        datetime.fromisoformat(row[2]),
+    )
+
+
+def prune(db: apsw.Connection, *, before: str) -> None:
+    """Forget those that were sent before a moment."""
+    db.execute("DELETE FROM documents WHERE at < ?", (before,))
+
+
+def _encodable(text: str) -> str:
+    """Without halves of surrogate pairs, which fit in no database."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

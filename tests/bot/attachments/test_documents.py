@@ -1,0 +1,275 @@
+"""From a document's bytes to its text."""
+
+import asyncio
+import io
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pypdf import PdfWriter
+
+from bot.attachments import documents, pdf
+from bot.attachments.documents import DocumentText, is_picture, text_of
+from tests.fakes.pdf_file import page_contents, pdf_of, pdf_with, shown, stream
+
+LETTER = "Dear Ann,\nthe key lies under the stone."
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "kind"),
+    [
+        ("# Oslo\n\nRain.", "trip.md", "Markdown"),
+        ("a,b\n1,2\n", "TABLE.CSV", "CSV"),
+        ('{"a": 1}', "x.json", "JSON"),
+        ("<p>Hello</p>", "page.html", "HTML"),
+        ("def f() -> None: ...", "f.py", "code"),
+        ("Just words", "readme", "text"),
+        ("Just words", "report.pdf", "text"),
+        ("BMW is a car", "bmw", "text"),
+    ],
+)
+async def test_text_is_read_whatever_it_is_called(content: str, name: str, kind: str) -> None:
+    document = await text_of(content.encode(), name=name, media_type="application/octet-stream")
+    assert document == DocumentText(kind, content, len(content))  # type: ignore[arg-type]
+    assert document.is_whole
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32", "cp1252"])
+async def test_text_is_read_in_the_encodings_that_people_have(encoding: str) -> None:
+    document = await text_of("Größe: 3 m²\r\nfür Zoë".encode(encoding))
+    assert document.text == "Größe: 3 m²\nfür Zoë"
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"", "empty"),
+        (b" \n\t", "empty"),
+        (b"PK\x03\x04" + bytes(40), "office document or an archive"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(40), "office document"),
+        (b"\x7fELF\x02\x01\x01" + bytes(40), "no text"),
+        (random.Random(1).randbytes(4000).replace(b"\0", b"x"), "no text"),
+        (b"\xff\xd8\xff\xe0" + bytes(40), "picture"),
+    ],
+)
+async def test_what_is_no_text_is_told_in_a_sentence(content: bytes, why: str) -> None:
+    document = await text_of(content, name="notes.txt", media_type="text/plain")
+    assert not document.text
+    assert why in document.problem
+    assert document.problem.endswith(".")
+
+
+async def test_long_text_is_cut_and_its_length_told() -> None:
+    document = await text_of(b"x" * 1000, most_characters=10)
+    assert (document.text, document.characters, document.is_whole) == ("x" * 10, 1000, False)
+
+
+def test_pictures_are_known_by_what_they_hold() -> None:
+    assert is_picture(b"RIFF\0\0\0\0WEBPVP8 ")
+    assert is_picture(b"GIF89a")
+    assert is_picture(b"\0\0\0\x18ftypheic")
+    assert not is_picture(b"RIFF\0\0\0\0WAVEfmt ")
+    assert not is_picture(b"\0\0\0\x18ftypM4A ")
+
+
+# -- PDF --------------------------------------------------------------------------------------------------------
+
+
+async def test_a_pdf_gives_its_text_page_by_page() -> None:
+    document = await text_of(pdf_with(LETTER, "", "Yours, Bo"), name="letter.txt")
+    assert document.text == f"{LETTER}\n\nYours, Bo"
+    assert (document.kind, document.pages, document.pages_read) == ("PDF", 3, 3)
+    assert document.is_whole
+
+
+async def test_a_long_pdf_is_read_no_further_than_wanted() -> None:
+    document = await text_of(pdf_with(*["word " * 20] * 50), most_characters=250)
+    assert len(document.text) == 250
+    assert (document.pages, document.pages_read) == (50, 3)
+    assert document.characters is None
+    assert not document.is_whole
+
+
+def lines(content: bytes, most: int = 10_000) -> list[dict[str, str | int]]:
+    """What the process would write, without one."""
+    return list(pdf.lines_of(content, most))
+
+
+def test_a_scan_without_text_gives_none() -> None:
+    assert lines(page_contents([stream(b"q Q")])) == [{"pages": 1}, {"page": 1, "text": ""}]
+
+
+def encrypted(password: str) -> bytes:
+    writer = PdfWriter(clone_from=io.BytesIO(pdf_with(LETTER)))
+    writer.encrypt(password, "owner", algorithm="RC4-128")
+    file = io.BytesIO()
+    writer.write(file)
+    return file.getvalue()
+
+
+def test_a_locked_one_is_told_and_one_locked_against_printing_alone_is_read() -> None:
+    assert lines(encrypted("secret")) == [{"problem": "locked"}]
+    assert lines(encrypted(""))[1]["text"] == LETTER
+
+
+def test_a_damaged_page_spoils_no_other() -> None:
+    broken = b"<< /Filter /FlateDecode /Length 4 >>\nstream\nnope\nendstream"
+    found = lines(page_contents([shown("one"), broken, shown("three")]))
+    assert [line.get("text") or "" for line in found] == ["", "one", "", "three"]
+
+
+def test_what_only_begins_like_a_pdf_is_damaged() -> None:
+    assert lines(b"%PDF-1.7\nnothing more") == [{"problem": "damaged"}]
+
+
+@pytest.mark.parametrize(
+    ("found", "ended_well", "why"),
+    [
+        ([{"pages": 2}, {"page": 1, "text": ""}, {"page": 2, "text": ""}], True, "scanned"),
+        ([{"problem": "locked"}], True, "password"),
+        ([{"problem": "damaged"}], True, "damaged"),
+        ([{"problem": "memory"}], True, "too much memory"),
+        ([], False, "too long"),
+        ([{"pages": 3}], False, "too long"),
+    ],
+)
+def test_why_there_is_no_text_is_told(found: list[dict[str, str | int]], ended_well: bool, why: str) -> None:
+    assert why in documents._pdf_from(found, 100, ended_well=ended_well).problem
+
+
+def test_what_was_read_before_it_broke_off_counts() -> None:
+    found: list[dict[str, str | int]] = [{"pages": 9}, {"page": 1, "text": "one"}]
+    document = documents._pdf_from(found, 100, ended_well=False)
+    assert (document.text, document.pages_read, document.is_whole) == ("one", 1, False)
+
+
+def own_parent() -> bytes:
+    return pdf_of(
+        {1: b"<< /Type /Catalog /Pages 2 0 R >>", 2: b"<< /Type /Pages /Kids [2 0 R 2 0 R] /Count 2 >>"}
+    )
+
+
+def doubling_tree() -> bytes:
+    """Each level has the next one twice: 2^40 pages in 2 kB."""
+    objects = {1: b"<< /Type /Catalog /Pages 2 0 R >>"}
+    for level in range(2, 42):
+        objects[level] = b"<< /Type /Pages /Kids [%d 0 R %d 0 R] /Count 1000000000 >>" % (
+            level + 1,
+            level + 1,
+        )
+    objects[42] = b"<< /Type /Page /MediaBox [0 0 1 1] >>"
+    return pdf_of(objects)
+
+
+def deep_nesting() -> bytes:
+    return page_contents([stream(b"[" * 200_000 + b"]" * 200_000 + b" TJ")])
+
+
+def endless_stream() -> bytes:
+    return page_contents([stream(b"BT (x) Tj ET\n" * 20_000_000, packed=True)])
+
+
+def recursive_form() -> bytes:
+    """A drawing that draws itself, twice."""
+    form = stream(b"/X Do /X Do").replace(
+        b"<< ",
+        b"<< /Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << /XObject << /X 5 0 R >> >> ",
+        1,
+    )
+    return pdf_of(
+        {
+            1: b"<< /Type /Catalog /Pages 2 0 R >>",
+            2: b"<< /Type /Pages /Kids [4 0 R] /Count 1 >>",
+            4: b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] /Contents 6 0 R "
+            b"/Resources << /XObject << /X 5 0 R >> >> >>",
+            5: form,
+            6: stream(b"/X Do"),
+        }
+    )
+
+
+def length_of_itself() -> bytes:
+    return page_contents([b"<< /Length 11 0 R >>\nstream\nBT ET\nendstream"])
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        own_parent,
+        length_of_itself,
+        *(
+            pytest.param(make, marks=pytest.mark.thorough)
+            for make in (doubling_tree, deep_nesting, recursive_form, endless_stream)
+        ),
+    ],
+)
+async def test_a_file_made_to_do_harm_costs_no_more_than_a_while(make: Callable[[], bytes]) -> None:
+    content = make()
+    start = time.monotonic()
+    document = await text_of(content)
+    assert time.monotonic() - start < documents.PDF_SECONDS + 5
+    assert document.kind == "PDF"
+    assert document.problem or not document.is_whole or len(document.text) < 100
+
+
+@pytest.fixture
+def sleeper(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """In the place of Python: writes its process id into this file, and sleeps."""
+    told, script = tmp_path / "pid", tmp_path / "python"
+    script.write_text(f"#!/bin/sh\necho $$ > {told}.new\nmv {told}.new {told}\nexec sleep 60\n")
+    script.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(script))
+    return told
+
+
+async def test_a_process_that_takes_too_long_is_killed(
+    monkeypatch: pytest.MonkeyPatch, sleeper: Path
+) -> None:
+    monkeypatch.setattr(documents, "PDF_SECONDS", 0.3)
+    document = await text_of(pdf_with(LETTER))
+    assert "too long" in document.problem
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(sleeper.read_text()), 0)
+
+
+async def test_a_process_that_nobody_waits_for_any_more_is_killed(sleeper: Path) -> None:
+    reading = asyncio.create_task(text_of(pdf_with(LETTER)))
+    async with asyncio.timeout(10):
+        while not sleeper.exists():  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+    reading.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await reading
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(sleeper.read_text()), 0)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not bound a process's memory")
+def test_the_process_cannot_take_all_memory() -> None:
+    code = "from bot.attachments import pdf; pdf._limit(); bytearray(pdf.MEMORY_BYTES)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert run.stderr.strip().endswith("MemoryError")
+
+
+async def test_the_process_is_told_no_secret(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    teller = tmp_path / "python"
+    teller.write_text("#!/bin/sh\nenv\n")
+    teller.chmod(0o755)
+    monkeypatch.setenv("COMMONPLACE_TELEGRAM__TOKEN", "123:hush-hush")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-hush-hush")
+    monkeypatch.setattr(sys, "executable", str(teller))
+    process = await documents._start(1)
+    out, _ = await process.communicate(b"")
+    assert b"PYTHONPATH=" in out
+    assert b"hush-hush" not in out
+
+
+def test_lines_that_were_cut_count_for_nothing() -> None:
+    whole = json.dumps({"page": 1, "text": "x"}).encode()
+    assert list(documents._lines(bytearray(whole + b"\n" + whole[:5]))) == [{"page": 1, "text": "x"}]

@@ -1,0 +1,129 @@
+"""A server that writes down speech as OpenAI, Groq and Mistral do, on a real socket; as strict as the strictest."""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Self
+
+from aiohttp import BodyPartReader, web
+
+KEY = "speech-key-1234567890"
+MODEL = "gpt-4o-mini-transcribe"
+FIELDS = {"file", "model", "language"}
+ENDINGS = ("flac", "m4a", "mp3", "mp4", "mpeg", "mpga", "oga", "ogg", "wav", "webm")
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """One request."""
+
+    headers: Mapping[str, str]
+    fields: Mapping[str, str]
+    file_name: str
+    audio: bytes
+
+
+Reply = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class TranscriptionServer:
+    """Start with `async with`. `enqueue` tells what happens to the next requests; all others are given `words`."""
+
+    def __init__(self, *, words: str = "Hello there.", keys: tuple[str, ...] = (KEY,)) -> None:
+        self.words = words
+        self.keys = keys
+        self.requests: list[Heard] = []
+        self.base_url = ""
+        self._next: deque[Reply] = deque()
+        self._runner: web.AppRunner | None = None
+
+    async def __aenter__(self) -> Self:
+        app = web.Application(client_max_size=64 << 20)
+        app.router.add_post("/v1/audio/transcriptions", self._handle)
+        self._runner = web.AppRunner(app, shutdown_timeout=0.1)
+        await self._runner.setup()
+        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
+        host, port = self._runner.addresses[0][:2]
+        self.base_url = f"http://{host}:{port}/v1"
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        assert self._runner
+        await self._runner.cleanup()
+
+    def enqueue(self, *replies: Reply) -> None:
+        self._next.extend(replies)
+
+    async def _handle(self, request: web.Request) -> web.StreamResponse:
+        fields: dict[str, str] = {}
+        file_name, audio = "", b""
+        async for part in await request.multipart():
+            assert isinstance(part, BodyPartReader)
+            if part.name == "file":
+                file_name, audio = part.filename or "", bytes(await part.read())
+            else:
+                fields[part.name or ""] = await part.text()
+        self.requests.append(Heard(request.headers.copy(), fields, file_name, audio))
+        if self._next:
+            return await self._next.popleft()(request)
+        return self._objection() or web.json_response({"text": self.words, "usage": {"type": "duration"}})
+
+    def _objection(self) -> web.Response | None:
+        heard = self.requests[-1]
+        if heard.headers.get("Authorization") not in {f"Bearer {key}" for key in self.keys}:
+            return error(401, f"Incorrect API key provided: {heard.headers.get('Authorization')}.")
+        if unknown := heard.fields.keys() - FIELDS:
+            return error(422, f"Extra inputs are not permitted: {unknown}")
+        if heard.fields.get("model") != MODEL:
+            return error(404, "The model does not exist.", code="model_not_found")
+        if heard.file_name.rpartition(".")[2] not in ENDINGS:
+            return error(400, f"Invalid file format. Supported formats: {ENDINGS}")
+        return None
+
+
+def error(
+    status: int, message: str, *, code: str | None = None, headers: Mapping[str, str] | None = None
+) -> web.Response:
+    """An error in OpenAI's format."""
+    body = {"error": {"message": message, "type": "invalid_request_error", "param": None, "code": code}}
+    return web.json_response(body, status=status, headers=headers)
+
+
+def fails(status: int, message: str = "no", *, headers: Mapping[str, str] | None = None) -> Reply:
+    """Refuse a request."""
+
+    async def reply(_: web.Request) -> web.StreamResponse:
+        return error(status, message, headers=headers)
+
+    return reply
+
+
+def answers(body: bytes, *, kind: str = "application/json") -> Reply:
+    """Anything at all."""
+
+    async def reply(_: web.Request) -> web.StreamResponse:
+        return web.Response(body=body, content_type=kind)
+
+    return reply
+
+
+def hangs() -> Reply:
+    """No answer, ever."""
+
+    async def reply(_: web.Request) -> web.StreamResponse:
+        await asyncio.sleep(3600)
+        raise AssertionError
+
+    return reply
+
+
+def drops() -> Reply:
+    """A connection that ends without an answer."""
+
+    async def reply(request: web.Request) -> web.StreamResponse:
+        assert request.transport
+        request.transport.close()
+        return web.Response()
+
+    return reply
