@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from model_servers import KEY
-from workspaces import ENVIRONMENT, ROOT
+from workspaces import COMMAND, ENVIRONMENT, ROOT
 
 BOT = str(ROOT / "benchmarks" / "platform_bot.py")
 LEAVES_WITHIN = 10.0
@@ -65,6 +65,24 @@ class BotProcess:
                     str(config),
                     str(socket),
                     *more,
+                    cwd=config.parent,
+                    env=ENVIRONMENT,
+                    stdin=asyncio.subprocess.DEVNULL,
+                    stdout=file,
+                    stderr=file,
+                )
+            )
+
+    @classmethod
+    async def serve(cls, config: Path, log: Path) -> "BotProcess":
+        """As people run it."""
+        with log.open("ab") as file:
+            return cls(
+                await asyncio.create_subprocess_exec(
+                    *COMMAND,
+                    "run",
+                    "--config",
+                    str(config),
                     cwd=config.parent,
                     env=ENVIRONMENT,
                     stdin=asyncio.subprocess.DEVNULL,

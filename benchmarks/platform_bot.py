@@ -64,8 +64,10 @@ async def serve(settings: Settings, socket: Path) -> None:
     async with open_assistant(settings, alone=True) as parts:
         log_to_stderr(settings.log_level, secrets=())
         log_embedding(parts.embedding)
+        platform = PlatformAdapter(socket)
+        parts.assistant.attach(platform)
         async with parts.upkeep:
-            await run_channels([PlatformAdapter(socket)], parts, {}, leaving)
+            await run_channels([platform], parts, leaving)
 
 
 def main() -> None:

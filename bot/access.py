@@ -6,18 +6,20 @@ import math
 import secrets
 import unicodedata
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from bot import phrases
-from bot.messages import ChatId, IncomingMessage, PersonId
+from bot.choices import offered
+from bot.messages import ChatId, Choice, IncomingMessage, PersonId
 from bot.plain_text import one_line
 from bot.state import access, inbox
 from bot.state.access import Asking, Decision
 from bot.state.database import stored
+from bot.when import moment_in_short
 
 if TYPE_CHECKING:
     from apsw import Connection
@@ -39,6 +41,10 @@ CODES_AT_ONCE = 3
 TOLD_AGAIN = timedelta(minutes=10)
 STRANGERS_TOLD = 200
 """How many strangers are told within TOLD_AGAIN that they cannot talk here; the rest of a flood meets silence."""
+ANNOUNCED = 6
+"""How many strangers an owner is told of within ANNOUNCED_TIME. No more than three ask at once, but whoever opens
+accounts by the dozen fills each place that an owner's no has freed."""
+ANNOUNCED_TIME = timedelta(hours=1)
 WRONG_CODES = 10
 WRONG_CODES_TIME = timedelta(minutes=10)
 ANSWERS_KEPT = timedelta(days=30)
@@ -96,12 +102,17 @@ class Access:
         *,
         now: Callable[[], datetime],
         wake: Callable[[], None] = lambda: None,
+        home_of: Callable[[PersonId], ChatId | None] = lambda person: None,
     ) -> None:
-        """`wake` is called when a notice has been put into the outbox."""
+        """`wake` is called when a notice has been put into the outbox.
+
+        `home_of` tells where an owner is told who asks to be let in; None for nowhere.
+        """
         self._rules = rules
         self._state = state
         self._now = now
         self._wake = wake
+        self._home_of = home_of
         self._refused: OrderedDict[PersonId, datetime] = OrderedDict()
         """Strangers who were told lately that they cannot talk here, the earliest first."""
 
@@ -130,17 +141,22 @@ class Access:
         """What a stranger is told; "" for nothing at all.
 
         Nothing in rooms, nor within ten minutes of the last time. However many strangers there are, no more than
-        three codes and two hundred names are held.
+        three codes and two hundred names are held. Of whoever gets a new code the owners are told.
         """
         if message.in_room:
             return ""
         if self._rules.pairing:
-            told = await self._state.change(lambda db: self._give_code(db, message))
+            homes = self._homes()
+            told = await self._state.change(lambda db: self._give_code(db, message, homes))
+            if told and homes:
+                self._wake()
             if told is not None:
                 return told
         return phrases.STRANGER if self._is_to_be_refused(message.sender) else ""
 
-    def _give_code(self, db: "Connection", message: IncomingMessage) -> str | None:
+    def _give_code(
+        self, db: "Connection", message: IncomingMessage, homes: Mapping[str, ChatId]
+    ) -> str | None:
         """A stranger's code in words, "" where it was told just now; None for who gets none."""
         person, now = str(message.sender), self._now()
         if access.decision(db, person) == "denied":
@@ -159,13 +175,41 @@ class Access:
                 at=stored(now),
             )
             log.info("%s asks to be let in", one_line(person))
+            for owner, home in homes.items():
+                self._announce(db, stranger, owner=owner, home=home)
         elif stored(now - TOLD_AGAIN) < stranger.told_at <= stored(now):
             return ""
         else:
             stranger = replace(stranger, chat=str(message.chat), told_at=stored(now))
         access.keep_asking(db, stranger)
-        left = datetime.fromisoformat(stranger.at) + CODE_TIME - now
-        return phrases.PAIRING.format(code=stranger.code, minutes=_minutes(left))
+        return phrases.PAIRING.format(code=stranger.code, minutes=minutes_left(stranger, now))
+
+    def _homes(self) -> dict[str, ChatId]:
+        """Where each owner is told something, for those who can be."""
+        found = {}
+        for owner in self._rules.owners:
+            channel, _, name = owner.partition(":")
+            if home := self._home_of(PersonId(channel, name)):
+                found[owner] = home
+        return found
+
+    def _announce(self, db: "Connection", stranger: Asking, *, owner: str, home: ChatId) -> None:
+        """Tell an owner who asks to be let in; of a flood, that it is one, and then nothing for some time."""
+        now, key = self._now(), f"asks {owner} "
+        before = inbox.when_put(db, key, since=stored(now - ANNOUNCED_TIME), until=stored(now))
+        if len(before) >= ANNOUNCED:
+            return
+        told = phrases.ASKS.format(
+            who=who_asks(stranger),
+            code=stranger.code,
+            person=stranger.person,
+            minutes=minutes_left(stranger, now),
+        )
+        if len(before) == ANNOUNCED - 1:
+            again = datetime.fromisoformat(before[0]) + ANNOUNCED_TIME
+            told = f"{told}\n\n{phrases.ASKS_NO_MORE.format(time=moment_in_short(again, now))}"
+        choices = answers_to(stranger)
+        inbox.put(db, str(home), told, key=f"{key}{stranger.code}", owner="", at=stored(now), choices=choices)
 
     def _is_to_be_refused(self, person: PersonId) -> bool:
         """Whether a stranger hears that there is no talking here: once in ten minutes, and not in a flood."""
@@ -178,6 +222,10 @@ class Access:
         return True
 
     # -- what owners decide: each once under its key, which is the same when it is run again after a crash ----
+
+    async def asking(self) -> tuple[Asking, ...]:
+        """Who asks to be let in, whoever has asked for longest first."""
+        return await self._state.change(lambda db: self._asking(db, self._now()))
 
     async def pair(self, code: str, *, guest: bool, by: PersonId, key: str) -> str:
         """Let in whom a code was given to, and tell them; give the answer to the owner."""
@@ -198,6 +246,8 @@ class Access:
                 return phrases.PAIR_WAIT.format(minutes=_minutes(again - now))
             stranger = matching(given, self._asking(db, now))
             if stranger is None:
+                if (decided := access.answer_to(db, _key_of(given))) is not None:
+                    return decided
                 self._note(db, key, phrases.PAIR_WRONG, by=by, wrong_code=True)
                 return phrases.PAIR_WRONG
             return self._let_in(db, stranger, "guest" if guest else "allowed", by=by, key=key)
@@ -212,9 +262,7 @@ class Access:
         def work(db: "Connection") -> str:
             if (before := access.answer_to(db, key)) is not None:
                 return before
-            asking = (each for each in self._asking(db, self._now()) if each.person == str(person))
-            stranger = next(asking, Asking(str(person), code="", chat="", name="", told_at="", at=""))
-            return self._let_in(db, stranger, "allowed", by=by, key=key)
+            return self._let_in(db, self._stranger(db, person), "allowed", by=by, key=key)
 
         return await self._carry_out(work)
 
@@ -228,9 +276,12 @@ class Access:
         def work(db: "Connection") -> str:
             if (before := access.answer_to(db, key)) is not None:
                 return before
+            stranger = self._stranger(db, person)
             access.decide(db, str(person), "denied", name="", by=str(by), at=stored(self._now()))
             answer = phrases.DENIED.format(person=person)
             self._note(db, key, answer, by=by)
+            kept_out = phrases.PAIR_KEPT_OUT.format(who=who_asks(stranger), person=person)
+            self._note_code(db, stranger, kept_out, by=by)
             return answer
 
         return await self._carry_out(work)
@@ -251,7 +302,18 @@ class Access:
         said = phrases.MAY_TALK if decision == "allowed" else phrases.MAY_TALK_AS_GUEST
         answer = said.format(who=who, person=stranger.person)
         self._note(db, key, answer, by=by)
+        self._note_code(db, stranger, phrases.PAIR_USED.format(who=who_asks(stranger)), by=by)
         return answer
+
+    def _stranger(self, db: "Connection", person: PersonId) -> Asking:
+        """Who asks to be let in, or the same without a code who does not."""
+        asking = (each for each in self._asking(db, self._now()) if each.person == str(person))
+        return next(asking, Asking(str(person), code="", chat="", name="", told_at="", at=""))
+
+    def _note_code(self, db: "Connection", stranger: Asking, answer: str, *, by: PersonId) -> None:
+        """Keep what whoever sends a code is told after somebody has decided about it; owners may be several."""
+        if stranger.code:
+            self._note(db, _key_of(stranger.code), answer, by=by)
 
     def _asking(self, db: "Connection", now: datetime) -> tuple[Asking, ...]:
         # A code that is from the future was given before the clock was set back: how old it is, nobody knows.
@@ -264,6 +326,28 @@ class Access:
         before, wrong_before = stored(now - ANSWERS_KEPT), stored(now - WRONG_CODES_TIME)
         access.forget_answers(db, before=before, wrong_before=wrong_before)
         access.note_answer(db, key, answer, owner=str(by), wrong_code=wrong_code, at=stored(now))
+
+
+def who_asks(stranger: Asking) -> str:
+    """Somebody by name and id: `Ann (telegram:7)`."""
+    return f"{stranger.name} ({stranger.person})" if stranger.name else stranger.person
+
+
+def minutes_left(stranger: Asking, now: datetime) -> int:
+    """How long a code still counts."""
+    return _minutes(datetime.fromisoformat(stranger.at) + CODE_TIME - now)
+
+
+def answers_to(stranger: Asking, *, named: bool = False) -> tuple[Choice, ...]:
+    """What an owner can answer to somebody who asks to be let in; `named`: where others ask as well."""
+    name = f" {stranger.name or stranger.person}" if named else ""
+    return offered(
+        (
+            Choice(phrases.CHOICE_LET_IN.format(name=name), f"/pair {stranger.code}"),
+            Choice(phrases.CHOICE_AS_GUEST.format(name=name), f"/pair {stranger.code} guest"),
+            Choice(phrases.CHOICE_KEEP_OUT.format(name=name), f"/deny {stranger.person}"),
+        )
+    )
 
 
 def new_code() -> str:
@@ -294,6 +378,11 @@ def harmless_name(name: str) -> str:
         letter for letter in one_line(name) if letter.isprintable() and letter not in "`*_[]()<>|~#\\"
     )
     return " ".join(shown.split())[:NAME_CHARS].strip()
+
+
+def _key_of(code: str) -> str:
+    """Where it is noted what became of a code."""
+    return f"code {code.encode('ascii', 'replace').decode()}"
 
 
 def _minutes(span: timedelta) -> int:

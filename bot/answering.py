@@ -2,7 +2,7 @@
 
 import logging
 from collections import OrderedDict
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from bot import phrases
 from bot.access import Access, Standing
 from bot.assignment import Assignment, as_it_stands
+from bot.channels import Channels
 from bot.chat_lock import chat_locked
 from bot.commands.command import AnswerAgain, CommandContext, Told, command_in, run_command
 from bot.conversation import Conversation, interrupted, open_calls
@@ -20,6 +21,7 @@ from bot.limits import DailyBudget, MessageRate
 from bot.messages import ChatId, IncomingMessage, PersonId, ReplyPart
 from bot.model_trouble import no_answer
 from bot.models.errors import ModelError
+from bot.models.protocol import UserMessage
 from bot.plain_text import one_line
 from bot.recall import recall
 from bot.state.database import State, StateFault, to_the_end
@@ -52,8 +54,13 @@ class House:
     compactor: "Compactor"
     rate: MessageRate
     budget: DailyBudget
+    channels: Channels
     locks: Path
     """A folder that all processes share."""
+    read: Callable[[IncomingMessage], Awaitable[UserMessage]] = as_it_stands
+    """Gives a message as the model is to have it, with what came along."""
+    instead: Callable[[IncomingMessage], str] = lambda message: ""
+    """What to answer a message that no model could do anything with; "" where it may."""
 
 
 class Answering:
@@ -78,7 +85,7 @@ class Answering:
         Raises ModelError, MemoryFault, StateFault where there is none.
         """
         if assignment is None:
-            assignment = Assignment(message.chat, message.sender, answers=[message.id])
+            assignment = Assignment(message.chat, message.sender, answers=[message.id], read=self._house.read)
         try:
             async with aclosing(self._answer(message, received, assignment)) as parts:
                 async for part in parts:
@@ -125,6 +132,9 @@ class Answering:
             again = True
         elif message.is_blank:
             yield ReplyPart(phrases.NOTHING_SAID, final=True)
+            return
+        elif sentence := self._house.instead(message):
+            yield ReplyPart(sentence, final=True)
             return
         async with self.hold(message.chat):
             turn = self._turn(message, assignment, standing=standing, open_here=open_here, again=again)
@@ -262,6 +272,13 @@ class Answering:
             case _:
                 log.error("a turn in %s failed", message.chat, exc_info=error)
                 return phrases.OUR_FAULT
+
+    def moved(self, old: ChatId, new: ChatId) -> None:
+        """What was kept by a chat's old id in state.db is kept by its new one now."""
+        self._conversations.pop(old, None)
+        self._conversations.pop(new, None)
+        if aside := self._asides.pop(old, ""):
+            self._asides[new] = aside
 
     def hold(self, chat: ChatId) -> AbstractAsyncContextManager[None]:
         return chat_locked(self._house.locks, chat)

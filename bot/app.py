@@ -8,6 +8,7 @@ import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
@@ -17,14 +18,20 @@ from bot.access import TERMINAL, Access, Standing
 from bot.agent import Agent
 from bot.answering import House
 from bot.assistant import Assistant
+from bot.attachments.filing import Filing, number_of
+from bot.attachments.reading import AttachmentReader
+from bot.attachments.speech_providers import open_speech
 from bot.backup import Backups
 from bot.builtin_tools import memory_tools
+from bot.channel_store import ChannelStore
+from bot.channels import Channels
 from bot.commands.command import CommandContext, usable_by
 from bot.commands.table import COMMANDS
 from bot.compaction import Compactor
 from bot.config import Settings
 from bot.conversation import Conversation
 from bot.delivery import Delivery
+from bot.document_tools import document_tools
 from bot.embedding import open_embedding_of
 from bot.forgetting import Forgetting
 from bot.inbox import Inbox
@@ -38,7 +45,14 @@ from bot.prompt import system_prompt
 from bot.reminder_tools import reminder_tools
 from bot.reminders import Reminders
 from bot.restore import UNFINISHED, is_unfinished
-from bot.startup import CannotStart, check_folders, leave_on_signals, open_sockets, stdin_is_a_channel
+from bot.startup import (
+    CannotStart,
+    check_channels,
+    check_folders,
+    leave_on_signals,
+    open_sockets,
+    stdin_is_a_channel,
+)
 from bot.state.database import State
 from bot.tidying import tidy
 from bot.tools import Toolbox
@@ -48,7 +62,8 @@ from memory.forgetting import Wanted
 from memory.memory import Memory
 
 if TYPE_CHECKING:
-    from bot.web.app import ChannelState
+    from adapters.telegram.adapter import TelegramAdapter
+    from bot.web.hooks import Hook
 
 log = logging.getLogger(__name__)
 
@@ -64,11 +79,14 @@ class Parts:
     """What `open_assistant` opens."""
 
     assistant: Assistant
+    access: Access
     memory: Memory
     embedding: Embedding
     reminders: Reminders
     woken: asyncio.Event
     """To be set where something in state.db is to be taken up."""
+    state: State
+    channels: Channels
     upkeep: Upkeep
     """Not entered: work that goes on by itself is begun once there is a log to tell of it."""
 
@@ -78,12 +96,14 @@ class Parts:
 
 async def serve(settings: Settings) -> None:
     """Run the service until it is told to leave, or until its only channel, standard input, has ended."""
-    at_terminal = stdin_is_a_channel()
-    if not (at_terminal or settings.server.enabled):
+    configured = bool(settings.telegram.token.get_secret_value())
+    at_terminal = not configured and stdin_is_a_channel()
+    if not (configured or at_terminal or settings.server.enabled):
         raise CannotStart(
             "there is nothing to serve: no channel is configured, standard input is neither a terminal nor "
             "a pipe, and server.enabled is false"
         )
+    check_channels(settings)
     check_folders(settings)
     leaving = leave_on_signals()
     async with AsyncExitStack() as stack:
@@ -100,14 +120,24 @@ async def serve(settings: Settings) -> None:
         else:
             log_to_stderr(settings.log_level, secrets=secrets_of(settings))
         log_embedding(parts.embedding)
-        states: dict[str, ChannelState] = {}
+        adapters: list[Adapter] = []
+        hooks: list[Hook] = []
+        if settings.telegram.token.get_secret_value():
+            telegram = await stack.enter_async_context(open_telegram(settings, parts))
+            adapters.append(telegram)
+            hooks.extend(telegram.hooks)
+        if at_terminal:
+            adapters.append(open_terminal(settings, assistant, session="main"))
+        for adapter in adapters:
+            assistant.attach(adapter)
         if sockets:
-            await stack.enter_async_context(http_server(sockets, states, parts.memory))
+            await stack.enter_async_context(http_server(sockets, parts, hooks))
         await stack.enter_async_context(parts.upkeep)
-        adapters = [open_terminal(settings, assistant, session="main")] if at_terminal else []
-        if not adapters:
+        if adapters:
+            log.info("channels: %s", ", ".join(adapter.name for adapter in adapters))
+        else:
             log.info("no channel is configured: only HTTP is served")
-        await run_channels(adapters, parts, states, leaving)
+        await run_channels(adapters, parts, leaving)
         log.info("leaving")
 
 
@@ -117,8 +147,9 @@ async def talk(settings: Settings, *, session: str) -> None:
     async with open_assistant(settings) as parts:
         log_to_file(settings.private_folder / "chat.log", secrets=secrets_of(settings))
         terminal = open_terminal(settings, parts.assistant, session=session)
+        parts.assistant.attach(terminal)
         async with parts.upkeep:
-            await run_channels([terminal], parts, {}, leaving)
+            await run_channels([terminal], parts, leaving)
 
 
 async def say(settings: Settings, text: str, *, session: str) -> None:
@@ -177,7 +208,13 @@ async def open_assistant(
         compactor = Compactor(
             state, model, journal, memory, settings=settings.memory.flush, now=now, wake=woken.set
         )
-        access = Access(settings.access, state, now=now, wake=woken.set)
+        channels = Channels()
+        speech = await stack.enter_async_context(open_speech(settings, os.environ))
+        reader = AttachmentReader(
+            channels.fetch, settings.attachments, speech, number_of=partial(number_of, state)
+        )
+        filing = Filing(state, journal, reader, now=now)
+        access = Access(settings.access, state, now=now, wake=woken.set, home_of=channels.home_of)
         backups = Backups(notes=settings.memory_folder, private=private, now=now)
 
         clock = settings.backup.time, ZoneInfo(settings.timezone)
@@ -207,7 +244,7 @@ async def open_assistant(
                 may_flush = await compactor.may_flush(conversation.chat)
                 await compactor.compact(conversation, cause="overflow", flush=may_flush)
 
-            tools = memory_tools(memory, journal) if with_memory else ()
+            tools = (*memory_tools(memory, journal), *document_tools(filing)) if with_memory else ()
             return Agent(
                 model,
                 Toolbox((*tools, *reminder_tools(reminders))),
@@ -239,6 +276,8 @@ async def open_assistant(
                     ),
                     backups=backups,
                     settings=settings,
+                    filing=filing,
+                    channels=channels.health,
                     upkeep=upkeep,
                     now=now,
                 ),
@@ -248,12 +287,15 @@ async def open_assistant(
                 compactor=compactor,
                 rate=MessageRate(settings.limits.messages_per_minute),
                 budget=DailyBudget(state, settings.limits.daily_tokens, now=now, settle=model.health.write),
+                channels=channels,
                 locks=private / "locks",
+                read=reader.read,
+                instead=reader.instead,
             ),
-            delivery=Delivery(inbox),
+            delivery=Delivery(inbox, channels),
             woken=woken,
         )
-        yield Parts(assistant, memory, embedding, reminders, woken, upkeep)
+        yield Parts(assistant, access, memory, embedding, reminders, woken, state, channels, upkeep)
 
 
 def log_embedding(embedding: Embedding) -> None:
@@ -287,32 +329,47 @@ def open_terminal(settings: Settings, assistant: Assistant, *, session: str) -> 
     )
 
 
-async def run_channels(
-    adapters: Sequence[Adapter], parts: Parts, states: "dict[str, ChannelState]", leaving: asyncio.Event
-) -> None:
+@asynccontextmanager
+async def open_telegram(settings: Settings, parts: Parts) -> "AsyncIterator[TelegramAdapter]":
+    """Open Telegram as a channel; it need not be there yet."""
+    from adapters.telegram.adapter import TELEGRAM, TelegramAdapter
+    from adapters.telegram.connection import open_bot
+
+    token = settings.telegram.token.get_secret_value()
+    async with open_bot(token, settings.telegram.api_base) as bot:
+        adapter = TelegramAdapter(
+            bot,
+            settings.telegram,
+            store=ChannelStore(parts.state, TELEGRAM),
+            access=parts.access,
+            owners=settings.access.owners,
+            commands=COMMANDS,
+            moved=parts.assistant.moved,
+        )
+        try:
+            yield adapter
+        finally:
+            await adapter.close()
+
+
+async def run_channels(adapters: Sequence[Adapter], parts: Parts, leaving: asyncio.Event) -> None:
     """Run every channel until all have ended or the program is to leave; without one, until it is to leave.
 
-    What an earlier run has left is gone on with first. `states` is kept true for whoever looks on. What runs at
-    the end gets its time.
+    What an earlier run has left is gone on with first. What runs at the end gets its time.
     """
     assistant = parts.assistant
-    for adapter in adapters:
-        assistant.attach(adapter)
     await assistant.take_up()
     told_to_leave: asyncio.Task[Any] = asyncio.create_task(leaving.wait())
     beside = [
         asyncio.create_task(assistant.look_after(), name="conversations"),
         asyncio.create_task(parts.reminders.run(assistant.serves, parts.woken.set), name="reminders"),
     ]
-    running: dict[asyncio.Task[None], str] = {}
-    for adapter in adapters:
-        states[adapter.name] = "up"
-        running[asyncio.create_task(adapter.run(assistant.accept))] = adapter.name
+    running = {asyncio.create_task(adapter.run(assistant.accept), name=adapter.name) for adapter in adapters}
     try:
         while not told_to_leave.done() and (running or not adapters):
             await asyncio.wait([told_to_leave, *running], return_when=asyncio.FIRST_COMPLETED)
             for task in [task for task in running if task.done()]:
-                states[running.pop(task)] = "down"
+                running.remove(task)
                 task.result()
     finally:
         for task in (told_to_leave, *running, *beside):
@@ -323,14 +380,14 @@ async def run_channels(
 
 @asynccontextmanager
 async def http_server(
-    sockets: list[socket.socket], states: "dict[str, ChannelState]", memory: Memory
+    sockets: list[socket.socket], parts: Parts, hooks: "Sequence[Hook]"
 ) -> AsyncIterator[None]:
     """Serve HTTP on sockets that are open already."""
     from aiohttp import web
 
     from bot.web.app import build_web_app, web_runner
 
-    runner = web_runner(build_web_app(channels=lambda: states, memory=memory))
+    runner = web_runner(build_web_app(channels=parts.channels.health, memory=parts.memory, hooks=hooks))
     await runner.setup()
     try:
         for each in sockets:

@@ -17,6 +17,7 @@ from bot.delivery import Delivery
 from bot.lanes import Lanes
 from bot.messages import Adapter, ChatId, IncomingMessage, NotAccepted, ReplyPart
 from bot.models.errors import ModelError
+from bot.moves import Moves
 from bot.plain_text import one_line
 from bot.state.database import StateFault, to_the_end
 from bot.state.inbox import Notice, Received
@@ -60,9 +61,12 @@ class Assistant:
         self._only_tell = {command.name for command in commands if command.only_tells}
         self._answering = Answering(self._house)
         self._delivery = delivery
+        self._moves = Moves(house.state, house.compactor, hold=self._answering.hold)
         self._disk_pauses = disk_pauses
         self._tasks = Tasks()
-        self._lanes: Lanes[Received] = Lanes(self._handle, tasks=self._tasks, at_once=turns_at_once)
+        self._lanes: Lanes[Received] = Lanes(
+            self._handle, tasks=self._tasks, at_once=turns_at_once, ready=self._moves.settled
+        )
         self._notices: Lanes[Notice] = Lanes(self._tell, tasks=self._tasks, at_once=turns_at_once)
         self._turns: dict[ChatId, tuple[Turn, Assignment]] = {}
         self._joined: dict[int, list[str]] = {}
@@ -72,11 +76,11 @@ class Assistant:
 
     def attach(self, adapter: Adapter) -> None:
         """Make a channel's adapter the one that shows what is said there."""
-        self._delivery.attach(adapter)
+        self._house.channels.attach(adapter)
 
     def serves(self, chat: ChatId) -> bool:
         """Whether anything can be shown in this chat by this process."""
-        return self._delivery.serves(chat)
+        return self._house.channels.serves(chat)
 
     # -- what comes in ------------------------------------------------------------------------------------
 
@@ -90,7 +94,7 @@ class Assistant:
         if message.in_room and not message.addressed:
             return False
         try:
-            return await self._accept(message)
+            return await self._accept(self._moves.message(message))
         except StateFault as fault:
             raise NotAccepted(str(fault)) from fault
 
@@ -136,6 +140,8 @@ class Assistant:
 
     async def take_up(self) -> None:
         """Go on with what an earlier process, or one that has no channel for it, has left."""
+        for chat in await self._moves.load():
+            self._carry_over(chat)
         messages, notices = await self._house.inbox.claim(self.serves)
         for each in messages:
             if each.turn and each.turn != each.number:
@@ -144,6 +150,7 @@ class Assistant:
             if not each.turn or each.turn == each.number:
                 self._take_up(each)
         for notice in notices:
+            notice = self._moves.notice(notice)
             self._notices.put(notice.chat, notice)
 
     async def look_after(self) -> None:
@@ -198,14 +205,16 @@ class Assistant:
 
         One that answers others as well goes on: they would have no answer.
         """
-        if chat not in self._turns:
+        running = self._running_in(chat)
+        if running is None:
             return False
-        turn, assignment = self._turns[chat]
+        turn, assignment = running
         alone = assignment.answers == [message]  # or an earlier edit of it
         again = len(assignment.answers) == 1 and assignment.edit_of == message
         return (alone or again) and turn.stop()
 
     def _take_up(self, received: Received, *, first: bool = False) -> None:
+        received = self._moves.received(received)  # its chat may have moved while it was written down
         command = command_in(received.message)
         beside = self._at_once if received.message.alone else self._at_once | self._only_tell
         if command and command[0] in beside:
@@ -225,6 +234,9 @@ class Assistant:
         """Have a message answered and the reply delivered; whatever goes wrong ends here, so that the lane goes on."""
         message = received.message
         await self._wait_for_more(received, behind)
+        if self._moves.place_of(message.chat) != message.chat:  # it has moved while this was waited for
+            self._take_up(received, first=True)
+            return
         assignment, shown = self._assignment(received, behind), list(received.shown)
         pauses = list(self._disk_pauses)
         while True:
@@ -247,6 +259,8 @@ class Assistant:
             await self._delivery.done(received.number)
         if not self._leaving:
             await self._answering.afterwards(assignment)
+        if self._moves.place_of(message.chat) != message.chat:
+            self._carry_over(message.chat)  # it may have left something there that came too late
 
     async def _wait_for_more(self, received: Received, behind: deque[Received]) -> None:
         """Let what belongs together come in before it is answered; not for long, since it may never come."""
@@ -288,6 +302,7 @@ class Assistant:
             edit_of=message.edit_of,
             answers=[message.id, *self._joined.pop(received.number, ())],
             take=partial(_alike, message, behind),
+            read=self._house.read,
         )
         if received.state == "running" and received.heard is not None:
             assignment.since = received.heard - 1
@@ -316,9 +331,10 @@ class Assistant:
 
         `before`: the number of the message that wants it, which may be late: what was said after it goes on.
         """
-        if chat not in self._turns:
+        running = self._running_in(chat)
+        if running is None:
             return False
-        turn, assignment = self._turns[chat]
+        turn, assignment = running
         return (not before or assignment.turn < before) and turn.stop()
 
     async def idle(self) -> None:
@@ -338,7 +354,39 @@ class Assistant:
                 log.warning("some turns did not let go; they go on with the next start")
         await self._delivery.catch_up()
 
-    # -- conversations ------------------------------------------------------------------------------------
+    # -- chats that get another id ------------------------------------------------------------------------
+
+    async def moved(self, old: ChatId, new: ChatId) -> None:
+        """Take in that a chat goes by another id from now on; that is on disk when this returns. Raises StateFault.
+
+        To be told as often as the platform says so. What runs there comes to its end in the old id, which its adapter
+        shows in the new one; what waits there is answered in the new one, and before what is said there. A message
+        that comes with the old id later on belongs to the new one.
+        """
+
+        def noted() -> None:
+            self._lanes.relocate(self._moves.place_of, self._moves.received)
+            self._notices.relocate(self._moves.place_of, self._moves.notice)
+            self._carry_over(old)
+
+        await self._moves.note(old, new, noted=noted)
+
+    def _carry_over(self, chat: ChatId) -> None:
+        """Have what is kept of a chat by its old id go over; where the program leaves, with the next start."""
+        if not self._leaving and self.serves(chat):
+            self._tasks.start(self._moves.carry_out(chat, quiet=self._quiet, gone_over=self._answering.moved))
+
+    async def _quiet(self, chat: ChatId) -> None:
+        """Wait for the end of the turn that runs in a chat."""
+        if chat in self._turns:
+            await self._turns[chat][0].ended()
+
+    def _running_in(self, chat: ChatId) -> tuple[Turn, Assignment] | None:
+        """The turn that runs in a chat, also one that has begun while the chat had another id."""
+        before = (each for place, each in self._turns.items() if self._moves.place_of(place) == chat)
+        return self._turns.get(chat) or next(before, None)
+
+    # -- notices ------------------------------------------------------------------------------------------
 
     async def _tell(self, notice: Notice, behind: deque[Notice]) -> None:
         del behind

@@ -22,6 +22,9 @@ __all__ = ["ConfigError", "Settings", "config_file", "load_settings"]
 BUILTIN_PROVIDER = "builtin"
 BUILTIN_MODEL = "notebook"
 PRIVATE_FOLDER = ".commonplace"
+TELEGRAM_API = "https://api.telegram.org"
+TELEGRAM_VARIABLE = "TELEGRAM_BOT_TOKEN"
+TELEGRAM_FORM = "a bot's token as @BotFather gives it: digits, a colon, then letters, digits, _ and -"
 
 Secrets = Annotated[tuple[SecretStr, ...], Strict(False)]
 
@@ -69,23 +72,49 @@ class ServerSettings(Section):
 
 
 class TelegramSettings(Section):
-    """The Telegram channel. This version has none yet: leave the token empty."""
+    """The Telegram channel: there is one where the token is set."""
 
     token: SecretStr = SecretStr("")
-    """The bot's token, from @BotFather."""
-    api_base: str = "https://api.telegram.org"
+    """The bot's token, from @BotFather; empty for that of the environment, TELEGRAM_BOT_TOKEN."""
+    api_base: str = TELEGRAM_API
     """Address of the Bot API; a server of your own works too."""
     mode: Literal["polling", "webhook"] = "polling"
     """Whether the bot asks for messages (works anywhere) or Telegram calls webhook_url."""
     webhook_url: str = ""
-    """Public address that Telegram calls in mode "webhook"."""
+    """Public address that Telegram calls in mode "webhook"; with https://, unless the server is one of your own."""
     webhook_secret: SecretStr = SecretStr("")
-    """Secret that Telegram sends along in mode "webhook"."""
+    """Secret that Telegram sends along in mode "webhook": letters, digits, _ and -."""
+
+    @field_validator("token")
+    @classmethod
+    def _token(cls, value: SecretStr) -> SecretStr:
+        token = value.get_secret_value().strip()
+        if token and not is_telegram_token(token):
+            raise ValueError(TELEGRAM_FORM)
+        return SecretStr(token)
 
     @field_validator("api_base", "webhook_url")
     @classmethod
     def _address(cls, value: str) -> str:
         return web_address(value)
+
+    @field_validator("webhook_secret")
+    @classmethod
+    def _secret(cls, value: SecretStr) -> SecretStr:
+        if not re.fullmatch(r"[A-Za-z0-9_-]{0,256}", value.get_secret_value()):
+            raise ValueError("1 to 256 of A to Z, a to z, 0 to 9, _ and -, or nothing")
+        return value
+
+    @model_validator(mode="after")
+    def _webhook_has_an_address(self) -> Self:
+        official = self.api_base.rstrip("/") == TELEGRAM_API
+        allowed = ("https://",) if official else ("https://", "http://")
+        if self.mode == "webhook" and not self.webhook_url.lower().startswith(allowed):
+            raise ConflictError(
+                "webhook_url",
+                f'a public address with {" or ".join(allowed)} as long as telegram.mode is "webhook"',
+            )
+        return self
 
 
 class DiscordSettings(Section):
@@ -177,6 +206,8 @@ class ModelParams(Section):
     """How many tokens the model takes in, where the provider's word is not to be taken for it."""
     reasoning_effort: str | None = Field(default=None, examples=["low"])
     """How long the model thinks, in the provider's own word, such as "low"."""
+    vision: bool | None = Field(default=None, examples=[True])
+    """Whether the model sees pictures, where that is not known of it; else it is tried."""
 
 
 class ModelsSettings(Section):
@@ -248,6 +279,33 @@ class LimitsSettings(Section):
     """Tokens that one message may cost; 0 for no limit."""
     daily_tokens: int = Field(default=0, ge=0, le=1_000_000_000_000)
     """Tokens that may be used in a day; 0 for no limit."""
+
+
+class AttachmentSettings(Section):
+    """What comes along with messages: pictures, documents, voice."""
+
+    max_megabytes: int = Field(default=20, ge=1, le=2000)
+    """The largest file that is fetched. Telegram's own server gives bots no more than 20."""
+    document_characters: int = Field(default=20_000, ge=500, le=10_000_000)
+    """How much text of documents one message brings in; letters beyond a to z count for two or three."""
+
+
+class SpeechSettings(Section):
+    """Who writes voice messages down: a provider of language models that has /audio/transcriptions."""
+
+    provider: str = "auto"
+    """A provider's name, or "none"; "auto" is the first with a key of your providers, openai, groq and mistral."""
+    model: str = ""
+    """The provider's model; empty for its usual one."""
+    language: str = ""
+    """The language that is spoken, in two letters, such as "de"; empty lets the provider find out."""
+
+    @field_validator("language")
+    @classmethod
+    def _code(cls, value: str) -> str:
+        if not re.fullmatch(r"([a-z]{2,3})?", value):
+            raise ValueError('a language in two letters, such as "de", or nothing')
+        return value
 
 
 class BackupSettings(Section):
@@ -322,6 +380,8 @@ class Settings(BaseSettings):
     models: ModelsSettings = section()
     providers: dict[str, ProviderSettings] = Field(default_factory=dict, examples=["openai"])
     limits: LimitsSettings = section()
+    attachments: AttachmentSettings = section()
+    speech: SpeechSettings = section()
     memory: MemorySettings = section()
     index: IndexSettings = section()
     backup: BackupSettings = section()
@@ -371,6 +431,12 @@ class Settings(BaseSettings):
         }
 
     @model_validator(mode="after")
+    def _webhooks_are_served(self) -> Self:
+        if self.telegram.mode == "webhook" and not self.server.enabled:
+            raise ConflictError("telegram.mode", '"polling" as long as server.enabled is false')
+        return self
+
+    @model_validator(mode="after")
     def _providers_make_sense(self) -> Self:
         for name, provider in self.providers.items():
             if not name.isascii() or not name.replace("-", "").replace("_", "").isalnum():
@@ -389,6 +455,20 @@ class Settings(BaseSettings):
                 self._check_model(key, model)
         for model in self.models.params:
             self._check_model("models.params", model)
+        return self
+
+    @model_validator(mode="after")
+    def _speech_is_known(self) -> Self:
+        name = self.speech.provider
+        if name in ("auto", "none"):
+            return self
+        known = {name: each.kind for name, each in KNOWN_PROVIDERS.items()}
+        known |= {name: table.kind for name, table in self.providers.items()}
+        if known.get(name) != "openai":
+            able = ", ".join(name for name, kind in known.items() if kind == "openai")
+            raise ConflictError(
+                "speech.provider", f'"auto", "none" or a provider of kind "openai" ({able}), not {name!r}'
+            )
         return self
 
     def _check_model(self, key: str, model: str) -> None:
@@ -472,7 +552,12 @@ def load_settings(config: Path | None = None, workspace: Path | None = None) -> 
         name: table.model_copy(update={"model_path": _beside(file, table.model_path)})
         for name, table in settings.providers.items()
     }
-    loaded = settings.model_copy(update={"workspace": folder, "providers": providers})
+    telegram = settings.telegram
+    if not telegram.token:
+        # Not checked here: it may be meant for another program, and most commands have no use for it.
+        token = SecretStr(os.environ.get(TELEGRAM_VARIABLE, "").strip())
+        telegram = telegram.model_copy(update={"token": token})
+    loaded = settings.model_copy(update={"workspace": folder, "providers": providers, "telegram": telegram})
     loaded._read_from = ReadFrom(file)
     return loaded
 
@@ -497,6 +582,11 @@ def _working_folder() -> Path:
         return Path.cwd()
     except OSError:
         raise ConfigError("the folder where you are no longer exists; change to another one") from None
+
+
+def is_telegram_token(text: str) -> bool:
+    """Whether this can be a bot's token. Telegram's own have 35 characters behind the colon; test servers' need not."""
+    return re.fullmatch(r"[0-9]+:[A-Za-z0-9_-]+", text) is not None
 
 
 def _is_loopback(host: str) -> bool:

@@ -6,8 +6,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from secrets import token_hex
 
+from bot.channels import Channels
 from bot.inbox import Inbox
-from bot.messages import Adapter, ChannelFault, ChatId, Choice, IncomingMessage, Reply, ReplyPart
+from bot.messages import ChannelFault, Choice, IncomingMessage, Reply, ReplyPart
 from bot.plain_text import one_line
 from bot.state.database import StateFault
 from bot.state.inbox import Notice, Received
@@ -24,21 +25,12 @@ fails; after a fault of ours, with the next start."""
 class Delivery:
     """Hands what is said to the adapter that serves its chat, and notes how far that has come."""
 
-    def __init__(self, inbox: Inbox, *, pauses: Sequence[float] = PAUSES) -> None:
+    def __init__(self, inbox: Inbox, channels: Channels, *, pauses: Sequence[float] = PAUSES) -> None:
         self._inbox = inbox
+        self._channels = channels
         self._pauses = pauses
-        self._adapters: dict[str, Adapter] = {}
         self._unnoted: list[Callable[[], Awaitable[None]]] = []
         """What was delivered while state.db could not be written."""
-
-    def attach(self, adapter: Adapter) -> None:
-        """Have a channel's adapter show what is said there."""
-        self._adapters[adapter.name] = adapter
-
-    def serves(self, chat: ChatId) -> bool:
-        """Whether anything can be shown in this chat."""
-        adapter = self._adapters.get(chat.channel)
-        return adapter is not None and adapter.serves(chat)
 
     async def reply(self, received: Received, turn: Turn, *, shown: list[str]) -> bool:
         """Show a reply as it grows until it has been delivered; tell whether it has, or never can be.
@@ -55,7 +47,7 @@ class Delivery:
         async def show() -> None:
             async with aclosing(turn.parts()) as parts:
                 reply = Reply(message.chat, message, f"reply-{number}", parts, keep, tuple(shown))
-                await self._adapters[message.chat.channel].render(reply)
+                await self._channels.of(message.chat).render(reply)
 
         what = f"the reply to message {one_line(message.id)} of {message.chat}"
         pauses = () if message.alone else self._pauses  # nobody waits for it later
@@ -78,7 +70,7 @@ class Delivery:
 
         async def show() -> None:
             reply = Reply(message.chat, message, f"passing-{token_hex(8)}", _whole(text), forget)
-            await self._adapters[message.chat.channel].render(reply)
+            await self._channels.of(message.chat).render(reply)
 
         await self._again_and_again(show, f"an answer to {message.chat}", ())
 
@@ -93,7 +85,7 @@ class Delivery:
         async def show() -> None:
             key = f"notice-{notice.number}"
             reply = Reply(notice.chat, None, key, _whole(notice.text, notice.choices), keep, tuple(shown))
-            await self._adapters[notice.chat.channel].render(reply)
+            await self._channels.of(notice.chat).render(reply)
 
         if await self._again_and_again(show, f"a notice to {notice.chat}", self._pauses):
             await self._note(lambda: self._inbox.deliver_notice(notice.number))

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Iterator, Seque
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from bot.messages import ChatId, PersonId
 from bot.places import written_place
@@ -16,6 +16,7 @@ from bot.state import forgetting
 from bot.state.database import State, StateFault, stored
 from bot.state.forgetting import ASKED, ENTRIES, PLACES, Asking, Kept, Place
 from memory import disk
+from memory.documents import title_in_path
 from memory.errors import MemoryFault
 from memory.forgetting import FORGOTTEN, NoteLines, Wanted
 from memory.listing import Problem
@@ -28,7 +29,7 @@ EXCERPT_CHARS = 120
 _STEP = 20
 CODE_MINUTES = 10
 
-_CODE_CHARS = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"
+CODE_CHARS = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"
 _ROWS_AT_A_TIME = 500
 _RESULT = json.dumps({"note": FORGOTTEN})
 
@@ -109,7 +110,7 @@ class Forgetting:
             raise NotFound
         notes = await self._memory.find_lines(wanted, most=MOST_LINES)
         wanted = Wanted(query, _single_lines(notes.lines))
-        messages, elsewhere, excerpts = 0, notes.in_trash, list[str]()
+        messages, elsewhere, excerpts = 0, notes.in_trash + notes.in_names, list[str]()
         for place in PLACES:
             if place == ASKED or place.table == "inbox":
                 continue  # where the question itself stands
@@ -122,7 +123,7 @@ class Forgetting:
                         excerpts.append(excerpt)
         if not (notes.lines or messages or elsewhere):
             raise NotFound
-        code = "" if notes.more else "".join(secrets.choice(_CODE_CHARS) for _ in range(4))
+        code = "" if notes.more else "".join(secrets.choice(CODE_CHARS) for _ in range(4))
         if code:
             digests = json.dumps([_digest(each) for each in notes.lines])
             left = await self._state.read(
@@ -165,7 +166,8 @@ class Forgetting:
         except OSError as error:
             problem = problem or f"the lines typed before: {disk.reason(error)}"
         missed = tuple(map(_written, (*removed.missed, *notes.others)))
-        done = Forgotten(removed.lines, missed, messages, elsewhere + removed.in_trash, problem)
+        elsewhere += removed.in_trash + removed.in_names
+        done = Forgotten(removed.lines, missed, messages, elsewhere, problem)
         await self._keep(replace(asked, query="", lines="[]", outcome=json.dumps(asdict(done))))
         await self._forget_in_state(wanted, only=ASKED)  # where else it was asked for
         done = replace(done, problem=problem or await self._vacuum())
@@ -175,6 +177,21 @@ class Forgetting:
             )
         )
         return done
+
+    async def leave(
+        self, code: str, *, chat: ChatId, person: PersonId
+    ) -> Literal["left", "removed", "unknown"]:
+        """Drop the question that a code belongs to; tell what came of that.
+
+        What has begun to be removed before is not undone by it.
+        """
+        asked = await self._state.read(partial(forgetting.asking, chat=str(chat), person=str(person)))
+        if asked is None or not secrets.compare_digest(asked.code.encode(), code.encode()):
+            return "unknown"
+        if asked.outcome:
+            return "removed"
+        await self._keep(replace(asked, code="", query="", lines="[]"))
+        return "left"
 
     async def tidy(self) -> None:
         """Remove what nobody has confirmed in time."""
@@ -285,17 +302,37 @@ def _without(place: Place, kept: Kept, wanted: Wanted) -> str | None:
     match place.table, place.column:
         case "entries", _:
             return _entry_without(kept, wanted)
+        case "effects", "path":
+            return None if wanted.is_in(title_in_path(kept.text)) else kept.text
         case "effects" | "forgetting", _:
             return None if wanted.is_in(_words(_loaded(kept.text))) else kept.text
+        case "documents", _:
+            return None if wanted.is_in(_words(_names_in(_loaded(kept.text)))) else kept.text
         case "flushes", _:
             return wanted.without(kept.text) if wanted.is_in(kept.text) else kept.text
         case "inbox", "payload":
-            message = _loaded(kept.text)
-            if isinstance(message, dict) and wanted.is_in(str(message.get("text", ""))):
-                return _json({**message, "text": FORGOTTEN})
-            return kept.text
+            return _message_without(kept, wanted)
         case _:
             return FORGOTTEN if wanted.is_in(kept.text) else kept.text
+
+
+def _message_without(kept: Kept, wanted: Wanted) -> str:
+    """A message that is not answered yet, with what is around it, in the form in which bot/state/inbox.py reads it."""
+    message = _loaded(kept.text)
+    if not isinstance(message, dict):
+        return kept.text
+    blanked = {
+        name: _blanked(value, wanted) if name in {"text", "quoted", "forwarded_from"} else value
+        for name, value in message.items()
+    }
+    if attachments := message.get("attachments"):
+        blanked["attachments"] = [{**each, "name": _blanked(each["name"], wanted)} for each in attachments]
+    return kept.text if blanked == message else _json(blanked)
+
+
+def _names_in(document: Any) -> list[str]:
+    """What people have said of a document: what it is called, and who sent it."""
+    return [document["attachment"]["name"], document["sender_name"]] if isinstance(document, dict) else []
 
 
 def _entry_without(kept: Kept, wanted: Wanted) -> str:

@@ -4,9 +4,10 @@ import asyncio
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from functools import partial
+from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakValueDictionary
 
@@ -61,6 +62,19 @@ class Journal:
         """
         return await self._add(Draft(path, as_block(block), title), _key(key, "append", path, block))
 
+    async def file(self, path: str, block: str, *, key: str, title: str) -> Written:
+        """Write a note of its own below `# title`; where there is one of that name, it is `…-2.md`, and so on.
+
+        A second time with the same key tells where it stands, whatever it says by then.
+        """
+        intent = {"append": {"block": as_block(block), "title": title, "at": ""}}
+        return await self._once(path, intent, _key(key, "file"), existing=False, alone=True)
+
+    async def filed(self, key: str) -> Written | None:
+        """Where a note stands that was written with `file` under this key; None where that is not known."""
+        known = await self._state.read(lambda db: journal.effect(db, _key(key, "file")))
+        return Written(**known.result) if known and known.result is not None else None
+
     async def edit(self, path: str, old: str, new: str, *, key: str) -> Written:
         """Replace one passage, as `Memory.edit` does; a second time with the same key tells where it stands."""
         old, new = as_passages(old, new)
@@ -71,8 +85,12 @@ class Journal:
         intent = {"append": {"block": draft.block, "title": draft.title, "at": draft.at}}
         return await self._once(draft.path, intent, key, existing=False)
 
-    async def _once(self, path: str, intent: Mapping[str, Any], key: str, *, existing: bool) -> Written:
+    async def _once(
+        self, path: str, intent: Mapping[str, Any], key: str, *, existing: bool, alone: bool = False
+    ) -> Written:
+        """Do it once. `alone`: what a note is begun with, and nothing else; the path is that of the first free name."""
         loop = asyncio.get_running_loop()
+        names, taken = _names(path), set[str]()
 
         def change(work: Callable[["Connection"], _Result]) -> _Result:
             return asyncio.run_coroutine_threadsafe(self._state.change(work), loop).result()
@@ -86,12 +104,15 @@ class Journal:
             )
             if known and known.result is not None:
                 return Written(**known.result)
-            if known and known.path not in {place, note.path}:
+            if known and known.path not in {place, note.path} and not (alone and not known.begun):
                 return None  # noted by another process meanwhile, before midnight
             for other in others:
                 if other.key != key:
                     _settle(note, other, change)
             if known is None or not known.begun:
+                if alone and not note.is_empty:
+                    taken.add(place)
+                    return None
                 wanted = _with_before(note, known.intent if known else intent)
                 change(lambda db: journal.intend(db, key, note.path, wanted, at=self._state.at()))
                 written = _do(note, wanted)
@@ -104,20 +125,30 @@ class Journal:
             return written
 
         try:
+            name = next(names)
             while True:
                 known = await self._state.read(lambda db: journal.effect(db, key))
                 if known and known.result is not None:
                     return Written(**known.result)
-                place = known.path if known else path
+                place = known.path if known and (known.begun or not alone) else name
                 # In this process they queue here, in order, and no thread is kept waiting.
                 async with self._turns.setdefault(place, asyncio.Lock()):
                     held = self._memory.hold(place, partial(write, place=place), existing=existing)
                     if written := await to_the_end(held):
                         return written
+                if place in taken:
+                    name = next(names)
         except StateFault as fault:
             raise NoteUnwritable(
                 f"{path} was not written, since that could not be journalled: {fault}"
             ) from fault
+
+
+def _names(path: str) -> Iterator[str]:
+    """The path, and then those of the same name with a number."""
+    stem = path.removesuffix(".md")
+    yield path
+    yield from (f"{stem}-{number}.md" for number in count(2))
 
 
 def _settle(note: HeldNote, other: Effect, change: "_Ask[None]") -> None:

@@ -14,6 +14,10 @@ Item = TypeVar("Item")
 log = logging.getLogger(__name__)
 
 
+async def _at_once(chat: ChatId) -> None:
+    del chat
+
+
 class Lanes(Generic[Item]):
     """A queue for each chat that has something waiting; each is worked off by a task of its own.
 
@@ -21,13 +25,20 @@ class Lanes(Generic[Item]):
     """
 
     def __init__(
-        self, work: Callable[[Item, deque[Item]], Awaitable[None]], *, tasks: Tasks, at_once: int
+        self,
+        work: Callable[[Item, deque[Item]], Awaitable[None]],
+        *,
+        tasks: Tasks,
+        at_once: int,
+        ready: Callable[[ChatId], Awaitable[None]] = _at_once,
     ) -> None:
         """`work` is given the next item and what waits behind it in the same chat, of which it may take more.
 
-        `at_once`: chats of one channel that are worked for at the same time.
+        `at_once`: chats of one channel that are worked for at the same time. `ready` waits for what must have
+        happened before anything is begun in a chat.
         """
         self._work = work
+        self._ready = ready
         self._tasks = tasks
         self._rooms: defaultdict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(at_once))
         """By channel: one that cannot be reached, and keeps its places, takes none of another's."""
@@ -45,6 +56,18 @@ class Lanes(Generic[Item]):
         else:
             lane.append(item)
 
+    def relocate(self, place_of: Callable[[ChatId], ChatId], change: Callable[[Item], Item]) -> None:
+        """Have what waits in a chat wait in another, where `place_of` tells so, before all that waits there.
+
+        What is worked on goes on where it is. `change` makes of an item the same for the other chat.
+        """
+        for chat, lane in list(self._lanes.items()):
+            if (new := place_of(chat)) != chat:
+                moved = [change(item) for item in lane]
+                lane.clear()
+                for item in reversed(moved):
+                    self.put(new, item, first=True)
+
     def waiting(self, chat: ChatId) -> deque[Item]:
         """What waits in a chat, next first."""
         return self._lanes.get(chat) or deque()
@@ -58,7 +81,8 @@ class Lanes(Generic[Item]):
         try:
             while lane and not self._closed:
                 async with room:
-                    if not self._closed:
+                    await self._ready(chat)
+                    if lane and not self._closed:  # it may have been relocated meanwhile
                         await self._work_on(lane)
         finally:
             del self._lanes[chat]

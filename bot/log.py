@@ -15,6 +15,8 @@ from memory.redaction import secret_of_address, without_secrets
 CHAT_LOG_BYTES = 5_000_000
 """When it has grown to this, the file is called `….1` and a new one is begun."""
 CHAT_LOGS_KEPT = 3
+TOKENS = ("HF_TOKEN", "TELEGRAM_BOT_TOKEN", "DISCORD_BOT_TOKEN")
+"""Secrets of the environment beside keys, whether they are used or not."""
 TALKATIVE = ("httpcore", "httpx")
 """Libraries that tell of every request at INFO, with its whole address, in which some services put the key."""
 
@@ -130,6 +132,6 @@ def secrets_of(settings: Settings) -> list[str]:
     variables |= {
         variable for variable in os.environ if variable.endswith("_API_KEY")
     }  # of any chat provider
-    found += [os.environ.get(variable, "") for variable in (*sorted(variables), "HF_TOKEN")]
+    found += [os.environ.get(variable, "") for variable in (*sorted(variables), *TOKENS)]
     found.append(secret_of_address(os.environ.get("HF_ENDPOINT", "")))
     return [secret for secret in dict.fromkeys([*found, *map(str.strip, found)]) if secret.strip()]

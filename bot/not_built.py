@@ -12,14 +12,6 @@ if TYPE_CHECKING:
 
 def not_built(settings: "Settings") -> Iterator[tuple[tuple[str, ...], str]]:
     """Each key that is set in vain, with what this version lacks."""
-    if settings.telegram.token:
-        yield ("telegram", "token"), "no Telegram channel"
-    if settings.telegram.mode == "webhook":
-        yield ("telegram", "mode"), "no Telegram channel"
-    if settings.telegram.webhook_url:
-        yield ("telegram", "webhook_url"), "no Telegram channel"
-    if settings.telegram.webhook_secret:
-        yield ("telegram", "webhook_secret"), "no Telegram channel"
     if settings.discord.token:
         yield ("discord", "token"), "no Discord channel"
     if settings.index.url:

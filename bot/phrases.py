@@ -14,6 +14,36 @@ CANNOT_KEEP_YET = (
 GIVEN_UP = "Sorry, I ended again and again over this message, so I leave it. It is in the log."
 BUDGET_SPENT = "The tokens of today are spent. What you said is kept; /retry asks again after midnight."
 TOO_MANY_MESSAGES = "That was too much at once, so I have not taken it in. Please go on in {seconds} s."
+CANNOT_LISTEN = (
+    "I cannot listen to voice messages here yet: no service is set that writes them down. An owner can add one: "
+    "`speech.provider` in the settings, with a key of openai, groq or mistral."
+)
+CANNOT_READ_KIND = "I can read pictures, text, PDF files and voice messages; this is of another kind."
+NO_SPEECH_PROVIDER = (
+    "It is not written down: no service for speech is set (speech.provider in the settings, with a key of openai, "
+    "groq or mistral)."
+)
+NOT_WRITTEN_DOWN = "It could not be written down by {provider}: {reason}."
+SOUND_UNKNOWN = "It could not be written down: its sound is in a format that services do not take."
+SOUND_TOO_LONG = "It could not be written down: it is too long for {provider}."
+NOTHING_IS_HEARD = "Nothing that is said can be heard in it."
+ATTACHMENT_TOO_LARGE = "It was not fetched: it is larger than {most} MB."
+ATTACHMENT_GONE = "It is not there any more; sending it again helps."
+NOT_FETCHED = "It could not be fetched just now; sending it again later may help."
+TOO_MANY_PICTURES = "It was not looked at: {most} pictures in a message are the most."
+TOO_MANY_ATTACHED = "They were not read: that is too much for one message."
+PICTURE_IS_HEIC = "It cannot be looked at in its format, HEIC or AVIF; as a JPEG or sent as a photo it can."
+PICTURE_TOO_LARGE = "It cannot be looked at: it has more than {most} megapixels."
+PICTURE_UNKNOWN = "It is not a picture of a kind that can be looked at: JPEG, PNG, GIF, WebP and BMP can."
+PICTURE_DAMAGED = "It cannot be looked at: the file is damaged."
+DOCUMENT_EMPTY = "It is empty."
+DOCUMENT_IS_PICTURE = "It is a picture, not text."
+DOCUMENT_IS_PACKED = "It cannot be read: it is an office document or an archive. As PDF or plain text it can."
+DOCUMENT_IS_BINARY = "It cannot be read: it is no text. PDF and anything in plain text can."
+PDF_LOCKED = "It cannot be read: a password protects it."
+PDF_DAMAGED = "It cannot be read: the file is damaged."
+PDF_TOO_MUCH = "It cannot be read: that takes too long, or too much memory."
+PDF_HAS_NO_TEXT = "It holds no text; it may have been scanned. Its pages can be sent as pictures."
 MEMORY_IS_CLOSED = "The memory is off here, since others listen. An owner can open it: /memory on"
 OUR_FAULT = "Sorry, something went wrong on my side. It is in the log; please try again."
 
@@ -58,6 +88,10 @@ NOTHING_FOUND = "I found nothing about that in the memory."
 STATUS = "Model: {model}\nChat: {chat}\nNotes: {files}\nChunks: {chunks}\nSearch: {search}"
 STATUS_GUEST = "Model: {model}\nChat: {chat}"
 STATUS_OPEN = "Not answered or delivered yet: {count}"
+STATUS_CHANNEL = "{channel}: {state}"
+STATUS_CHANNEL_WHY = "{channel}: {state} ({detail})"
+CHANNEL_STATES = {"starting": "connecting", "up": "up", "down": "down"}
+STATUS_UNREAD = "Kept from {channel}, but I could not read it (why is in the log): {count}"
 STATUS_CHOSEN = "{model}, chosen for this chat"
 NOTHING_TO_RETRY = "There is nothing yet that I could answer again."
 MODEL_AUTO = (
@@ -71,6 +105,11 @@ MODEL_AUTO_AGAIN = "The models are asked in their usual order again, {model} fir
 MODEL_UNKNOWN = "There is no model {name} here. There are:\n{models}"
 MODEL_UNKNOWN_NEAR = "There is no model {name} here; did you mean {near}? There are:\n{models}"
 MODEL_AMBIGUOUS = "{name} may be any of these; tell me more of its name:\n{models}"
+CHOICE = "{label}"
+CHOICE_CHOSEN = "✓ {label}"
+MODEL_CHOICE_AUTO = "Usual order"
+MODELS_MAY_RESET = "`/models reset` has all of them asked again at once."
+MODELS_CHOICE_RESET = "Ask all again"
 MODELS_RESET = "Every model is asked again as if it had never failed."
 MODELS_ROW = "- **{model}**{key}: {state}"
 MODELS_KEY = ", key {number}"
@@ -154,6 +193,26 @@ PAIR_FORM = (
 )
 PAIR_WAIT = "That were too many wrong codes. Please go on in {minutes} min; `/allow USER` works meanwhile."
 PAIRING_OFF = "Pairing is off (access.pairing in the settings). `/allow USER` lets somebody in."
+ASKS = (
+    "{who} would like to talk with me. `/pair {code}` lets them in, with the memory, all of it; `/pair {code} guest` "
+    "lets them in without it; `/deny {person}` keeps them out. The code counts for {minutes} min."
+)
+ASKS_NO_MORE = (
+    "Many have asked within an hour, so I tell of no more until {time}. `/pair` lists whoever asks."
+)
+CHOICE_LET_IN = "Let in{name}"
+CHOICE_AS_GUEST = "As guest{name}"
+CHOICE_KEEP_OUT = "Keep out{name}"
+PAIR_ASKING = (
+    "These would like to talk with me:\n{rows}\n\nThe line lets them in, with the memory, all of it; with `guest` "
+    "behind it, without. `/deny USER` keeps somebody out."
+)
+PAIR_ROW = "- {who}, for {minutes} min still: `/pair {code}`"
+PAIR_NOBODY = (
+    "Nobody asks to be let in just now. Whoever writes to me gets a code, and `/pair CODE` lets them in."
+)
+PAIR_USED = "{who} has been let in with that code already."
+PAIR_KEPT_OUT = "{who} has been kept out since then. `/allow {person}` takes that back."
 WHO = (
     "Tell me who by channel and id, as in `/{command} telegram:123456`. A name with @ is not enough: it may be "
     "somebody else's tomorrow."
@@ -241,6 +300,7 @@ REMINDER_CANCELLED = "Reminder {number} is ended: {text}"
 REMINDER_UNKNOWN = "There is no reminder {number} to come here. `/reminders` lists them."
 REMINDERS_FULL = "There are {limit} to come here already. End some first: `/reminders`."
 REMINDER_LONG = "That text has {length} characters; {limit} at most, please."
+REMINDERS_CHOICE_CANCEL = "End {number}: {text}"
 CANCEL_WHICH = "Tell me which by its number: `/reminders cancel 3`; `/reminders` lists them."
 
 BACKED_UP = "Backed up, with our conversations: {file}\nFiles: {files}\nSize: {size}"
@@ -300,6 +360,13 @@ FORGET_CONFIRM = (
 FORGET_NO_CODE = (
     "That code is not valid, or not any more. `/forget QUERY` shows what there is, and a new one."
 )
+FORGET_CHOICE_REMOVE = "Remove it for good"
+FORGET_CHOICE_LEAVE = "Leave it"
+FORGET_LEAVING = {
+    "left": "What is there stays.",
+    "removed": "That has been removed already.",
+    "unknown": "Nothing waits to be removed here; what is there stays.",
+}
 FORGOTTEN = (
     "Forgotten. Passages removed from the notes: {lines}, messages: {messages}, in other places: {elsewhere}."
 )
@@ -317,4 +384,41 @@ FORGET_PROBLEM = (
 FORGET_NOT_MINE = (
     "Backups that were made before still hold it, what a restore has put aside (`before-restore-…`) too, and so does "
     "whatever stands in the chats themselves."
+)
+
+SENT_STICKER = "[sticker {emoji}]"
+"""What somebody sends that is no text, in a message as it is read; so are those below."""
+SENT_LOCATION = "[location {where}]"
+SENT_VENUE = "[place {title}, {address} ({where})]"
+SENT_CONTACT = "[contact {name}, {number}]"
+SENT_DICE = "[{emoji} {value}]"
+SENT_POLL = "[poll: {question}]\n{options}"
+SENT_CHECKLIST = "[checklist: {title}]\n{tasks}"
+SENT_GAME = "[game {title}]"
+SENT_INVOICE = "[invoice {title}]"
+SENT_STORY = "[story]"
+SENT_PAID_MEDIA = "[media that must be paid for]"
+SENT_GIVEAWAY = "[giveaway]"
+SENT_SOMETHING = "[something that cannot be read here]"
+SENT_BY_SOMEBODY = "somebody"
+TOPIC_TITLE = "{chat} › {topic}"
+"""A topic of a room."""
+
+FILED = "Filed in {path}."
+FILED_TITLE = "Document"
+FILED_FROM = "Sent as {name} by {who} on {day}."
+"""In the note itself, as are the next four."""
+FILED_BY_NOBODY = "Sent as {name} on {day}."
+FILED_NAMELESS = "a document"
+FILED_CUT = "Only its beginning is here: {kept:,} of {all:,} characters."
+FILED_CUT_SOMEWHERE = "Only its beginning is here: {kept:,} characters."
+FILED_UNKNOWN = "There is no document {number} here, or not any more. Please send it once more."
+FILED_NOTHING = "There is no text in it that I could keep."
+FILED_NOT_A_DOCUMENT = (
+    "I can only keep text, so what this holds is not noted. `/remember TEXT` notes it in your words."
+)
+NOT_FILED = "{name}: {reason}"
+REMEMBER_WHAT = (
+    "Tell me what to note: `/remember TEXT`. A document is filed when you send it with `/remember`, or reply "
+    "`/remember` to it."
 )

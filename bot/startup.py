@@ -10,7 +10,13 @@ import tempfile
 import threading
 from typing import Any
 
-from bot.config import ServerSettings, Settings
+from bot.config import (
+    TELEGRAM_FORM,
+    TELEGRAM_VARIABLE,
+    ServerSettings,
+    Settings,
+    is_telegram_token,
+)
 
 LONGEST_LEAVE = 9.0
 """Seconds after which the program leaves in any case, once it was told to."""
@@ -53,6 +59,13 @@ def check_folders(settings: Settings) -> None:
             raise CannotStart(
                 f"the folder {folder} cannot be used: {error.strerror or error}; mend that, or set workspace"
             ) from error
+
+
+def check_channels(settings: Settings) -> None:
+    """See that a token out of the environment can be one; raise CannotStart otherwise. Others were checked before."""
+    token = settings.telegram.token.get_secret_value()
+    if token and not is_telegram_token(token):
+        raise CannotStart(f"{TELEGRAM_VARIABLE} is not allowed as it stands: it must be {TELEGRAM_FORM}")
 
 
 def open_sockets(server: ServerSettings) -> list[socket.socket]:

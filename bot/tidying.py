@@ -2,11 +2,13 @@
 
 from datetime import datetime, timedelta
 
-from bot.state import forgetting, inbox, journal, reminders
+from bot.state import documents, forgetting, inbox, journal, reminders
 from bot.state.database import State, stored
 
 KEPT_DAYS = 30
 """How long is known what was done: so late no platform delivers a message again."""
+DOCUMENTS_KEPT_DAYS = 90
+"""How long somebody may still ask for a document to be filed that was sent."""
 
 
 async def tidy(state: State, now: datetime) -> None:
@@ -20,5 +22,7 @@ async def tidy(state: State, now: datetime) -> None:
         before = min(before, open_since)
     await state.change(lambda db: journal.prune(db, before=before))
     await state.change(lambda db: reminders.prune(db, before=before))
+    long_ago = stored(now - timedelta(days=DOCUMENTS_KEPT_DAYS))
+    await state.change(lambda db: documents.prune(db, before=long_ago))
     since = stored(now - timedelta(days=1))
     await state.change(lambda db: forgetting.forget_asking(db, since=since, until=stored(now)))

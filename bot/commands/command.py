@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from bot import phrases
 from bot.access import Standing
-from bot.messages import ChatId, Choice, IncomingMessage
+from bot.messages import ChannelHealth, ChatId, Choice, IncomingMessage
 
 if TYPE_CHECKING:
     from bot.access import Access
+    from bot.attachments.filing import Filing
     from bot.backup import Backups
     from bot.compaction import Compactor
     from bot.config import Settings
@@ -75,6 +76,10 @@ class CommandContext:
     stop: Stop = _nothing_runs
     upkeep: "Upkeep | None" = None
     """What goes on by itself; None where nothing does."""
+    channels: Callable[[], Mapping[str, ChannelHealth]] = dict
+    """How each channel fares, by its name."""
+    filing: "Filing | None" = None
+    """Files documents that came along; None where none can."""
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     """The time on the owner's clock; aware."""
 
@@ -127,6 +132,8 @@ class Command:
     """What somebody might type, shown where it was not understood."""
     only_tells: bool = False
     """Changes nothing: where a person waits, it need not wait for the turn that runs either."""
+    whatever_follows: bool = False
+    """What follows is not looked at, such as what a link to the bot brings along: `/start from_the_website`."""
 
     @property
     def usage(self) -> str:
@@ -184,7 +191,7 @@ def read_options(command: Command, rest: str) -> dict[str, str]:
             raise WrongUse(command)
         if value:
             found[option.name] = value
-    if rest:
+    if rest and not command.whatever_follows:
         raise WrongUse(command)
     return found
 

@@ -1,9 +1,13 @@
 """The slash commands of every day: help, stop, status."""
 
+from collections.abc import AsyncIterator
+
 from bot import phrases
 from bot.access import Standing
+from bot.channel_store import ChannelStore
 from bot.commands.command import Command, CommandCall, CommandContext, unknown_command, usable_by
 from bot.commands.memory import how_it_keeps_up, how_it_searches
+from bot.plain_text import one_line
 from bot.state import inbox
 
 
@@ -54,4 +58,20 @@ async def show_status(call: CommandCall, context: CommandContext) -> str:
         return text
     waiting = await context.state.read(lambda db: inbox.count_open(db, but=call.message))
     open_ones = [phrases.STATUS_OPEN.format(count=waiting)] if waiting else []
-    return "\n".join([text, *open_ones, *how_it_keeps_up(status, context.upkeep, context.now())])
+    channels = [line async for line in _how_channels_fare(context)]
+    keeps_up = how_it_keeps_up(status, context.upkeep, context.now())
+    return "\n".join([text, *open_ones, *channels, *keeps_up])
+
+
+async def _how_channels_fare(context: CommandContext) -> AsyncIterator[str]:
+    """A line for each channel with which something is not as it should be, and for what could not be read."""
+    for name, health in context.channels().items():
+        channel = name.capitalize()
+        if health.detail:
+            yield phrases.STATUS_CHANNEL_WHY.format(
+                channel=channel, state=phrases.CHANNEL_STATES[health.state], detail=one_line(health.detail)
+            )
+        elif health.state != "up":
+            yield phrases.STATUS_CHANNEL.format(channel=channel, state=phrases.CHANNEL_STATES[health.state])
+        if unread := await ChannelStore(context.state, name).count_unread():
+            yield phrases.STATUS_UNREAD.format(channel=channel, count=unread)

@@ -3,20 +3,25 @@
 import re
 
 from bot import phrases
-from bot.commands.command import CommandCall, CommandContext
-from bot.forgetting import CODE_MINUTES, MOST_LINES, Forgotten, Found, NotFound
+from bot.commands.command import CommandCall, CommandContext, Told
+from bot.forgetting import CODE_CHARS, CODE_MINUTES, MOST_LINES, Forgotten, Found, NotFound
+from bot.messages import Choice
 from bot.places import written_place
 from memory.forgetting import NoteLines
 
 _CONFIRMED = re.compile(r"yes\s+(\w{4})", re.IGNORECASE)
 _NO_CODE = re.compile(r"yes[.!]?", re.IGNORECASE)
+_LEFT = re.compile(f"no ([{CODE_CHARS}]{{4}})")
+"""In capitals, as a button says it: `no milk` is something to forget."""
 
 
-async def forget(call: CommandCall, context: CommandContext) -> str:
-    """Find it, or with the code that was shown, remove it."""
+async def forget(call: CommandCall, context: CommandContext) -> str | Told:
+    """Find it, or with the code that was shown, remove it or leave it."""
     asked, chat, person = call.options["query"], call.message.chat, call.message.sender
     if _NO_CODE.fullmatch(asked.strip()):
         return phrases.FORGET_WHICH_CODE
+    if left := _LEFT.fullmatch(asked.strip()):
+        return phrases.FORGET_LEAVING[await context.forgetting.leave(left[1], chat=chat, person=person)]
     code = _CONFIRMED.fullmatch(asked.strip())
     try:
         if code:
@@ -29,9 +34,9 @@ async def forget(call: CommandCall, context: CommandContext) -> str:
         return phrases.FORGET_NO_CODE if code else phrases.FORGET_NOTHING
 
 
-def _shown(found: Found) -> str:
+def _shown(found: Found) -> Told:
     if found.too_many:
-        return phrases.FORGET_TOO_MANY.format(most=MOST_LINES)
+        return Told(phrases.FORGET_TOO_MANY.format(most=MOST_LINES))
     shown = [phrases.FORGET_LINES] if found.lines else []
     for each in found.lines:
         quotation = "\n".join(f"> {line}".rstrip() for line in each.text.split("\n"))
@@ -45,7 +50,13 @@ def _shown(found: Found) -> str:
         shown.append(phrases.FORGET_ELSEWHERE.format(count=found.elsewhere))
     shown += [phrases.FORGET_UNREAD.format(path=each.path, reason=each.reason) for each in found.unread]
     shown.append(phrases.FORGET_CONFIRM.format(minutes=CODE_MINUTES, code=found.code))
-    return "\n\n".join(shown)
+    return Told(
+        "\n\n".join(shown),
+        (
+            Choice(phrases.FORGET_CHOICE_REMOVE, f"/forget yes {found.code}"),
+            Choice(phrases.FORGET_CHOICE_LEAVE, f"/forget no {found.code}"),
+        ),
+    )
 
 
 def _told(done: Forgotten, code: str) -> str:

@@ -15,6 +15,7 @@ from bot.when import moment_in_short
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from bot.attachments.filing import Filing
     from bot.scheduler import JobStatus
     from bot.upkeep import Upkeep
     from memory.listing import Problem
@@ -26,9 +27,41 @@ LINES_SHOWN = 60
 
 
 async def remember(call: CommandCall, context: CommandContext) -> str:
-    """Write a line into today's log."""
-    written = await context.journal.write(call.options["text"], key=call.key)
-    return phrases.REMEMBERED.format(place=written_place(written.path, written.line_start, written.line_end))
+    """Write a line into today's log, what is said in a voice message too; file documents as notes of their own."""
+    text = call.options.get("text", "")
+    if not (text or call.message.attachments):
+        return phrases.REMEMBER_WHAT
+    words, told = [text] if text else [], list[str]()
+    if context.filing:
+        words, told = await _file_attached(call, context.filing, text)
+    if words:
+        written = await context.journal.write("\n\n".join(words), key=call.key)
+        place = written_place(written.path, written.line_start, written.line_end)
+        told.insert(0, phrases.REMEMBERED.format(place=place))
+    return "\n\n".join(told) or phrases.FILED_NOT_A_DOCUMENT
+
+
+async def _file_attached(call: CommandCall, filing: "Filing", text: str) -> tuple[list[str], list[str]]:
+    """File what came along; give the words that are to be noted beside it, and what there is to tell."""
+    from bot.attachments.filed_note import is_title
+    from bot.attachments.filing import NotFiled  # with httpx, for nothing where no channel has documents
+    from bot.attachments.wording import shown_name
+
+    words, told, named = [text] if text else [], list[str](), False
+    for each in call.message.attachments:
+        try:
+            if each.kind == "voice":
+                words.append(await filing.words_of(call.message, each))
+                continue
+            title = text if is_title(text) else ""
+            filed = await filing.file_sent(call.message, each, key=call.key, title=title)
+        except NotFiled as problem:
+            name = shown_name(each.name)
+            told.append(phrases.NOT_FILED.format(name=name, reason=problem) if name else str(problem))
+        else:
+            named = named or bool(title)
+            told.append(" ".join(filter(None, [phrases.FILED.format(path=filed.path), filed.remark])))
+    return words[1:] if named else words, told
 
 
 async def recall(call: CommandCall, context: CommandContext) -> str:

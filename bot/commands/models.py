@@ -6,7 +6,9 @@ from datetime import datetime, timedelta
 
 from bot import phrases
 from bot.access import Standing
-from bot.commands.command import AnswerAgain, CommandCall, CommandContext
+from bot.choices import LABEL_CHARS, fits, offered
+from bot.commands.command import AnswerAgain, CommandCall, CommandContext, Told
+from bot.messages import Choice
 from bot.model_trouble import reason
 from bot.models.protocol import Usage
 from bot.models.status import ModelStatus, models_status
@@ -15,24 +17,28 @@ from bot.when import moment_in_short
 
 AUTO = "auto"
 USAGE_DAYS = 30
+MOST_CHOICES = 20
+"""Of more models the first ones are offered; the rest can be named."""
 
 
-async def choose_model(call: CommandCall, context: CommandContext) -> str:
+async def choose_model(call: CommandCall, context: CommandContext) -> str | Told:
     """Tell which model answers in this chat, choose one, or end the choice."""
     wanted, chat = call.options.get("name", ""), str(call.message.chat)
     names = list(context.model.plan.candidates)
     rows = _rows(names)
     if not wanted:
         chosen = await context.state.chosen_model(chat)
-        if chosen in names:
-            return phrases.MODEL_NOW.format(model=chosen, models=rows)
-        return phrases.MODEL_AUTO.format(model=context.model.name, models=rows)
+        chosen = chosen if chosen in names else ""
+        choices = (*_choices(names, names, chosen), _auto(is_chosen=not chosen)) if len(names) > 1 else ()
+        if chosen:
+            return Told(phrases.MODEL_NOW.format(model=chosen, models=rows), choices)
+        return Told(phrases.MODEL_AUTO.format(model=context.model.name, models=rows), choices)
     if wanted.lower() == AUTO:
         await context.state.choose_model(chat, "")
         return phrases.MODEL_AUTO_AGAIN.format(model=context.model.name)
     meant = meant_models(wanted, names)
     if len(meant) > 1:
-        return phrases.MODEL_AMBIGUOUS.format(name=wanted, models=_rows(meant))
+        return Told(phrases.MODEL_AMBIGUOUS.format(name=wanted, models=_rows(meant)), _choices(meant, names))
     if not meant:
         from difflib import get_close_matches
 
@@ -41,8 +47,10 @@ async def choose_model(call: CommandCall, context: CommandContext) -> str:
         }
         near = get_close_matches(wanted.lower(), short, n=1)
         if near:
-            return phrases.MODEL_UNKNOWN_NEAR.format(name=wanted, near=short[near[0]], models=rows)
-        return phrases.MODEL_UNKNOWN.format(name=wanted, models=rows)
+            nearest = short[near[0]]
+            told = phrases.MODEL_UNKNOWN_NEAR.format(name=wanted, near=nearest, models=rows)
+            return Told(told, _choices([nearest], names))
+        return Told(phrases.MODEL_UNKNOWN.format(name=wanted, models=rows), _choices(names, names))
     (name,) = meant
     await context.state.choose_model(chat, name)
     if call.standing >= Standing.ALLOWED:  # it concerns everybody
@@ -53,24 +61,60 @@ async def choose_model(call: CommandCall, context: CommandContext) -> str:
 def meant_models(wanted: str, names: Sequence[str]) -> list[str]:
     """Those that may be meant: by the whole name, else by the name without the provider, else by a part of it."""
     wanted = wanted.strip().lower()
-    for fits in (
+    for is_meant in (
         lambda name: name == wanted,
         lambda name: name.partition("/")[2] == wanted,
         lambda name: wanted in name,
     ):
-        if found := [name for name in names if fits(name.lower())]:
+        if found := [name for name in names if is_meant(name.lower())]:
             return found
     return []
 
 
-async def show_models(call: CommandCall, context: CommandContext) -> str:
+def line_that_chooses(name: str, names: Sequence[str]) -> str | None:
+    """The command that chooses one of these models, by a part of its name where the whole does not fit on a button.
+
+    None where no part that fits means this one alone.
+    """
+    ends = (name[start:] for start in range(len(name)))  # what tells models apart stands there, mostly
+    beginnings = (name[:end] for end in range(len(name) - 1, 0, -1))
+    for part in (*ends, *beginnings):
+        line = f"/model {part}"
+        can_be_said = part == part.strip() and part.lower() != AUTO and fits(line)
+        if can_be_said and meant_models(part, names) == [name]:
+            return line
+    return None
+
+
+def _choices(offer: Sequence[str], names: Sequence[str], chosen: str = "") -> tuple[Choice, ...]:
+    """A button for each model of `offer`, which are some of `names`."""
+    choices = []
+    for name in offer[:MOST_CHOICES]:
+        phrase = phrases.CHOICE_CHOSEN if name == chosen else phrases.CHOICE
+        room = LABEL_CHARS - len(phrase.format(label=""))
+        shown = name if len(name) <= room else f"…{name[1 - room :]}"
+        if line := line_that_chooses(name, names):
+            choices.append(Choice(phrase.format(label=shown), line))
+    return offered(choices)
+
+
+def _auto(*, is_chosen: bool) -> Choice:
+    phrase = phrases.CHOICE_CHOSEN if is_chosen else phrases.CHOICE
+    return Choice(phrase.format(label=phrases.MODEL_CHOICE_AUTO), f"/model {AUTO}")
+
+
+async def show_models(call: CommandCall, context: CommandContext) -> str | Told:
     """Tell how each model fares with each key, or let all of them be asked again."""
     if call.options.get("action") == "reset":
         await context.model.health.reset()
         return phrases.MODELS_RESET
     await context.model.health.refresh()
-    return "\n".join(
-        _row(status, context.now()) for status in models_status(context.model.plan, context.model.health)
+    status = models_status(context.model.plan, context.model.health)
+    told = "\n".join(_row(each, context.now()) for each in status)
+    if all(each.state == "ready" for each in status):
+        return told
+    return Told(
+        f"{told}\n\n{phrases.MODELS_MAY_RESET}", (Choice(phrases.MODELS_CHOICE_RESET, "/models reset"),)
     )
 
 

@@ -3,8 +3,8 @@
 import re
 
 from bot import phrases
-from bot.access import Standing
-from bot.commands.command import CommandCall, CommandContext
+from bot.access import Standing, answers_to, minutes_left, who_asks
+from bot.commands.command import CommandCall, CommandContext, Told
 from bot.messages import PersonId
 
 GUEST = "guest"
@@ -19,12 +19,32 @@ async def welcome(call: CommandCall, context: CommandContext) -> str:
     return phrases.START_GUEST.format(name=name)
 
 
-async def pair(call: CommandCall, context: CommandContext) -> str:
-    """Let in whom a code was given to; it may have been typed in groups, and `guest` may follow it."""
+async def pair(call: CommandCall, context: CommandContext) -> str | Told:
+    """Let in whom a code was given to; it may have been typed in groups, and `guest` may follow it.
+
+    Without one, list who asks.
+    """
+    if "code" not in call.options:
+        return await _asking(context)
     *groups, last = f"{call.options['code']} {call.options.get('guest', '')}".split()
     guest = bool(groups) and last.lower() == GUEST
     code = "".join(groups if guest else [*groups, last])
     return await context.access.pair(code, guest=guest, by=call.message.sender, key=call.key)
+
+
+async def _asking(context: CommandContext) -> str | Told:
+    if not context.settings.access.pairing:
+        return phrases.PAIRING_OFF
+    asking = await context.access.asking()
+    if not asking:
+        return phrases.PAIR_NOBODY
+    now = context.now()
+    rows = [
+        phrases.PAIR_ROW.format(who=who_asks(each), minutes=minutes_left(each, now), code=each.code)
+        for each in asking
+    ]
+    choices = [choice for each in asking for choice in answers_to(each, named=True)]
+    return Told(phrases.PAIR_ASKING.format(rows="\n".join(rows)), tuple(choices))
 
 
 async def allow(call: CommandCall, context: CommandContext) -> str:

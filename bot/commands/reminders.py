@@ -4,7 +4,9 @@ from datetime import datetime, timedelta
 
 from bot import phrases
 from bot.access import TERMINAL, Standing
-from bot.commands.command import CommandCall, CommandContext
+from bot.choices import offered
+from bot.commands.command import CommandCall, CommandContext, Told
+from bot.messages import Choice
 from bot.reminders import Asked, NotSet, again_in_words
 from bot.state.reminders import ReminderRow
 from bot.when import NoMoment
@@ -15,6 +17,7 @@ SOON = timedelta(minutes=2)
 """What is due before that is told to the second."""
 SHOWN_CHARACTERS = 100
 """How much of a text the list shows."""
+MOST_CHOICES = 8
 
 
 async def remind(call: CommandCall, context: CommandContext) -> str:
@@ -27,7 +30,7 @@ async def schedule(call: CommandCall, context: CommandContext) -> str:
     return await _add(call, context, prompt=True)
 
 
-async def look_after_reminders(call: CommandCall, context: CommandContext) -> str:
+async def look_after_reminders(call: CommandCall, context: CommandContext) -> str | Told:
     """List what is to come in this chat, or end some. Prompts are the owners' business."""
     owner = call.standing is Standing.OWNER
     if call.options.get("action") == "cancel":
@@ -42,7 +45,16 @@ async def look_after_reminders(call: CommandCall, context: CommandContext) -> st
     if not rows:
         return phrases.REMINDERS_NONE
     zone = context.reminders.zone.key
-    return phrases.REMINDERS.format(zone=zone, rows="\n".join(_row(row, context) for row in rows))
+    return Told(
+        phrases.REMINDERS.format(zone=zone, rows="\n".join(_row(row, context) for row in rows)),
+        offered(
+            Choice(
+                phrases.REMINDERS_CHOICE_CANCEL.format(number=row.number, text=_short(row.text)),
+                f"/reminders cancel {row.number}",
+            )
+            for row in rows[:MOST_CHOICES]
+        ),
+    )
 
 
 async def _end(number: int, call: CommandCall, context: CommandContext) -> str:

@@ -18,16 +18,23 @@ COMMANDS: tuple[Command, ...] = (
         (Option("command", "The name of one, such as remind.", required=False, type="word"),),
         only_tells=True,
     ),
-    Command("start", "says hello, and what there is", welcome),
+    Command("start", "says hello, and what there is", welcome, whatever_follows=True),
     Command("new", "begins a new conversation; the memory stays", begin_anew),
     Command("stop", "stops the reply that is being made", stop_turn, at_once=True),
     Command("retry", "answers your latest message again", ask_again),
     Command("status", "tells which model answers and what the memory holds", show_status, only_tells=True),
     Command(
         "remember",
-        "notes something in today's log",
+        "notes something in today's log, or files a document that it is sent with or replies to",
         remember,
-        (Option("text", "What to note, in your words."),),
+        (
+            Option(
+                "text",
+                "What to note, in your words; with a document, what it is to be called.",
+                required=False,
+                shown="TEXT",
+            ),
+        ),
         uses_memory=True,
     ),
     Command(
@@ -140,10 +147,15 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "pair",
-        "lets in who was given this code; as guest, without the memory",
+        "lets in who was given this code, as guest without the memory; without a code, lists who asks",
         pair,
         (
-            Option("code", "The code that the person was given.", type="word"),
+            Option(
+                "code",
+                "The code that the person was given; without it, the list of who asks.",
+                required=False,
+                type="word",
+            ),
             Option(
                 "guest",
                 "The word guest, for a person who is not to use the memory.",

@@ -17,7 +17,19 @@ from typing import Any, Generic, Self, TypeVar
 import apsw
 
 from bot.models.health import Health, Outcome
-from bot.state import access, channels, conversations, flushes, forgetting, inbox, journal, models, reminders
+from bot.state import (
+    access,
+    channels,
+    chats,
+    conversations,
+    documents,
+    flushes,
+    forgetting,
+    inbox,
+    journal,
+    models,
+    reminders,
+)
 from bot.state.conversations import Row
 from bot.state.models import DayUsage
 
@@ -383,6 +395,8 @@ MIGRATIONS = (
     forgetting.m009_forgetting,
     inbox.m010_choices,
     channels.m011_channels,
+    documents.m012_documents,
+    chats.m013_moves,
 )
 
 

@@ -237,6 +237,15 @@ def put(
     return Notice(db.last_insert_rowid(), ChatId.parse(chat), text, choices=tuple(choices))
 
 
+def when_put(db: apsw.Connection, key: str, *, since: str, until: str) -> tuple[str, ...]:
+    """When notices were added whose keys begin like this, after `since` and not after `until`; the earliest first."""
+    rows = db.execute(
+        "SELECT at FROM outbox WHERE substr(key, 1, ?) = ? AND at > ? AND at <= ? ORDER BY at",
+        (len(key), key, since, until),
+    )
+    return tuple(str(at) for (at,) in rows)
+
+
 def undelivered(db: apsw.Connection) -> tuple[tuple[str, Notice], ...]:
     """Every notice that is not delivered yet, in order, with its owner."""
     rows = db.execute(

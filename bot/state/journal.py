@@ -60,7 +60,7 @@ def intend(db: apsw.Connection, key: str, path: str, intent: Mapping[str, Any], 
     """Note what is about to be done; in the place of an intent that is known not to have been done."""
     db.execute(
         "INSERT INTO effects (key, path, intent, begun, at) VALUES (?, ?, ?, 1, ?) "
-        "ON CONFLICT (key) DO UPDATE SET intent = excluded.intent, begun = 1",
+        "ON CONFLICT (key) DO UPDATE SET path = excluded.path, intent = excluded.intent, begun = 1",
         (key, path, json.dumps(intent, ensure_ascii=False), at),
     )
 

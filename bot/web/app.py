@@ -2,20 +2,21 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from aiohttp import web, web_response
 from aiohttp.http_exceptions import HttpProcessingError
 
+from bot.messages import ChannelHealth
+from bot.web.hooks import Hook, add_hooks
 from memory.errors import MemoryFault
 from memory.memory import Memory, MemoryStatus
 
 LARGEST_REQUEST = 64 * 1024
 KEEP_ALIVE_SECONDS = 15.0
 
-ChannelState = Literal["starting", "up", "down"]
 VectorsHealth = Literal["ok", "filling", "off", "failing"]
 
 
@@ -23,7 +24,7 @@ VectorsHealth = Literal["ok", "filling", "off", "failing"]
 class Watched:
     """What the health check looks at."""
 
-    channels: Callable[[], Mapping[str, ChannelState]]
+    channels: Callable[[], Mapping[str, ChannelHealth]]
     memory: Memory
     patience: float
     """Seconds that a health check waits for the memory."""
@@ -33,16 +34,21 @@ watched_key = web.AppKey("watched", Watched)
 
 
 def build_web_app(
-    *, channels: Callable[[], Mapping[str, ChannelState]], memory: Memory, patience: float = 1.0
+    *,
+    channels: Callable[[], Mapping[str, ChannelHealth]],
+    memory: Memory,
+    patience: float = 1.0,
+    hooks: Iterable[Hook] = (),
 ) -> web.Application:
-    """Build the application; `channels` tells the present state of each configured channel by name.
+    """Build the application; `channels` tells how each configured channel fares, by its name.
 
-    A health check waits `patience` seconds for the memory.
+    A health check waits `patience` seconds for the memory. `hooks`: where platforms hand over what happened.
     """
     app = web.Application(client_max_size=LARGEST_REQUEST)
     app[watched_key] = Watched(channels, memory, patience)
     app.on_response_prepare.append(_add_headers)
     app.router.add_get("/healthz", healthz)
+    add_hooks(app, hooks)
     return app
 
 
@@ -58,8 +64,12 @@ def web_runner(app: web.Application) -> web.AppRunner:
 
 
 async def healthz(request: web.Request) -> web.Response:
-    """200 once every channel is up and the memory can be read, 503 with the same shape before."""
-    channels = dict(request.app[watched_key].channels())
+    """200 once every channel is up and the memory can be read, 503 with the same shape before.
+
+    It needs no token, and so it tells no more than that: owners hear in `/status` what is wrong.
+    """
+    health = request.app[watched_key].channels()
+    channels = {name: each.state for name, each in health.items()}
     memory = await _memory_health(request.app[watched_key])
     missing = [f"channel {name}" for name, state in channels.items() if state != "up"]
     missing += [] if memory["status"] != "unavailable" else ["memory"]

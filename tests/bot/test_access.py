@@ -25,10 +25,11 @@ from bot.access import (
     standing_of,
 )
 from bot.config import AccessSettings
-from bot.messages import ChatId, IncomingMessage, PersonId
+from bot.messages import ChatId, Choice, IncomingMessage, PersonId
 from bot.state import inbox
 from bot.state.access import Decision
 from bot.state.database import State
+from bot.state.inbox import Notice
 from tests.fakes.clock import FakeClock
 
 RULES = AccessSettings(
@@ -136,6 +137,14 @@ class Door:
     async def notices(self) -> list[tuple[str, str]]:
         return [(str(each.chat), each.text) for _, each in await self.state.read(inbox.undelivered)]
 
+    async def told(self) -> list[Notice]:
+        """What owners were told that is not delivered yet."""
+        return [each for _, each in await self.state.read(inbox.undelivered) if each.text != phrases.LET_IN]
+
+    async def delivered(self) -> None:
+        numbers = [each.number for _, each in await self.state.read(inbox.undelivered)]
+        await self.state.change(lambda db: inbox.deliver_notices(db, numbers))
+
     async def rows(self) -> int:
         def count(db: apsw.Connection) -> int:
             tables = ("people", "pairing", "decisions", "rooms", "outbox")
@@ -146,7 +155,13 @@ class Door:
 
 def door_of(state: State, clock: FakeClock, rules: AccessSettings) -> Door:
     woken: list[str] = []
-    return Door(Access(rules, state, now=clock.now, wake=lambda: woken.append("")), state, clock, woken)
+    access = Access(rules, state, now=clock.now, wake=lambda: woken.append(""), home_of=home_of)
+    return Door(access, state, clock, woken)
+
+
+def home_of(person: PersonId) -> ChatId | None:
+    """Owners are at home on one channel, and the first one is told nothing, as in most of these tests."""
+    return ChatId("discord", f"private-{person.id}") if person.channel == "discord" else None
 
 
 @pytest.fixture
@@ -314,7 +329,8 @@ async def test_a_command_that_runs_again_after_a_crash_gives_the_same_answer_and
 async def test_who_is_denied_gets_no_code_and_loses_the_one_there_was(door: Door) -> None:
     code = code_in(await door.knock("telegram:77"))
     await door.deny("telegram:77")
-    assert await door.pair(code) == phrases.PAIR_WRONG
+    assert await door.pair(code) == phrases.PAIR_KEPT_OUT.format(who="telegram:77", person="telegram:77")
+    assert await door.standing("telegram:77") is Standing.STRANGER
     assert await door.knock("telegram:77") == phrases.STRANGER
     assert await door.knock("telegram:77") == ""
     await door.deny("discord:5")
@@ -329,7 +345,8 @@ async def test_who_is_allowed_while_a_code_waits_is_told_and_the_code_is_void(do
     await door.allow("telegram:77")
     assert await door.standing("telegram:77") is Standing.ALLOWED
     assert await door.notices() == [("telegram:77", phrases.LET_IN)]
-    assert await door.pair(code) == phrases.PAIR_WRONG
+    assert await door.pair(code, guest=True) == phrases.PAIR_USED.format(who="telegram:77")
+    assert await door.standing("telegram:77") is Standing.ALLOWED
     await door.allow("discord:6")
     assert await door.standing("discord:6") is Standing.ALLOWED
     assert len(await door.notices()) == 1
@@ -360,6 +377,101 @@ async def test_what_one_process_decides_counts_in_the_other_at_once(
         assert await door.standing("telegram:77") is Standing.ALLOWED
         await door.deny("telegram:77")
         assert await other.standing("telegram:77") is Standing.STRANGER
+
+
+async def test_of_two_owners_who_press_the_same_button_the_later_one_is_told_how_it_stands(
+    door: Door,
+) -> None:
+    code = code_in(await door.knock("telegram:77", name="Ann"))
+    await door.pair(code, guest=True)
+    for _ in range(20):
+        assert await door.pair(code, by=OTHER_OWNER) == (
+            "Ann (telegram:77) has been let in with that code already."
+        )
+    assert await door.standing("telegram:77") is Standing.GUEST
+    assert len(await door.notices()) == 1
+    await door.pair(code_in(await door.knock("telegram:78")), by=OTHER_OWNER)
+    assert await door.standing("telegram:78") is Standing.ALLOWED, "none of these was a wrong code"
+
+
+# -- owners are told who asks -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def watched(state: State, clock: FakeClock) -> Door:
+    """Of three owners one is at home nowhere."""
+    return door_of(state, clock, AccessSettings(owners=("discord:1", "telegram:1", "discord:2")))
+
+
+async def test_owners_are_told_of_whoever_gets_a_code_with_the_answers_to_choose_from(watched: Door) -> None:
+    code = code_in(await watched.knock("telegram:77", name="*Ann*\n/deny"))
+    first, second = await watched.told()
+    assert [str(first.chat), str(second.chat)] == ["discord:private-1", "discord:private-2"]
+    assert first.text == second.text
+    assert first.text.startswith("Ann /deny (telegram:77) would like to talk with me.")
+    choices = (
+        Choice("Let in", f"/pair {code}"),
+        Choice("As guest", f"/pair {code} guest"),
+        Choice("Keep out", "/deny telegram:77"),
+    )
+    assert first.choices == second.choices == choices
+    assert all(f"`{each.says}`" in first.text for each in choices), "it can be answered without buttons"
+    assert watched.woken
+
+
+async def test_owners_are_not_told_again_until_there_is_a_new_code(watched: Door) -> None:
+    await watched.knock("telegram:77")
+    await watched.delivered()
+    watched.clock.seconds += 601
+    assert "/pair" in await watched.knock("telegram:77")
+    assert await watched.told() == []
+    watched.clock.seconds += 3000
+    code = code_in(await watched.knock("telegram:77"))
+    assert {each.choices[0].says for each in await watched.told()} == {f"/pair {code}"}
+
+
+async def test_owners_are_told_nothing_of_whom_they_keep_out_of_rooms_and_of_the_fourth(
+    watched: Door,
+) -> None:
+    await watched.knock("telegram:70", room=True)
+    await watched.deny("telegram:71")
+    await watched.knock("telegram:71")
+    assert await watched.told() == []
+    for number in range(72, 80):
+        await watched.knock(f"telegram:{number}")
+    assert len(await watched.told()) == 3 * 2
+
+
+async def test_a_flood_of_accounts_does_not_flood_an_owner_who_says_no_to_each(
+    watched: Door, clock: FakeClock, state: State
+) -> None:
+    for number in range(40):
+        await watched.knock(f"telegram:{number + 70}")
+        await watched.deny(f"telegram:{number + 70}")
+        clock.seconds += 60
+        if number == 20:
+            watched.access = door_of(state, clock, watched.access._rules).access  # a restart forgets nothing
+    told = [each.text for each in await watched.told() if each.chat.name == "private-1"]
+    assert len(told) == 6
+    assert [text.endswith("no more until 10:00. `/pair` lists whoever asks.") for text in told] == [
+        *[False] * 5,
+        True,
+    ]
+    await watched.delivered()
+    clock.seconds = 3600
+    code_in(await watched.knock("telegram:7"))
+    (notice, _) = await watched.told()
+    assert "no more until 10:01" in notice.text
+
+
+async def test_who_asks_is_listed_until_the_code_is_too_old(watched: Door) -> None:
+    assert await watched.access.asking() == ()
+    await watched.knock("telegram:77", name="Ann")
+    watched.clock.seconds += 60
+    await watched.knock("telegram:78")
+    assert [each.person for each in await watched.access.asking()] == ["telegram:77", "telegram:78"]
+    watched.clock.seconds += 3540
+    assert [each.person for each in await watched.access.asking()] == ["telegram:78"]
 
 
 async def test_answers_are_not_kept_for_ever(door: Door) -> None:
@@ -431,7 +543,7 @@ async def follow(steps: list[tuple[str, int]]) -> None:
     """Carry out the steps, and compare each with what a plain book of codes says."""
     clock = FakeClock()
     given: list[tuple[str, str, float]] = []  # code, person, when
-    void: set[str] = set()
+    void: dict[str, str] = {}  # code, what whoever sends it again is told
     let_in: dict[str, Standing] = {}
     wrong: list[float] = []
 
@@ -446,8 +558,10 @@ async def follow(steps: list[tuple[str, int]]) -> None:
             assert "too many wrong codes" in answer
         elif code in before:
             assert answer.startswith(before[code])
-            void.add(code)
+            void[code] = phrases.PAIR_USED.format(who=before[code])
             let_in[before[code]] = Standing.ALLOWED
+        elif code in void:
+            assert answer == void[code]
         else:
             assert answer == phrases.PAIR_WRONG
             wrong.append(clock.seconds)
@@ -481,7 +595,9 @@ async def follow(steps: list[tuple[str, int]]) -> None:
                             await attempt(door, "CCCCCCCC")
                     case "deny" | "allow":
                         await (door.deny(person) if what == "deny" else door.allow(person))
-                        void |= {code for code, who in valid().items() if who == person}
+                        said = phrases.PAIR_KEPT_OUT if what == "deny" else phrases.PAIR_USED
+                        told = said.format(who=person, person=person)
+                        void |= {code: told for code, who in valid().items() if who == person}
                         let_in[person] = Standing.STRANGER if what == "deny" else Standing.ALLOWED
                     case "restart":
                         door.access = door_of(state, clock, AccessSettings(owners=("telegram:1",))).access

@@ -397,8 +397,23 @@ def test_a_name_that_fits_two_providers_means_the_one_written_so() -> None:
 
 
 def test_keys_of_other_programs_do_not_matter() -> None:
-    names = ["TELEGRAM_BOT_TOKEN", "DISCORD_BOT_TOKEN", "OPENAI_API_KEY", "TIMEZONE", "WORKSPACE", "MEMORY"]
+    names = ["DISCORD_BOT_TOKEN", "OPENAI_API_KEY", "TIMEZONE", "WORKSPACE", "MEMORY"]
     assert load("", **dict.fromkeys(names, "123:x")) == load("")
+
+
+def telegram_token(text: str, **environment: str) -> str:
+    return load(text, **environment).telegram.token.get_secret_value()
+
+
+def test_the_telegram_token_may_stand_in_its_usual_variable() -> None:
+    assert telegram_token("") == ""
+    assert telegram_token("", TELEGRAM_BOT_TOKEN=" 12:ab-C_\n") == "12:ab-C_"
+    assert telegram_token('[telegram]\ntoken = "3:own"', TELEGRAM_BOT_TOKEN="12:abc") == "3:own"
+    assert telegram_token("", TELEGRAM_BOT_TOKEN="12:abc", COMMONPLACE_TELEGRAM__TOKEN="3:own") == "3:own"
+
+
+def test_a_telegram_token_is_taken_without_the_blanks_around_it() -> None:
+    assert telegram_token('[telegram]\ntoken = " 3:own\\n"') == "3:own"
 
 
 def keys_of_plain_values() -> list[tuple[str, ...]]:
@@ -503,6 +518,23 @@ def test_every_key_can_be_a_variable(keys: tuple[str, ...]) -> None:
         ('workspace = ""', ['workspace = ""', "the name of a folder"]),
         ('workspace = "a\\u0000b"', ["workspace = 'a\\x00b'"]),
         ('workspace = "~nobody-of-that-name/x"', ["workspace", "no such home folder"]),
+        ('[telegram]\ntoken = "s3cret"', ["telegram.token is not", "BotFather", "settings.toml"]),
+        ('[telegram]\ntoken = "12:a b"', ["telegram.token is not", "BotFather"]),
+        ('[telegram]\nmode = "webhook"', ['telegram.webhook_url = ""', "with https:// as long"]),
+        (
+            '[telegram]\nmode = "webhook"\nwebhook_url = "http://x"',
+            ['telegram.webhook_url = "http://x"', "with https:// as long"],
+        ),
+        (
+            '[telegram]\nmode = "webhook"\napi_base = "http://localhost:8081"',
+            ["telegram.webhook_url", "with https:// or http:// as long"],
+        ),
+        (
+            '[telegram]\nmode = "webhook"\nwebhook_url = "https://x"\n[server]\nenabled = false',
+            ["telegram.mode", '"polling" as long as server.enabled is false', "settings.toml"],
+        ),
+        ('[telegram]\nwebhook_secret = "s3cret!"', ["telegram.webhook_secret is not", "1 to 256"]),
+        (f'[telegram]\nwebhook_secret = "{"s" * 257}"', ["telegram.webhook_secret is not", "1 to 256"]),
         ('[telegram]\nmode = "push"', ['telegram.mode = "push"', '"polling", "webhook"']),
         ('[telegram]\napi_base = "api.telegram.org"', ["telegram.api_base", "http:// or https://"]),
         ('[discord]\napi_base = "ftp://x"', ['discord.api_base = "ftp://x"', "http:// or https://"]),
@@ -611,7 +643,12 @@ def test_a_mistake_in_the_file_is_named_with_what_is_allowed(text: str, expected
         (
             "COMMONPLACE_TELEGRAM__TOKEN",
             "s3cret",
-            ["telegram.token is set", "(from COMMONPLACE_TELEGRAM__TOKEN)"],
+            ["telegram.token is not allowed", "(from COMMONPLACE_TELEGRAM__TOKEN)"],
+        ),
+        (
+            "COMMONPLACE_DISCORD__TOKEN",
+            "s3cret",
+            ["discord.token is set", "(from COMMONPLACE_DISCORD__TOKEN)"],
         ),
     ],
 )
@@ -627,10 +664,6 @@ def test_a_mistake_in_the_environment_is_named_with_its_variable(
 @pytest.mark.parametrize(
     ("text", "key", "lack"),
     [
-        ('[telegram]\ntoken = "s3cret"', "telegram.token", "no Telegram channel"),
-        ('[telegram]\nmode = "webhook"', "telegram.mode", "no Telegram channel"),
-        ('[telegram]\nwebhook_url = "https://s3cret"', "telegram.webhook_url", "no Telegram channel"),
-        ('[telegram]\nwebhook_secret = "s3cret"', "telegram.webhook_secret", "no Telegram channel"),
         ('[discord]\ntoken = "s3cret"', "discord.token", "no Discord channel"),
         ('[index]\nurl = "postgresql://me:s3cret@host/x"', "index.url", "no index"),
     ],
@@ -657,6 +690,9 @@ def test_what_this_version_lacks_cannot_be_asked_for(text: str, key: str, lack: 
         '[providers.groq]\napi_key = "x"\n[models]\nchain = ["groq/llama-3.3-70b-versatile"]',
         '[providers.llama_cpp]\nmodel_path = "m.gguf"\n[models]\nchain = ["llama_cpp/m"]',
         '[models.on_error]\nauth = ["openai/gpt-4.1"]',
+        '[telegram]\ntoken = "123456789:AAF-abcdefghijklmnopqrstuvwxyz_1234"',
+        '[telegram]\ntoken = "1:a"\nmode = "webhook"\nwebhook_url = "https://x/y"\nwebhook_secret = "a-B_9"',
+        '[telegram]\nmode = "webhook"\nwebhook_url = "http://x:8080"\napi_base = "http://localhost:8081"',
     ],
 )
 def test_what_serves_to_chat_or_to_make_vectors_may_be_set(text: str) -> None:

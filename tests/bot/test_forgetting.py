@@ -17,12 +17,12 @@ import pytest
 from pydantic import SecretStr
 
 from bot.access import Standing
-from bot.commands.command import CommandContext, run_command
+from bot.commands.command import CommandContext, Told, run_command
 from bot.commands.table import COMMANDS
 from bot.conversation import Conversation
 from bot.forgetting import MOST_LINES, Forgetting
 from bot.journal import Journal
-from bot.messages import ChatId, IncomingMessage, PersonId
+from bot.messages import ChatId, Choice, IncomingMessage, PersonId
 from bot.models.protocol import AssistantMessage, RawStep, ToolCall, ToolResult, UserMessage
 from bot.state import inbox, journal
 from bot.state.database import State
@@ -50,6 +50,8 @@ class House:
     clock: FakeClock
     forgetting: Forgetting
     said: int = 0
+    offered: tuple[Choice, ...] = ()
+    """With the latest answer."""
 
     async def say(
         self,
@@ -85,8 +87,10 @@ class House:
             key=key or f"message-{self.said}",
             context=context,
         )
-        assert isinstance(reply, str)
-        return reply
+        told = Told(reply) if isinstance(reply, str) else reply
+        assert isinstance(told, Told)
+        self.offered = told.choices
+        return told.text
 
     async def forget(self, query: str) -> str:
         return await self.say(f"/forget yes {code(await self.say(f'/forget {query}'))}")
@@ -317,6 +321,34 @@ async def test_nothing_is_removed_before_it_is_confirmed_by_the_same_person_in_t
     assert note.read_text() == ""
 
 
+async def test_what_was_shown_can_be_removed_or_left_by_a_button(house: House) -> None:
+    note = house.note("a.md")
+    note.write_text(f"- {LINE}\n")
+    await house.say(f"/forget {SECRET}")
+    remove, leave = house.offered
+    assert await house.say(leave.says, person=PersonId("telegram", "9")) == (
+        "Nothing waits to be removed here; what is there stays."
+    )
+    assert await house.say(leave.says) == "What is there stays."
+    assert not house.offered
+    assert "That code is not valid" in await house.say(remove.says)
+    assert note.read_text() == f"- {LINE}\n"
+    assert not await house.state.read(
+        lambda db: db.execute("SELECT query FROM forgetting WHERE query != ''").get
+    ), "the question is not kept"
+    await house.say(f"/forget {SECRET}")
+    remove, leave = house.offered
+    assert "Forgotten" in await house.say(remove.says)
+    assert await house.say(leave.says) == "That has been removed already."
+    assert note.read_text() == ""
+
+
+async def test_no_and_a_word_is_something_to_forget_like_any_other(house: House) -> None:
+    house.note("a.md").write_text("- Ben takes no milk\n")
+    assert "Ben takes no milk" in await house.say("/forget no milk")
+    assert [each.says[:11] for each in house.offered] == ["/forget yes", "/forget no "]
+
+
 async def test_what_is_not_known_is_said_so(house: House) -> None:
     house.note("a.md").write_text("- something else\n")
     for query in (SECRET, "?!", f"something {SECRET}"):
@@ -539,11 +571,15 @@ KNOWN_COLUMNS = {
     "chosen_models": {"model"},
     "model_usage": {"day", "model"},
     "inbox": {"message", "state", "owner", "shown"},
-    "outbox": {"key", "owner", "shown"},
-    "effects": {"key", "path", "result"},
+    "outbox": {"key", "owner", "shown", "choices"},
+    "effects": {"key", "result"},
+    "documents": {"sender"},
+    "channel_facts": {"channel", "key", "value"},
+    "unread": {"channel", "id", "reason"},
     "flushes": {"cause", "key", "stage", "note", "heading", "digest", "places"},
     "endings": {"key"},
     "known_chats": {"name"},
+    "moves": {"old", "new"},
     "people": {"person", "standing", "name", "decided_by"},
     "pairing": {"person", "code", "name"},
     "decisions": {"key", "owner", "answer"},

@@ -219,6 +219,85 @@ async def test_a_section_is_set_off_by_a_blank_line_and_done_once(tmp_path: Path
     assert (new.line_start, note(tmp_path, "kitchen.md")) == (3, "# Kitchen\n\ntext\n")
 
 
+REPORT = "documents/2026-11-21-report.md"
+
+
+async def files(journal: Journal, text: str, *, key: str, machine: Machine | None = None) -> Written | None:
+    """File a text; None where the machine died over it."""
+    if machine is None:
+        return await journal.file(REPORT, text, key=key, title="Report")
+    with dying(machine):
+        try:
+            return await journal.file(REPORT, text, key=key, title="Report")
+        except PowerCut:
+            return None
+
+
+def filed(base: Path) -> dict[str, str]:
+    return {path.name: path.read_text() for path in (base / "memory" / "documents").glob("*")}
+
+
+async def test_a_note_of_its_own_never_goes_into_another_one(tmp_path: Path) -> None:
+    async with opened(tmp_path) as journal:
+        first = await files(journal, "one", key="a")
+        assert first == Written(REPORT, 3, 3, 10)
+        second = await files(journal, "two", key="b")
+        assert second
+        assert second.path == "documents/2026-11-21-report-2.md"
+        assert await journal.filed("a") == first
+        assert await journal.filed("c") is None
+    async with opened(tmp_path) as journal:
+        assert await files(journal, "one, read anew", key="a") == first
+        assert await files(journal, "two", key="b") == second
+        assert await files(journal, "one", key="c")
+    assert filed(tmp_path) == {
+        "2026-11-21-report.md": "# Report\n\none\n",
+        "2026-11-21-report-2.md": "# Report\n\ntwo\n",
+        "2026-11-21-report-3.md": "# Report\n\none\n",
+    }
+
+
+async def test_a_note_that_somebody_else_wrote_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "memory" / "documents").mkdir(parents=True)
+    (tmp_path / "memory" / REPORT).write_text("mine")
+    async with opened(tmp_path) as journal:
+        assert await files(journal, "one", key="a")
+    assert filed(tmp_path)["2026-11-21-report.md"] == "mine"
+    assert filed(tmp_path)["2026-11-21-report-2.md"] == "# Report\n\none\n"
+
+
+@pytest.mark.parametrize(("part", "between"), [(0.0, True), (0.5, False), (0.5, True), (1.0, True)])
+async def test_a_note_whose_writing_a_crash_cut_off_is_there_once(
+    tmp_path: Path, part: float, between: bool
+) -> None:
+    """`between`: another one of the same name is filed before the second try."""
+    died = 0
+    for left in range(6):
+        base = tmp_path / str(left)
+        async with opened(base) as journal:
+            died += await files(journal, "one\n\nand more", key="a", machine=Machine(left, part)) is None
+        async with opened(base) as journal:
+            if between:
+                await files(journal, "two", key="b")
+            again = await files(journal, "one\n\nand more", key="a")
+            assert again == await journal.filed("a")
+        expected = ["# Report\n\none\n\nand more\n", *(["# Report\n\ntwo\n"] if between else [])]
+        assert sorted(filed(base).values()) == expected
+        assert again
+        assert (base / "memory" / again.path).read_text() == expected[0]
+    assert died > 2
+
+
+async def test_tries_of_one_key_at_the_same_time_file_one_note(tmp_path: Path) -> None:
+    async with opened(tmp_path) as one, opened(tmp_path) as two:
+        tries = [files(each, "one", key="a") for each in (one, two, one)]
+        others = [files(each, "other", key=f"b{n}") for n, each in enumerate((one, two, one))]
+        places = await asyncio.gather(*tries, *others)
+    assert len(set(places[:3])) == 1
+    assert len(set(places)) == 4
+    assert sorted(filed(tmp_path).values()) == ["# Report\n\none\n", *["# Report\n\nother\n"] * 3]
+
+
 async def test_what_is_refused_may_be_tried_again(tmp_path: Path) -> None:
     async with opened(tmp_path) as journal:
         with pytest.raises(NothingToWrite):

@@ -122,3 +122,67 @@ async def test_waiting_without_a_limit_ends_with_the_last(count: int) -> None:
     for _ in range(count):
         tasks.start(asyncio.sleep(0.001))
     assert await tasks.ended()
+
+
+def in_c(chat: ChatId) -> ChatId:
+    return C if chat == A else chat
+
+
+async def test_what_waits_in_a_chat_is_put_before_all_that_waits_where_it_is_relocated_to() -> None:
+    shop = Workshop()
+    for number in range(4):
+        shop.lanes.put(A, ("a", number))
+        shop.lanes.put(B, ("b", number))
+        shop.lanes.put(C, ("c", number))
+    await asyncio.sleep(0)  # the first of each is begun
+    shop.lanes.relocate(in_c, lambda item: (item[0].upper(), item[1]))
+    assert list(shop.lanes.waiting(C)) == [
+        *(("A", each) for each in (1, 2, 3)),
+        *(("c", each) for each in (1, 2, 3)),
+    ]
+    await shop.quiet()
+    assert sorted(item for item in shop.done if item[0] in "ab") == [
+        ("a", 0),
+        *(("b", each) for each in range(4)),
+    ]
+    assert [item for item in shop.done if item[0] in "Ac"][1:] == [
+        *(("A", each) for each in (1, 2, 3)),
+        *(("c", each) for each in (1, 2, 3)),
+    ]
+
+
+async def test_a_chat_whose_turn_comes_after_all_was_relocated_has_nothing_to_do(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    shop = Workshop(at_once=1)
+    shop.lanes.put(B, ("b", 0))
+    shop.lanes.put(A, ("a", 0))
+    await asyncio.sleep(0)
+    shop.lanes.relocate(in_c, lambda item: item)
+    await shop.quiet()
+    assert shop.done == [("b", 0), ("a", 0)]
+    assert caplog.records == []
+
+
+async def test_nothing_is_begun_in_a_chat_before_it_is_ready_nor_taken_out_of_what_waits() -> None:
+    ready = asyncio.Event()
+    done: list[int] = []
+    tasks = Tasks()
+
+    async def work(item: int, behind: deque[int]) -> None:
+        del behind
+        done.append(item)
+
+    async def is_ready(chat: ChatId) -> None:
+        if chat == A:
+            await ready.wait()
+
+    lanes: Lanes[int] = Lanes(work, tasks=tasks, at_once=10, ready=is_ready)
+    lanes.put(A, 1)
+    lanes.put(B, 2)
+    await asyncio.sleep(0.01)
+    assert done == [2]
+    assert list(lanes.waiting(A)) == [1]
+    ready.set()
+    await tasks.ended()
+    assert done == [2, 1]

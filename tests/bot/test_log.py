@@ -60,6 +60,7 @@ def test_a_talk_writes_its_log_only_when_something_is_wrong(tmp_path: Path) -> N
 def test_keys_are_secrets_wherever_they_stand(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GOOGLE_API_KEY", " from-the-environment ")
     monkeypatch.setenv("HF_TOKEN", "hf_t0ken")
+    monkeypatch.setenv("TELEGRAM_BOT_TOKEN", "12:t0ken")
     monkeypatch.setenv("HF_ENDPOINT", "https://me:of-the-hub@hub.example")
     address = "https://me:of-the-address@host/v1"
     tables: dict[str, Any] = {
@@ -69,7 +70,7 @@ def test_keys_are_secrets_wherever_they_stand(monkeypatch: pytest.MonkeyPatch) -
     }
     found = secrets_of(Settings(**tables))
     wanted = {"from-the-environment", "of-the-memory", "the-first", "the-second"}
-    assert wanted | {"hf_t0ken", "of-the-hub", "of-the-address", "of-the-server"} <= set(found)
+    assert wanted | {"hf_t0ken", "12:t0ken", "of-the-hub", "of-the-address", "of-the-server"} <= set(found)
     assert "" not in found
 
 

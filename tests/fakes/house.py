@@ -6,25 +6,31 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from bot.access import Access
 from bot.agent import Agent
 from bot.answering import House as Parts
 from bot.assistant import Assistant
+from bot.attachments.filing import Filing, number_of
+from bot.attachments.reading import AttachmentReader
+from bot.attachments.speech import Speech
 from bot.backup import Backups
 from bot.builtin_tools import memory_tools
+from bot.channels import Channels
 from bot.commands.command import CommandContext
 from bot.commands.table import COMMANDS
 from bot.compaction import Compactor
 from bot.config import AccessSettings, FlushSettings, Settings
 from bot.conversation import Conversation
 from bot.delivery import Delivery
+from bot.document_tools import document_tools
 from bot.forgetting import Forgetting
 from bot.inbox import Inbox
 from bot.journal import Journal
 from bot.limits import DailyBudget, MessageRate
-from bot.messages import Adapter, ChatId, IncomingMessage
+from bot.messages import Adapter, Attachment, ChatId, IncomingMessage, Quoted
 from bot.models.fallback import FallbackModel
 from bot.models.health_book import HealthBook
 from bot.presence import Presence
@@ -61,15 +67,24 @@ class House:
     model: ScriptedModel
     compactor: Compactor
     reminders: Reminders
+    filing: Filing
     terminal: RecordingAdapter
     telegram: RecordingAdapter
     prompt: Prompt
     woken: asyncio.Event
     sent: list[IncomingMessage] = field(default_factory=list)
 
-    async def say(self, text: str, *, chat: str = "terminal:main", sender: str = "terminal:owner") -> str:
+    async def say(
+        self,
+        text: str,
+        *,
+        chat: str = "terminal:main",
+        sender: str = "terminal:owner",
+        attachments: tuple[Attachment, ...] = (),
+        quoted: Quoted | None = None,
+    ) -> str:
         """Say something, wait until all is quiet, return the reply."""
-        await self.accept(text, chat=chat, sender=sender)
+        await self.accept(text, chat=chat, sender=sender, attachments=attachments, quoted=quoted)
         await self.quiet()
         return self.reply(-1)
 
@@ -82,8 +97,19 @@ class House:
         alone: bool = True,
         in_room: bool = False,
         edit_of: str = "",
+        attachments: tuple[Attachment, ...] = (),
+        quoted: Quoted | None = None,
     ) -> IncomingMessage:
-        said = message(text, chat=chat, sender=sender, alone=alone, in_room=in_room, edit_of=edit_of)
+        said = message(
+            text,
+            chat=chat,
+            sender=sender,
+            alone=alone,
+            in_room=in_room,
+            edit_of=edit_of,
+            attachments=attachments,
+            quoted=quoted,
+        )
         self.sent.append(said)
         await self.assistant.accept(said)
         return said
@@ -134,6 +160,7 @@ async def open_house(
     disk_pauses: Sequence[float] = (0.02,),
     now: Callable[[], datetime] = lambda: NOW,
     channels: Sequence[Adapter] = (),
+    speech: Speech | None = None,
 ) -> AsyncIterator[House]:
     model = model or ScriptedModel()
     private = folder / ".commonplace"
@@ -146,8 +173,17 @@ async def open_house(
         chain = chain_of(state) if chain_of else alone(model, HealthBook(state))
         prompt, woken = Prompt(), asyncio.Event()
         journal = Journal(memory, state)
+        opened = Channels()
+        reader = AttachmentReader(
+            opened.fetch,
+            settings.attachments,
+            speech,
+            number_of=partial(number_of, state),
+            sleep=lambda _: asyncio.sleep(0),
+        )
+        filing = Filing(state, journal, reader, now=now)
         inbox = Inbox(state, presence)
-        guests_access = Access(access, state, now=now, wake=woken.set)
+        guests_access = Access(access, state, now=now, wake=woken.set, home_of=opened.home_of)
         reminders = Reminders(state, now=now, zone="UTC")
         compactor = Compactor(state, chain, journal, memory, settings=flush, now=now)
 
@@ -156,7 +192,11 @@ async def open_house(
                 may_flush = await compactor.may_flush(conversation.chat)
                 await compactor.compact(conversation, cause="overflow", flush=may_flush)
 
-            mine = (*memory_tools(memory, journal), *reminder_tools(reminders), *tools) if with_memory else ()
+            mine = (
+                (*memory_tools(memory, journal), *reminder_tools(reminders), *document_tools(filing), *tools)
+                if with_memory
+                else ()
+            )
             return Agent(
                 chain, Toolbox(mine), prompt=prompt, steps_per_turn=steps_per_turn, make_room=make_room
             )
@@ -178,6 +218,8 @@ async def open_house(
                     forgetting=Forgetting(memory, state, now=now),
                     backups=Backups(notes=folder / "memory", private=private, now=now),
                     settings=settings,
+                    filing=filing,
+                    channels=opened.health,
                     now=now,
                 ),
                 memory=memory,
@@ -186,9 +228,12 @@ async def open_house(
                 compactor=compactor,
                 rate=MessageRate(per_minute),
                 budget=DailyBudget(state, daily_tokens, now=now, settle=chain.health.write),
+                channels=opened,
                 locks=private / "locks",
+                read=reader.read,
+                instead=reader.instead,
             ),
-            delivery=Delivery(inbox, pauses=pauses),
+            delivery=Delivery(inbox, opened, pauses=pauses),
             woken=woken,
             turns_at_once=turns_at_once,
             disk_pauses=disk_pauses,
@@ -202,6 +247,7 @@ async def open_house(
             model,
             compactor,
             reminders,
+            filing,
             RecordingAdapter("terminal"),
             RecordingAdapter("telegram"),
             prompt,

@@ -20,6 +20,10 @@ class RecordingAdapter:
     breaks_with: BaseException = field(default_factory=lambda: ConnectionError("the platform is gone"))
     pause: float = 0
     """Seconds that it takes to show a part."""
+    files: dict[str, bytes] = field(default_factory=dict)
+    """What can be fetched, by handle."""
+    fetched: list[str] = field(default_factory=list)
+    """Handles, in order."""
 
     async def run(self, accept: Accept) -> None:
         await asyncio.Event().wait()
@@ -32,7 +36,10 @@ class RecordingAdapter:
         return ChatId(person.channel, person.id)
 
     async def fetch(self, attachment: Attachment, *, most: int) -> bytes:
-        raise AttachmentLost("nothing is kept here")
+        self.fetched.append(attachment.handle)
+        if attachment.handle not in self.files:
+            raise AttachmentLost("That is gone.")
+        return self.files[attachment.handle][: most + 1]
 
     def serves(self, chat: ChatId) -> bool:
         return chat.channel == self.name

@@ -13,7 +13,15 @@ from bot.models.health import RouteName
 from bot.models.health_book import HealthBook
 from bot.models.patience import Patience
 from bot.models.plan import Plan
-from bot.models.protocol import Answer, AssistantMessage, ModelRequest, TextDelta, ToolCall, Usage
+from bot.models.protocol import (
+    Answer,
+    AssistantMessage,
+    LanguageModel,
+    ModelRequest,
+    TextDelta,
+    ToolCall,
+    Usage,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +93,7 @@ class ScriptedModel:
         return ToolCall(f"call{self._ids:05}", call[0], json.dumps(call[1]))
 
 
-def alone(model: ScriptedModel, health: HealthBook | None = None) -> FallbackModel:
+def alone(model: LanguageModel, health: HealthBook | None = None) -> FallbackModel:
     """A chain of this one model, asked once."""
     name = RouteName(model.name)
     plan = Plan((Candidate(model.name, (Route(model, name),)),), patience=Patience(0, 0))

@@ -8,7 +8,7 @@ from itertools import count
 from bot.agent import Agent
 from bot.assignment import Assignment
 from bot.conversation import Conversation
-from bot.messages import ChatId, IncomingMessage, PersonId, Reply, ReplyPart
+from bot.messages import Attachment, ChatId, IncomingMessage, PersonId, Quoted, Reply, ReplyPart
 from bot.state.database import to_the_end
 from bot.state.inbox import Received
 from bot.tools import ToolUse
@@ -29,6 +29,8 @@ def message(
     alone: bool = True,
     in_room: bool = False,
     edit_of: str = "",
+    attachments: tuple[Attachment, ...] = (),
+    quoted: Quoted | None = None,
 ) -> IncomingMessage:
     channel, _, person = sender.partition(":")
     return IncomingMessage(
@@ -40,6 +42,8 @@ def message(
         alone=alone,
         in_room=in_room,
         edit_of=edit_of,
+        attachments=attachments,
+        quoted=quoted,
     )
 
 

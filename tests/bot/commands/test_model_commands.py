@@ -9,8 +9,10 @@ from typing import cast
 import pytest
 
 from bot.assistant import Assistant
-from bot.commands.models import meant_models
+from bot.choices import fits
+from bot.commands.models import line_that_chooses, meant_models
 from bot.config import AccessSettings
+from bot.messages import Choice
 from bot.models.candidate import Candidate, Route
 from bot.models.errors import BadKey, CutOff, Overloaded, RateLimited, ServerFailed
 from bot.models.fallback import FallbackModel
@@ -35,10 +37,13 @@ class Chat:
     models: Mapping[str, ScriptedModel]
     memory: Memory
     state: State
+    offered: tuple[Choice, ...] = ()
+    """With the latest reply."""
 
     async def say(self, text: str, *, person: str = "terminal:owner", chat: str = "terminal:main") -> str:
         parts = [part async for part in self.assistant.answer(message(text, sender=person, chat=chat))]
         assert parts[-1].final
+        self.offered = parts[-1].choices
         return parts[-1].text
 
 
@@ -153,6 +158,53 @@ async def test_a_name_that_fits_several_lists_them(chat: Chat) -> None:
     )
 
 
+async def test_each_model_can_be_chosen_by_a_button_and_the_chosen_one_is_marked(chat: Chat) -> None:
+    await chat.say("/model")
+    assert [each.label for each in chat.offered] == [*NAMES, "✓ Usual order"]
+    await chat.say(chat.offered[1].says)
+    assert not chat.offered
+    assert "chosen for this chat" in await chat.say("/model")
+    assert chat.offered == (
+        Choice("openai/gpt-4.1", "/model openai/gpt-4.1"),
+        Choice("✓ anthropic/claude-sonnet-4-5", "/model anthropic/claude-sonnet-4-5"),
+        Choice("builtin/notebook", "/model builtin/notebook"),
+        Choice("Usual order", "/model auto"),
+    )
+    await chat.say(chat.offered[-1].says)
+    assert "others when it fails" in await chat.say("/model")
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"), [("/model 4", NAMES[:2]), ("/model gtp-4.1", NAMES[:1]), ("/model xyzzy", NAMES)]
+)
+async def test_a_name_that_does_not_settle_it_brings_those_that_may_be_meant(
+    chat: Chat, line: str, offered: tuple[str, ...]
+) -> None:
+    await chat.say(line)
+    assert [each.says for each in chat.offered] == [f"/model {name}" for name in offered]
+
+
+LONG = "local//models/" + "x" * 60
+
+
+@pytest.mark.parametrize(
+    ("name", "others", "line"),
+    [
+        ("openai/gpt-4.1", ["openai/gpt-4.1-mini"], "/model openai/gpt-4.1"),
+        (f"{LONG}-q4.gguf", [f"{LONG}-q8.gguf"], f"/model {'x' * 49}-q4.gguf"),
+        (f"small-{LONG}", [f"large-{LONG}"], f"/model {f'small-{LONG}'[:57]}"),
+        (f"a{LONG}-1-{LONG}", [f"a{LONG}-2-{LONG}"], None),
+        ("größer/" + "ü" * 40, [], "/model " + "ü" * 28),
+    ],
+)
+def test_a_long_name_is_told_by_a_part_that_means_it_alone(
+    name: str, others: list[str], line: str | None
+) -> None:
+    found = line_that_chooses(name, [*others, name])
+    assert found == line
+    assert line is None or (fits(line) and meant_models(line[7:], [*others, name]) == [name])
+
+
 async def test_a_choice_that_is_no_longer_configured_is_no_choice(chat: Chat) -> None:
     await chat.state.choose_model("terminal:main", "gone/model")
     assert (await chat.say("/status")).startswith("Model: openai/gpt-4.1\n")
@@ -167,13 +219,16 @@ async def test_the_owner_sees_how_each_model_fares_and_can_reset_them(chat: Chat
     chat.models["openai/gpt-4.1"].enqueue(error=RateLimited("answered 429 (slow down)", retry_after=90.0))
     chat.models["anthropic/claude-sonnet-4-5"].enqueue("From Claude.")
     await chat.say("Hi")
-    gpt, claude, notebook = (await chat.say("/models")).splitlines()
+    gpt, claude, notebook, _, end = (await chat.say("/models")).splitlines()
     assert gpt.startswith("- **openai/gpt-4.1**: left to rest until 12:01; calls: 1, in vain: 1; ")
     assert "last failure 12:00: it has had too many requests (answered 429 (slow down))" in gpt
     assert claude.startswith("- **anthropic/claude-sonnet-4-5**: ready; calls: 1, in vain: 0")
     assert notebook == "- **builtin/notebook**: ready; not asked yet"
-    await chat.say("/models reset")
+    assert end == "`/models reset` has all of them asked again at once."
+    assert chat.offered == (Choice("Ask all again", "/models reset"),)
+    await chat.say(chat.offered[0].says)
     assert (await chat.say("/models")).startswith("- **openai/gpt-4.1**: ready; ")
+    assert not chat.offered, "there is nothing to reset"
 
 
 async def test_others_do_not_see_how_models_fare(chat: Chat) -> None:

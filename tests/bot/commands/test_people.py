@@ -1,7 +1,7 @@
 """/start, /allow, /deny, /pair, and /memory on and off: as owners type them."""
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -9,18 +9,19 @@ import pytest
 
 from bot import phrases
 from bot.access import Access, Standing
-from bot.commands.command import CommandContext, run_command, split_command
+from bot.commands.command import CommandContext, Told, run_command, split_command
 from bot.commands.people import read_person
 from bot.commands.table import COMMANDS
 from bot.compaction import Compactor
 from bot.config import AccessSettings, AgentSettings, FlushSettings, Settings
 from bot.journal import Journal
-from bot.messages import ChatId, IncomingMessage, PersonId
+from bot.messages import ChatId, Choice, IncomingMessage, PersonId
 from bot.state import inbox
 from bot.state.database import State
 from memory.memory import Memory
 from memory.settings import MemorySettings
 from tests.fakes.clock import FakeClock
+from tests.fakes.house import open_house
 from tests.fakes.scripted_model import ScriptedModel, alone
 
 OWNER = "telegram:1"
@@ -32,6 +33,8 @@ class House:
     context: CommandContext
     clock: FakeClock
     count: int = 0
+    offered: list[Choice] = field(default_factory=list)
+    """With the latest answer."""
 
     def message(self, text: str, person: str, chat: ChatId | None) -> IncomingMessage:
         self.count += 1
@@ -58,11 +61,14 @@ class House:
             key=f"message-{message.id}",
             context=self.context,
         )
-        assert isinstance(reply, str)
-        return reply
+        told = Told(reply) if isinstance(reply, str) else reply
+        assert isinstance(told, Told)
+        self.offered = list(told.choices)
+        return told.text
 
-    async def code_for(self, person: str) -> str:
-        told = await self.context.access.greet(self.message("hello", person, None))
+    async def code_for(self, person: str, *, name: str = "Ann") -> str:
+        message = replace(self.message("hello", person, None), sender_name=name)
+        told = await self.context.access.greet(message)
         return told.rpartition("/pair ")[2].rstrip("`")
 
     async def standing(self, person: str) -> Standing:
@@ -129,18 +135,56 @@ async def test_an_owner_lets_somebody_in_by_code_from_any_channel(
 ) -> None:
     answer = await house.say(line.format(await house.code_for("telegram:77")), person=owner)
     assert await house.standing("telegram:77") is standing
+    assert not house.offered
     assert answer.startswith("telegram:77 (Ann) ")
     ((_, notice),) = await house.context.state.read(inbox.undelivered)
     assert (str(notice.chat), notice.text) == ("telegram:77", phrases.LET_IN)
 
 
-@pytest.mark.parametrize("line", ["/pair", "/pair guest", "/pair {} yes", "/pair {} guest please"])
+@pytest.mark.parametrize("line", ["/pair guest", "/pair {} yes", "/pair {} guest please"])
 async def test_what_does_not_fit_lets_nobody_in_and_costs_no_try(house: House, line: str) -> None:
     code = await house.code_for("telegram:77")
     for _ in range(20):
         assert "`/pair CODE" in await house.say(line.format(code))
     await house.say(f"/pair {code}")
     assert await house.standing("telegram:77") is Standing.ALLOWED
+
+
+async def test_without_a_code_an_owner_sees_who_asks_and_what_to_answer(house: House) -> None:
+    assert await house.say("/pair") == phrases.PAIR_NOBODY
+    ann = await house.code_for("telegram:77")
+    house.clock.seconds += 1800
+    other = await house.code_for("telegram:78", name="")
+    lines = (await house.say("/pair")).splitlines()
+    assert lines[1:3] == [
+        f"- Ann (telegram:77), for 30 min still: `/pair {ann}`",
+        f"- telegram:78, for 60 min still: `/pair {other}`",
+    ]
+    assert house.offered == [
+        Choice("Let in Ann", f"/pair {ann}"),
+        Choice("As guest Ann", f"/pair {ann} guest"),
+        Choice("Keep out Ann", "/deny telegram:77"),
+        Choice("Let in telegram:78", f"/pair {other}"),
+        Choice("As guest telegram:78", f"/pair {other} guest"),
+        Choice("Keep out telegram:78", "/deny telegram:78"),
+    ]
+    await house.say(house.offered[1].says)
+    await house.say("/deny telegram:78")
+    assert await house.standing("telegram:77") is Standing.GUEST
+    assert await house.say("/pair") == phrases.PAIR_NOBODY
+
+
+async def test_an_answer_that_fits_on_no_button_is_offered_as_text_alone(house: House) -> None:
+    await house.code_for(f"telegram:{'7' * 60}")
+    told = await house.say("/pair")
+    assert [each.label.split()[0] for each in house.offered] == ["Let", "As"]
+    assert all(len(each.label) <= 40 for each in house.offered)
+    assert "/deny USER" in told
+
+
+@pytest.mark.parametrize("line", ["/start", "/start from_the_website", "/start a b\nc"])
+async def test_a_link_that_brings_something_along_is_a_start_like_any_other(house: House, line: str) -> None:
+    assert await house.say(line) == phrases.START.format(name="Muninn")
 
 
 async def test_what_an_owner_allows_and_denies_is_told_and_done(house: House) -> None:
@@ -197,3 +241,25 @@ async def test_where_nobody_else_listens_the_memory_is_always_on(house: House, a
     await house.context.memory.write("The key is under the mat.")
     assert await house.say(f"/memory {action}") == phrases.MEMORY_ALWAYS_ON
     assert "mat" in await house.say("/recall key")
+
+
+# -- from end to end ----------------------------------------------------------------------------------------
+
+
+async def test_an_owner_is_told_of_a_stranger_and_lets_him_in_by_a_button(tmp_path: Path) -> None:
+    async with open_house(tmp_path) as house:
+        assert "/pair" in await house.say("Hello", chat="telegram:9", sender="telegram:9")
+        await house.assistant.take_up()
+        await house.quiet()
+        (told,) = [parts[-1] for key, parts in house.telegram.shown if key.startswith("notice-")]
+        assert told.text.startswith("telegram:9 would like to talk with me.")
+        as_guest = told.choices[1]
+        answer = await house.say(as_guest.says, chat="telegram:1", sender="telegram:1")
+        assert "telegram:9 can talk with me now as a guest" in answer
+        house.model.enqueue("Hello, guest")
+        assert await house.say("Hello", chat="telegram:9", sender="telegram:9") == "Hello, guest"
+        again = await house.say(told.choices[0].says, chat="telegram:1", sender="telegram:1")
+        assert again == "telegram:9 has been let in with that code already."
+        await house.assistant.take_up()
+        await house.quiet()
+        assert await house.unfinished() == 0

@@ -7,9 +7,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from bot.access import Standing
-from bot.commands.command import CommandContext, run_command, split_command
+from bot.commands.command import CommandContext, Told, run_command, split_command
 from bot.commands.table import COMMANDS
-from bot.messages import ChatId, IncomingMessage, PersonId
+from bot.messages import ChatId, Choice, IncomingMessage, PersonId
 from bot.reminders import Reminders
 from bot.state.database import State
 
@@ -27,7 +27,13 @@ async def reminders(tmp_path: Path) -> AsyncIterator[Reminders]:
 
 
 @pytest.fixture
-def say(reminders: Reminders) -> Say:
+def offered() -> list[Choice]:
+    """What can be chosen after the latest answer."""
+    return []
+
+
+@pytest.fixture
+def say(reminders: Reminders, offered: list[Choice]) -> Say:
     nothing: Any = None
     others = (
         "memory", "state", "model", "stop", "access", "journal", "compactor", "forgetting", "backups", "settings",
@@ -53,8 +59,10 @@ def say(reminders: Reminders) -> Say:
         reply = await run_command(
             *parts, message=message, standing=standing, key=key or f"message-{used}", context=context
         )
-        assert isinstance(reply, str)
-        return reply
+        told = Told(reply) if isinstance(reply, str) else reply
+        assert isinstance(told, Told)
+        offered[:] = told.choices
+        return told.text
 
     return say
 
@@ -156,6 +164,24 @@ async def test_one_is_ended_by_its_number(say: Say) -> None:
     assert await say("/reminders cancel 1", standing=Standing.GUEST, key="k") == "Reminder 1 is ended: tea"
     assert "no reminder 1" in await say("/reminders cancel 1")
     assert "/reminders [cancel] [N ...]" in await say("/reminders delete 1")
+
+
+async def test_the_nearest_can_be_ended_by_a_button(
+    say: Say, reminders: Reminders, offered: list[Choice]
+) -> None:
+    for number in range(9):
+        await say(f"/remind {number + 10}m tea {'and *cake* ' * number}")
+        assert not offered
+    await say("/schedule 1m look around")
+    await say("/reminders", standing=Standing.ALLOWED)
+    assert [each.says for each in offered] == [f"/reminders cancel {number}" for number in range(1, 9)]
+    assert offered[0].label == "End 1: tea"
+    assert all(len(each.label) <= 40 for each in offered)
+    await say("/reminders")
+    assert offered[0] == Choice("End 10: look around", "/reminders cancel 10")
+    assert "ended: look around" in await say(offered[0].says)
+    assert not offered
+    assert len(await reminders.active(HERE)) == 9
 
 
 async def test_several_are_ended_at_once(say: Say, reminders: Reminders) -> None:

@@ -3,12 +3,14 @@ import threading
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from bot.web.app import ChannelState, build_web_app, web_runner
+from bot.messages import ChannelHealth
+from bot.web.app import build_web_app, web_runner
 from memory.embeddings.embedder import Embedder
 from memory.embeddings.errors import KeyRejected
 from memory.embeddings.opening import Embedding, open_embedding
@@ -22,8 +24,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:aiohttp.*"
 
 
 @pytest.fixture
-def states() -> dict[str, ChannelState]:
-    return {"terminal": "up"}
+def states() -> dict[str, ChannelHealth]:
+    return {"terminal": ChannelHealth("up")}
 
 
 @pytest.fixture
@@ -33,7 +35,7 @@ async def memory(tmp_path: Path) -> AsyncIterator[Memory]:
 
 
 @pytest.fixture
-async def client(states: dict[str, ChannelState], memory: Memory) -> AsyncIterator[Client]:
+async def client(states: dict[str, ChannelHealth], memory: Memory) -> AsyncIterator[Client]:
     async with TestClient(TestServer(build_web_app(channels=lambda: states, memory=memory))) as client:
         yield client
 
@@ -103,16 +105,16 @@ async def test_healthz_does_not_call_it_failing_while_a_fallback_gives_vectors(t
             assert await vectors() == "filling"
 
 
-async def test_healthz_without_any_channel_is_ok(client: Client, states: dict[str, ChannelState]) -> None:
+async def test_healthz_without_any_channel_is_ok(client: Client, states: dict[str, ChannelHealth]) -> None:
     states.clear()
     assert (await client.get("/healthz")).status == 200
 
 
 @pytest.mark.parametrize("state", ["starting", "down"])
 async def test_healthz_names_what_is_missing(
-    client: Client, states: dict[str, ChannelState], state: ChannelState
+    client: Client, states: dict[str, ChannelHealth], state: Literal["starting", "down"]
 ) -> None:
-    states["telegram"] = state
+    states["telegram"] = ChannelHealth(state, "the token was refused")
     answer = await client.get("/healthz")
     assert answer.status == 503
     document = await answer.json()
@@ -120,6 +122,16 @@ async def test_healthz_names_what_is_missing(
     assert document["channels"] == {"terminal": "up", "telegram": state}
     assert document["missing"] == ["channel telegram"]
     assert set(document) > {"memory"}
+    assert "refused" not in await answer.text(), "why it is so is not for everybody"
+
+
+async def test_healthz_is_ok_while_a_channel_is_up_but_hampered(
+    client: Client, states: dict[str, ChannelHealth]
+) -> None:
+    states["telegram"] = ChannelHealth("up", "it cannot reach chat 5")
+    answer = await client.get("/healthz")
+    assert answer.status == 200
+    assert "chat 5" not in await answer.text()
 
 
 async def test_healthz_answers_while_the_memory_is_busy(memory: Memory) -> None:
@@ -147,7 +159,9 @@ async def test_there_is_nothing_else(client: Client, method: str, path: str, sta
     assert (await client.request(method, path)).status == status
 
 
-async def test_no_answer_tells_what_it_was_made_with(states: dict[str, ChannelState], memory: Memory) -> None:
+async def test_no_answer_tells_what_it_was_made_with(
+    states: dict[str, ChannelHealth], memory: Memory
+) -> None:
     runner = web_runner(build_web_app(channels=lambda: states, memory=memory))
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
@@ -170,7 +184,7 @@ async def test_no_answer_tells_what_it_was_made_with(states: dict[str, ChannelSt
 
 
 async def test_a_broken_request_is_not_our_bug(
-    states: dict[str, ChannelState], memory: Memory, caplog: pytest.LogCaptureFixture
+    states: dict[str, ChannelHealth], memory: Memory, caplog: pytest.LogCaptureFixture
 ) -> None:
     runner = web_runner(build_web_app(channels=lambda: states, memory=memory))
     await runner.setup()

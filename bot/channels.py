@@ -1,0 +1,42 @@
+"""The channels that are open."""
+
+from collections.abc import Mapping
+
+from bot import phrases
+from bot.messages import Adapter, Attachment, AttachmentLost, ChannelHealth, ChatId, PersonId
+
+
+class Channels:
+    """Every channel by its name; what is to be shown somewhere goes to the one that has it."""
+
+    def __init__(self) -> None:
+        self._adapters: dict[str, Adapter] = {}
+
+    def attach(self, adapter: Adapter) -> None:
+        """Open a channel."""
+        self._adapters[adapter.name] = adapter
+
+    def of(self, chat: ChatId) -> Adapter:
+        """The channel of a chat; raises LookupError where it is not open."""
+        return self._adapters[chat.channel]
+
+    def serves(self, chat: ChatId) -> bool:
+        """Whether anything can be shown in this chat."""
+        adapter = self._adapters.get(chat.channel)
+        return adapter is not None and adapter.serves(chat)
+
+    def home_of(self, person: PersonId) -> ChatId | None:
+        """Where a person is told something that others should not read; None where there is no such."""
+        adapter = self._adapters.get(person.channel)
+        return adapter.home_of(person) if adapter else None
+
+    def health(self) -> Mapping[str, ChannelHealth]:
+        """How each channel fares."""
+        return {name: adapter.health for name, adapter in self._adapters.items()}
+
+    async def fetch(self, chat: ChatId, attachment: Attachment, most: int) -> bytes:
+        """Get what came along with a message of a chat; raises AttachmentLost, ChannelFault, OSError."""
+        adapter = self._adapters.get(chat.channel)
+        if adapter is None:
+            raise AttachmentLost(phrases.ATTACHMENT_GONE)
+        return await adapter.fetch(attachment, most=most)

@@ -1,0 +1,61 @@
+"""What `/status` tells of the channels."""
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bot.access import Standing
+from bot.channel_store import ChannelStore
+from bot.commands.command import CommandCall
+from bot.commands.everyday import show_status
+from bot.messages import ChannelHealth
+from tests.fakes.house import House, open_house
+from tests.fakes.talking import message
+
+CONFLICT = ChannelHealth("down", "another program polls with this token:\nend one of the two")
+
+
+@pytest.fixture
+async def house(tmp_path: Path) -> AsyncIterator[House]:
+    async with open_house(tmp_path) as house:
+        yield house
+
+
+async def status(
+    house: House, channels: Mapping[str, ChannelHealth], standing: Standing = Standing.OWNER
+) -> list[str]:
+    context = replace(house.assistant._house.context, channels=lambda: channels)
+    return (await show_status(CommandCall(message("/status"), standing, {}, "k"), context)).splitlines()
+
+
+async def test_an_owner_is_told_of_each_channel_with_which_something_is_wrong(house: House) -> None:
+    usual = await status(house, {})
+    channels = {
+        "terminal": ChannelHealth("up"),
+        "telegram": CONFLICT,
+        "discord": ChannelHealth("starting"),
+    }
+    assert [line for line in await status(house, channels) if line not in usual] == [
+        "Telegram: down (another program polls with this token: end one of the two)",
+        "Discord: connecting",
+    ]
+    hampered = {"telegram": ChannelHealth("up", "it cannot answer in 2 chats")}
+    assert "Telegram: up (it cannot answer in 2 chats)" in await status(house, hampered)
+
+
+async def test_an_owner_is_told_how_much_of_a_channel_could_not_be_read(house: House) -> None:
+    channels = {"telegram": ChannelHealth("up"), "terminal": ChannelHealth("up")}
+    usual = await status(house, channels)
+    store = ChannelStore(house.state, "telegram")
+    for number in ("7", "8"):
+        await store.set_aside(number, "{}", "no date")
+    (line,) = [line for line in await status(house, channels) if line not in usual]
+    assert line == "Kept from Telegram, but I could not read it (why is in the log): 2"
+
+
+@pytest.mark.parametrize("standing", [Standing.GUEST, Standing.ALLOWED])
+async def test_nobody_else_is_told_anything_of_channels(house: House, standing: Standing) -> None:
+    await ChannelStore(house.state, "telegram").set_aside("7", "{}", "no date")
+    assert await status(house, {"telegram": CONFLICT}, standing) == await status(house, {}, standing)
