@@ -1,0 +1,302 @@
+"""Telegram as a channel."""
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from telegram import Bot
+from telegram.error import TelegramError
+
+from adapters.telegram.calls import CALL_SECONDS, PAUSES, Calls, Gone, Place, Refused
+from adapters.telegram.condition import Condition, Waits, library_errors
+from adapters.telegram.incoming import Reach
+from adapters.telegram.incoming_text import Me
+from adapters.telegram.marks import Marks
+from adapters.telegram.menu import Menus
+from adapters.telegram.pace import Pace
+from adapters.telegram.polling import GRACE_SECONDS, POLL_SECONDS, poll
+from adapters.telegram.receiving import Receiver, TakenIn
+from adapters.telegram.showing import Showing
+from bot import phrases
+from bot.channel_store import ChannelStore
+from bot.messages import (
+    Accept,
+    Attachment,
+    AttachmentLost,
+    ChannelFault,
+    ChannelHealth,
+    ChatId,
+    IncomingMessage,
+    PersonId,
+    Reply,
+    ReplyPart,
+)
+from bot.plain_text import one_line
+from bot.state.database import StateFault
+from bot.tasks import Tasks
+
+if TYPE_CHECKING:
+    from adapters.telegram.webhook import Webhook
+    from bot.access import Access
+    from bot.commands.command import Command
+    from bot.config import TelegramSettings
+    from bot.web.hooks import Hook
+
+log = logging.getLogger(__name__)
+
+TELEGRAM = "telegram"
+PRESS = "press-"
+CHATS_KEPT = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long Telegram is waited for; seconds."""
+
+    call: float = CALL_SECONDS
+    pauses: Sequence[float] = PAUSES
+    """Before a call is made again that failed on its way."""
+    poll: int = POLL_SECONDS
+    grace: float = GRACE_SECONDS
+    waits: Waits = field(default_factory=Waits)
+
+
+class TelegramAdapter:
+    """The bot that has one token. Its connection is open already, though nobody may have answered yet."""
+
+    def __init__(
+        self,
+        bot: Bot,
+        settings: "TelegramSettings",
+        *,
+        store: ChannelStore,
+        access: "Access",
+        owners: Sequence[str],
+        commands: Sequence["Command"],
+        moved: Callable[[ChatId, ChatId], Awaitable[None]],
+        pace: Pace | None = None,
+        patience: Patience | None = None,
+    ) -> None:
+        """`moved` is told the old and the new id of a group, and has noted it when it returns."""
+        self._bot = bot
+        self._store = store
+        self._pace = pace or Pace()
+        self._patience = patience or Patience()
+        self._calls = Calls(bot, self._pace, pauses=self._patience.pauses, call_seconds=self._patience.call)
+        self._menus = Menus(bot, store, commands=commands, owners=owners)
+        self._access = access
+        self._moved = moved
+        self._webhook = self._opened(settings) if settings.mode == "webhook" else None
+        self._health = ChannelHealth("starting")
+        self._beside = Tasks()
+        self._marks = Marks(self._calls, self._beside)
+        self._latest: OrderedDict[str, str] = OrderedDict()
+        """The id of the latest message of each chat."""
+        self._gone: set[str] = set()
+        """Chats in which nothing can be said, and which the log knows of."""
+        self._moves: dict[int, int] = {}
+
+    @property
+    def name(self) -> str:
+        """The channel's name."""
+        return TELEGRAM
+
+    @property
+    def health(self) -> ChannelHealth:
+        """How the channel fares just now."""
+        return self._health
+
+    @property
+    def hooks(self) -> "Sequence[Hook]":
+        """What Telegram calls, where it does."""
+        return self._webhook.hooks if self._webhook else ()
+
+    def serves(self, chat: ChatId) -> bool:
+        """Tell whether a chat is one of Telegram's."""
+        return chat.channel == TELEGRAM
+
+    def home_of(self, person: PersonId) -> ChatId | None:
+        """The private chat with a person has that person's id."""
+        return ChatId(TELEGRAM, person.id) if person.id.isdigit() else None
+
+    def _opened(self, settings: "TelegramSettings") -> "Webhook":
+        from adapters.telegram.webhook import Webhook  # brings aiohttp
+
+        return Webhook(self._bot, settings, report=self._report, waits=self._patience.waits)
+
+    async def close(self) -> None:
+        """Leave off what goes on beside."""
+        self._beside.cancel()
+        await self._beside.ended()
+
+    # -- receiving ------------------------------------------------------------------------------------------
+
+    async def run(self, accept: Accept) -> None:
+        """Receive until cancelled, however long Telegram cannot be reached, or knows the token not."""
+        me = await self._introduce()
+        log.info("on Telegram as @%s", me.username)
+        self._beside.start(self._menus.register())
+        receiver = Receiver(me, accept, self._store, moved=self._has_moved, reach=self._reach_changed)
+
+        async def take_in(raw: Mapping[str, Any]) -> None:
+            if taken := await receiver.take_in(raw):
+                self._acknowledge(taken)
+
+        if self._webhook:
+            await self._webhook.serve(take_in)
+        else:
+            patience = self._patience
+            await poll(
+                self._bot,
+                take_in,
+                report=self._report,
+                seconds=patience.poll,
+                grace=patience.grace,
+                waits=patience.waits,
+            )
+
+    async def _introduce(self) -> Me:
+        """Ask Telegram who this bot is, until it tells."""
+        condition = Condition(self._report, self._patience.waits, token=self._bot.token)
+        while True:
+            try:
+                with library_errors():
+                    async with asyncio.timeout(self._patience.call):
+                        me = await self._bot.get_me()
+            except (TelegramError, TimeoutError) as error:
+                await asyncio.sleep(condition.failed(error))
+            else:
+                return Me(me.id, me.username or "")
+
+    def _report(self, health: ChannelHealth) -> None:
+        self._health = health
+
+    def _acknowledge(self, taken: TakenIn) -> None:
+        """Show that a message or a press was heard; nothing that must not be lost."""
+        if taken.press:
+            self._beside.start(self._quietly(self._calls.heard_press(taken.press)))
+        message = taken.message
+        if message is None:
+            return
+        chat = message.chat.name
+        self._gone.discard(chat)
+        if not (taken.press or message.edit_of):
+            self._latest[chat] = message.id
+            self._latest.move_to_end(chat)
+            while len(self._latest) > CHATS_KEPT:
+                self._latest.popitem(last=False)
+        if taken.awaits_reply:
+            self._beside.start(self._register(message.sender))
+            self._marks.received(message)
+
+    async def _register(self, person: PersonId) -> None:
+        with suppress(StateFault):
+            await self._menus.register_for(person, await self._access.standing_of(person))
+
+    async def _has_moved(self, old: ChatId, new: ChatId) -> None:
+        """Have all that is kept of a group go over to its new id."""
+        self._moves[Place.of(old).chat] = Place.of(new).chat
+        await self._moved(old, new)
+
+    async def _move(self, old: ChatId, new: ChatId) -> None:
+        try:
+            await self._moved(old, new)
+        except StateFault as fault:
+            log.error("%s is %s now, and what is kept of it could not go over: %s", old, new, fault)
+
+    async def _reach_changed(self, reach: Reach) -> None:
+        if reach.closed:
+            self._note_gone(reach.chat, reach.closed)
+        else:
+            self._gone.discard(reach.chat.name)
+
+    # -- showing --------------------------------------------------------------------------------------------
+
+    async def render(self, reply: Reply) -> None:
+        """Show a reply as it grows; one that nobody can be shown any more is done with."""
+        message = reply.to
+        place = Place.of(reply.chat)
+        place = Place(self._moves.get(place.chat, place.chat), place.thread)
+        shown = reply.shown
+        if not shown and message and message.id.startswith(PRESS) and place.is_private:
+            shown = (message.handle,)  # what is chosen takes the place of what was to be chosen from
+        answered: list[str] = []
+        with self._marks.showing(message):
+            try:
+                await Showing(
+                    self._calls,
+                    self._pace,
+                    place,
+                    key=reply.key,
+                    shown=shown,
+                    keep=reply.keep,
+                    reply_to=lambda: self._reply_to(reply, place),
+                    moved=lambda old, new: self._moved_while_shown(place, old, new),
+                    is_answer=message is not None,
+                ).show(_noting(reply.parts, answered))
+            except Gone as gone:
+                self._note_gone(reply.chat, str(gone))
+                self._marks.gone(reply.chat)
+        self._marks.answered(reply.chat, answered)
+
+    def _reply_to(self, reply: Reply, place: Place) -> int | None:
+        """What a reply is put to: in rooms the message; where two people talk, only if something came in between."""
+        if reply.to is None:
+            return None
+        if reply.to.in_room or self._latest.get(reply.chat.name, reply.to.id) != reply.to.id:
+            return _number_of(reply.to)
+        return None
+
+    def _moved_while_shown(self, place: Place, old: int, new: int) -> None:
+        self._moves[old] = new
+        names = (Place(chat, place.thread).name for chat in (old, new))
+        self._beside.start(self._move(*(ChatId(TELEGRAM, name) for name in names)))
+
+    def _note_gone(self, chat: ChatId, why: str) -> None:
+        if chat.name not in self._gone:
+            self._gone.add(chat.name)
+            log.warning("nothing can be said in %s any more: %s", chat, one_line(why))
+
+    # -- what came along ------------------------------------------------------------------------------------
+
+    async def fetch(self, attachment: Attachment, *, most: int) -> bytes:
+        """Get a file that somebody sent."""
+        if attachment.size > most:
+            raise AttachmentLost(phrases.ATTACHMENT_TOO_LARGE.format(most=most >> 20))
+        try:
+            file = await self._calls.ask(lambda: self._bot.get_file(attachment.handle))
+            if (file.file_size or 0) > most:
+                raise AttachmentLost(phrases.ATTACHMENT_TOO_LARGE.format(most=most >> 20))
+            content = bytes(await self._calls.ask(file.download_as_bytearray))
+        except Refused as refused:
+            if "too big" in str(refused).lower():  # Telegram gives bots no more than 20 MB
+                raise AttachmentLost(phrases.ATTACHMENT_TOO_LARGE.format(most=20)) from refused
+            raise AttachmentLost(phrases.ATTACHMENT_GONE) from refused
+        if len(content) > most:
+            raise AttachmentLost(phrases.ATTACHMENT_TOO_LARGE.format(most=most >> 20))
+        return content
+
+    async def _quietly(self, call: Coroutine[Any, Any, None]) -> None:
+        """Make a call that is a courtesy: where it fails, nothing is lost."""
+        try:
+            await call
+        except (Refused, ChannelFault) as fault:
+            log.debug("telegram: %s", fault)
+
+
+async def _noting(parts: AsyncIterator[ReplyPart], answered: list[str]) -> AsyncIterator[ReplyPart]:
+    """Give the parts on, and put the ids of what they answer into `answered`."""
+    async for part in parts:
+        if part.final:
+            answered[:] = part.answers
+        yield part
+
+
+def _number_of(message: IncomingMessage) -> int | None:
+    """Telegram's own number of a message; of a press, of the message that holds the button."""
+    number = message.handle if message.id.startswith(PRESS) else message.id.partition(".")[0]
+    return int(number) if number.isdigit() else None

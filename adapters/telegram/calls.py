@@ -1,0 +1,397 @@
+"""Calls to the Bot API: each at its pace, again where that helps, and what a refusal means as a type."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TypeVar
+
+from telegram import (
+    Bot,
+    InlineKeyboardButton,
+    InlineKeyboardMarkup,
+    InputFile,
+    LinkPreviewOptions,
+    MessageEntity,
+    ReactionTypeEmoji,
+    ReplyParameters,
+)
+from telegram.error import (
+    BadRequest,
+    ChatMigrated,
+    Forbidden,
+    InvalidToken,
+    NetworkError,
+    RetryAfter,
+    TelegramError,
+)
+
+from adapters.telegram.condition import library_errors, retry_after
+from adapters.telegram.markdown.messages import Entity
+from adapters.telegram.pace import Pace
+from bot.messages import ChannelFault, ChatId, Choice
+
+log = logging.getLogger(__name__)
+
+CALL_SECONDS = 60.0
+"""For a whole call: a server that sends an answer byte by byte is not waited for without end."""
+PAUSES = (0.5, 2.0)
+"""Seconds before a call is made again that failed on its way."""
+LONGEST_HOLD = 30.0
+"""Seconds that Telegram may want to be left alone without the reply being put off."""
+
+Result = TypeVar("Result")
+
+
+class Refused(Exception):
+    """Base of what Telegram refuses for good; the text is Telegram's own word for it."""
+
+
+class Gone(Refused):
+    """Nothing can be said in this chat any more: blocked, kicked, deleted, closed, forbidden to write."""
+
+
+class ThreadGone(Refused):
+    """The topic is gone; the chat is not."""
+
+
+class Moved(Refused):
+    """The chat has another id now."""
+
+    def __init__(self, chat: int) -> None:
+        super().__init__(f"the chat is {chat} now")
+        self.chat = chat
+
+
+class MessageGone(Refused):
+    """The message that was to be edited or deleted is not there, or too old for it."""
+
+
+class TooLong(Refused):
+    """The text has more characters than Telegram takes."""
+
+
+class NotModified(Refused):
+    """The message says that already."""
+
+
+class BadEntities(Refused):
+    """The text's format was not understood."""
+
+
+class Unknown(Refused):
+    """The server does not know the method."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something is shown."""
+
+    chat: int
+    thread: int | None = None
+    """A topic's number."""
+
+    @property
+    def is_private(self) -> bool:
+        """Whether it is the chat with one person."""
+        return self.chat > 0
+
+    @property
+    def name(self) -> str:
+        """As in ChatId.name: `-100123`, `-100123/45`."""
+        return f"{self.chat}/{self.thread}" if self.thread else str(self.chat)
+
+    @classmethod
+    def of(cls, chat: ChatId) -> "Place":
+        """Read a chat's name; raise ValueError where it is none of Telegram's."""
+        name, _, thread = chat.name.partition("/")
+        return cls(int(name), int(thread) if thread else None)
+
+
+class Calls:
+    """What the bot asks of Telegram. Raises Refused, and ChannelFault where it may work later."""
+
+    def __init__(
+        self, bot: Bot, pace: Pace, *, pauses: Sequence[float] = PAUSES, call_seconds: float = CALL_SECONDS
+    ) -> None:
+        self._bot = bot
+        self._pace = pace
+        self._pauses = pauses
+        self._call_seconds = call_seconds
+        self.has_drafts = True
+        """Whether drafts can be shown, as far as is known."""
+
+    # -- what is shown --------------------------------------------------------------------------------------
+
+    async def send(
+        self,
+        place: Place,
+        text: str,
+        entities: Sequence[Entity] = (),
+        *,
+        reply_to: int | None = None,
+        choices: Sequence[Choice] = (),
+        growing: bool = False,
+    ) -> int:
+        """Send a message, return its id. `growing`: its turn was waited for, and it is not tried again."""
+
+        async def call(plain: bool) -> int:
+            sent = await self._bot.send_message(
+                place.chat,
+                text,
+                entities=[] if plain else _entities(entities),
+                message_thread_id=place.thread,
+                reply_parameters=None if plain else _reply_to(reply_to),
+                reply_markup=None if plain else _keyboard(choices),
+                link_preview_options=_NO_PREVIEW,
+            )
+            return sent.message_id
+
+        return await self._formatted(call, place, growing=growing)
+
+    async def edit(
+        self,
+        place: Place,
+        message: int,
+        text: str,
+        entities: Sequence[Entity] = (),
+        *,
+        choices: Sequence[Choice] = (),
+        growing: bool = False,
+    ) -> None:
+        """Put another text into a message; the same once more is no error."""
+
+        async def call(plain: bool) -> None:
+            await self._bot.edit_message_text(
+                text,
+                place.chat,
+                message,
+                entities=[] if plain else _entities(entities),
+                reply_markup=None if plain else _keyboard(choices),
+                link_preview_options=_NO_PREVIEW,
+            )
+
+        with suppress(NotModified):
+            await self._formatted(call, place, growing=growing)
+
+    async def draft(self, place: Place, draft: int, text: str, entities: Sequence[Entity] = ()) -> None:
+        """Show a text for half a minute as one that is being written; only in private chats. `draft`: not 0.
+
+        Its turn was waited for. Where this server has no drafts, `has_drafts` is false from then on.
+        """
+
+        async def call(plain: bool) -> None:
+            shown = [] if plain else _entities(entities)
+            await self._bot.send_message_draft(place.chat, draft, text, place.thread, entities=shown)
+
+        try:
+            await self._formatted(call, place, growing=True)
+        except (Gone, Moved, ThreadGone):
+            raise
+        except Refused as refused:
+            if self.has_drafts:
+                log.info("replies grow by edits, since this server shows no drafts: %s", refused)
+            self.has_drafts = False
+            raise
+
+    async def send_file(
+        self, place: Place, name: str, content: bytes, *, caption: str = "", reply_to: int | None = None
+    ) -> int:
+        """Send a file, return the message's id."""
+
+        async def call() -> int:
+            sent = await self._bot.send_document(
+                place.chat,
+                InputFile(content, filename=name),
+                caption=caption,
+                message_thread_id=place.thread,
+                reply_parameters=_reply_to(reply_to),
+            )
+            return sent.message_id
+
+        return await self._shown(call, place)
+
+    async def delete(self, place: Place, message: int) -> None:
+        """Take a message back; one that is gone already is no error."""
+        with suppress(MessageGone):
+            await self.ask(lambda: self._bot.delete_message(place.chat, message))
+
+    # -- what is not a message ------------------------------------------------------------------------------
+
+    async def typing(self, place: Place) -> None:
+        """Show for five seconds that an answer is on its way."""
+        await self.ask(lambda: self._bot.send_chat_action(place.chat, "typing", place.thread), again=False)
+
+    async def react(self, place: Place, message: int, emoji: str = "") -> None:
+        """Put an emoji to a message; "" takes it away."""
+        reaction = [ReactionTypeEmoji(emoji)] if emoji else []
+        await self.ask(
+            lambda: self._bot.set_message_reaction(place.chat, message, reaction=reaction), again=False
+        )
+
+    async def heard_press(self, press: str) -> None:
+        """Let the button that somebody pressed come to rest."""
+        await self.ask(lambda: self._bot.answer_callback_query(press), again=False)
+
+    async def ask(self, call: Callable[[], Awaitable[Result]], *, again: bool = True) -> Result:
+        """Make a call that shows nothing, once more or twice where it failed on its way."""
+        pauses = list(self._pauses) if again else []
+        while True:
+            try:
+                return await self._once(call)
+            except ChannelFault as fault:
+                wait = max(fault.retry_after, pauses.pop(0)) if pauses else LONGEST_HOLD + 1
+                if wait > LONGEST_HOLD:
+                    raise
+                await asyncio.sleep(wait)
+
+    # -- how ------------------------------------------------------------------------------------------------
+
+    async def _formatted(
+        self,
+        call: Callable[[bool], Awaitable[Result]],
+        place: Place,
+        *,
+        growing: bool,
+    ) -> Result:
+        """Show a text, and the text alone where Telegram takes offence at what is around it: never nothing."""
+        try:
+            return await self._shown(lambda: call(False), place, growing=growing)
+        except Refused as refused:
+            if growing or type(refused) not in (Refused, BadEntities):
+                raise
+            log.warning("a text is shown without its format: Telegram refused it: %s", refused)
+            return await self._shown(lambda: call(True), place)
+
+    async def _shown(
+        self, call: Callable[[], Awaitable[Result]], place: Place, *, growing: bool = False
+    ) -> Result:
+        """Make a call that shows something: at the pace of its chat, and again where that may help.
+
+        A call whose answer was lost may have been carried out: what it says is then there twice, which is less bad
+        than not at all. A reply that grows is not tried again: there will be more of it.
+        """
+        pauses = list(self._pauses)
+        while True:
+            if not growing:
+                await self._pace.turn(place.chat, urgent=True)
+            try:
+                return await self._once(call)
+            except ChannelFault as fault:
+                if fault.retry_after:
+                    self._pace.hold(place.chat, fault.retry_after)
+                    if growing or fault.retry_after > LONGEST_HOLD:
+                        raise
+                elif growing or not pauses:
+                    raise
+                else:
+                    await asyncio.sleep(pauses.pop(0))
+
+    async def _once(self, call: Callable[[], Awaitable[Result]]) -> Result:
+        try:
+            with library_errors():
+                async with asyncio.timeout(self._call_seconds):
+                    return await call()
+        except TelegramError as error:
+            raise meaning(error) from error
+        except TimeoutError as error:
+            raise ChannelFault(f"Telegram gave no answer within {self._call_seconds:.0f} s") from error
+
+
+def meaning(error: TelegramError) -> Exception:
+    """What an error of the library's is to us.
+
+    Telegram gives what it refuses no code of its own; the words are those of its server's source
+    (github.com/tdlib/telegram-bot-api) and of MTProto's errors, in capitals.
+    """
+    said = error.message
+    match error:
+        case RetryAfter():
+            return ChannelFault(f"Telegram asks for patience: {said}", retry_after=retry_after(error))
+        case ChatMigrated():
+            return Moved(error.new_chat_id)
+        case Forbidden():
+            return Gone(said)
+        case InvalidToken():  # of a call: 404; of a wrong token: 401
+            return Unknown(said) if "unauthorized" not in said.lower() else ChannelFault(said)
+        case BadRequest():
+            return _refusal(said)
+        case NetworkError():
+            return ChannelFault(f"Telegram could not be reached: {said}")
+        case _:
+            return ChannelFault(said)
+
+
+_REFUSALS: Sequence[tuple[type[Refused], Sequence[str]]] = (
+    (BadEntities, ("can't parse entities", "entity_", "entities_too_long", "can't find end of")),
+    (TooLong, ("message is too long", "message_too_long", "text is too long")),
+    (ThreadGone, ("message thread not found", "topic_deleted", "topic_id_invalid")),
+    (
+        MessageGone,
+        (
+            "message to edit not found",
+            "message can't be edited",
+            "message to delete not found",
+            "message can't be deleted",
+            "message_id_invalid",
+            "message identifier is not specified",
+            "there is no text in the message to edit",
+        ),
+    ),
+    (
+        Gone,
+        (
+            "chat not found",
+            "not enough rights",
+            "have no rights",
+            "need administrator rights",
+            "chat_write_forbidden",
+            "chat_send_plain_forbidden",
+            "chat_restricted",
+            "topic_closed",
+            "user_is_blocked",
+            "user is deactivated",
+            "peer_id_invalid",
+            "group chat was deactivated",
+            "channel_private",
+            "chat_admin_required",
+        ),
+    ),
+)
+
+
+def _refusal(said: str) -> Refused:
+    words = said.lower()
+    if "message is not modified" in words:
+        return NotModified(said)
+    for kind, signs in _REFUSALS:
+        if any(sign in words for sign in signs):
+            return kind(said)
+    return Refused(said)
+
+
+_NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
+
+
+def _entities(entities: Sequence[Entity]) -> list[MessageEntity]:
+    return [
+        MessageEntity(
+            each.type, each.offset, each.length, url=each.url or None, language=each.language or None
+        )
+        for each in entities
+    ]
+
+
+def _reply_to(message: int | None) -> ReplyParameters | None:
+    # Deleted meanwhile, it is no reason for not answering.
+    return ReplyParameters(message, allow_sending_without_reply=True) if message else None
+
+
+def _keyboard(choices: Sequence[Choice]) -> InlineKeyboardMarkup | None:
+    rows = [
+        [InlineKeyboardButton(each.label, callback_data=each.says)]
+        for each in choices
+        if 0 < len(each.says.encode()) <= 64
+    ]
+    return InlineKeyboardMarkup(rows) if rows else None

@@ -1,0 +1,151 @@
+"""How receiving fares: told once when it begins to fail, once when it is well again; how long to wait meanwhile."""
+
+import logging
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+
+from telegram.error import Conflict, EndPointNotFound, InvalidToken, NetworkError, RetryAfter, TelegramError
+
+from bot.messages import ChannelHealth
+from bot.plain_text import one_line
+from memory.redaction import without_secrets
+
+log = logging.getLogger(__name__)
+
+UNKNOWN_BOT = (
+    "Telegram does not know the bot's token: it is mistyped or was revoked; put the one that @BotFather shows "
+    "into telegram.token and start again"
+)
+OTHER_PROGRAM = (
+    "another program receives with this bot's token, so that messages may go there: stop it, or give this one "
+    "another token (telegram.token)"
+)
+OTHER_WEBHOOK = (
+    "another program has set a webhook for this bot's token, so that messages may go there: stop it, or give this "
+    "one another token (telegram.token)"
+)
+TOLD_AFTER = 2
+"""Failures in a row: a single one is everyday life, and mends itself within a second."""
+SOON_GONE = 4
+"""Conflicts in a row that may well be with an older process of ours, which is about to end."""
+_PAGE = ". Parsing the server response"
+"""What the library puts before the page of a proxy, which says nothing to anybody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """Seconds."""
+
+    first: float = 1.0
+    """After a first failure; each further one in a row doubles it."""
+    longest: float = 60.0
+    conflict: float = 180.0
+    """Between tries where another program has the token and does not go away."""
+    token: float = 600.0
+    """Between tries where the token is not known."""
+
+
+class Condition:
+    """What is told of how receiving fares, to whoever asks and in the log."""
+
+    def __init__(self, report: Callable[[ChannelHealth], None], waits: Waits, *, token: str) -> None:
+        self._report = report
+        self._waits = waits
+        self._token = token
+        self._failures = 0
+        self._conflicts = 0
+        self._down = ""
+        self._hampered = ""
+        self._contested_until = 0.0
+
+    def well(self, hampered: str = "") -> None:
+        """Note that Telegram can be heard; `hampered`: what is wrong all the same, in one line with the mend."""
+        self._failures = 0
+        if self._down and time.monotonic() < self._contested_until:
+            # Two programs with one token have their turns: each good answer is followed by another conflict.
+            self._report(ChannelHealth("up", self._down))
+            return
+        hampered = self._clean(hampered)
+        if hampered and hampered != self._hampered:
+            log.warning("Telegram: %s", hampered)
+        elif not hampered and (self._down or self._hampered):
+            log.info("Telegram: well again")
+        self._conflicts, self._down, self._hampered = 0, "", hampered
+        self._report(ChannelHealth("up", hampered))
+
+    def failed(self, error: Exception) -> float:
+        """Note a failure; tell how many seconds to wait before the next try."""
+        self._failures += 1
+        is_conflict = isinstance(error, Conflict)
+        self._conflicts += is_conflict
+        if is_conflict:
+            self._contested_until = time.monotonic() + 2 * self._waits.conflict
+        detail = self._clean(in_words(error))
+        if max(self._failures, self._conflicts) >= TOLD_AFTER or is_wrong_token(error):
+            # Another reason is told where it has another mend, not where a network fails in ever new ways.
+            if not self._down or (detail != self._down and not _is_network(error)):
+                log.warning("Telegram: %s", detail)
+            self._down = detail
+            self._report(ChannelHealth("down", detail))
+        return self._wait(error)
+
+    def _clean(self, detail: str) -> str:
+        return one_line(without_secrets(detail, [self._token]))
+
+    def _wait(self, error: Exception) -> float:
+        if isinstance(error, RetryAfter):
+            return retry_after(error)
+        if is_wrong_token(error):
+            wait = self._waits.token
+        elif isinstance(error, Conflict) and self._conflicts > SOON_GONE:
+            wait = self._waits.conflict
+        else:
+            wait = min(self._waits.first * 2.0 ** min(self._failures - 1, 30), self._waits.longest)
+        return wait * (1 + 0.25 * random.random())  # noqa: S311 - so that not all come back at the same moment
+
+
+def _is_network(error: Exception) -> bool:
+    return isinstance(error, NetworkError | TimeoutError | RetryAfter)
+
+
+@contextmanager
+def library_errors() -> Iterator[None]:
+    """Have an answer that the library stumbles over, such as a proxy's own JSON, raise TelegramError as others do."""
+    try:
+        yield
+    except (LookupError, TypeError, AttributeError, ValueError) as error:
+        raise TelegramError(f"its answer makes no sense ({type(error).__name__})") from error
+
+
+def retry_after(error: RetryAfter) -> float:
+    """Seconds for which Telegram wants to be left alone."""
+    seconds = error.retry_after
+    return seconds.total_seconds() if isinstance(seconds, timedelta) else float(seconds)
+
+
+def is_wrong_token(error: BaseException) -> bool:
+    """Whether Telegram refused the token: 401, or 404 for one that cannot be any; not a proxy's own 404."""
+    if not isinstance(error, InvalidToken | EndPointNotFound):
+        return False
+    original = error.__cause__ if isinstance(error.__cause__, InvalidToken) else error
+    return _PAGE not in str(original)
+
+
+def in_words(error: BaseException) -> str:
+    """A failure in one line, with the mend where there is one."""
+    if is_wrong_token(error):
+        return UNKNOWN_BOT
+    match error:
+        case Conflict():
+            return OTHER_WEBHOOK if "webhook" in str(error).lower() else OTHER_PROGRAM
+        case RetryAfter():
+            return f"Telegram wants to be left alone for {retry_after(error):.0f} s"
+        case TelegramError():
+            return f"Telegram cannot be reached: {str(error).partition(_PAGE)[0]}"
+        case TimeoutError():
+            return "Telegram cannot be reached: it does not answer"
+    return str(error)

@@ -1,0 +1,304 @@
+"""Pure: one update of Telegram's → what happened, in our words."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal
+
+from telegram import (
+    CallbackQuery,
+    Chat,
+    ChatMemberRestricted,
+    ChatMemberUpdated,
+    Message,
+    MessageOrigin,
+    MessageOriginChannel,
+    MessageOriginChat,
+    MessageOriginHiddenUser,
+    MessageOriginUser,
+    Update,
+    User,
+)
+
+from adapters.telegram.incoming_contents import Contents, contents_of
+from adapters.telegram.incoming_text import Me, Written, units, whole
+from bot import phrases
+from bot.messages import ChatId, IncomingMessage, PersonId, Quoted
+from bot.plain_text import one_line
+
+CHANNEL = "telegram"
+ALLOWED_UPDATES = ("message", "edited_message", "callback_query", "my_chat_member")
+"""All that is read here; Telegram keeps the rest to itself."""
+CUT_UNITS = 2048
+"""A text longer than this may be the first part of a longer one: clients look for a good place to cut in the second
+half of the 4,096 units that a message may have."""
+QUOTED_CHARS = 4096
+ROOMS = (Chat.GROUP, Chat.SUPERGROUP)
+_FRAME = {"message_id", "message_thread_id", "from", "sender_chat", "chat", "date", "is_topic_message"}
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Somebody wrote, or changed what they had written."""
+
+    message: IncomingMessage
+    topic: str = ""
+    """What the topic is called in which it stands, where that is told."""
+    album: str = ""
+    """Names the album that it is a part of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pressed:
+    """Somebody pressed a button."""
+
+    query: str
+    """What Telegram waits for to be answered."""
+    message: IncomingMessage | None
+    """What the button says; None where it is not one of ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A group has another id from now on."""
+
+    old: ChatId
+    new: ChatId
+
+
+Closed = Literal["blocked", "kicked", "left", "restricted", "closed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Whether the bot can write in a chat has changed."""
+
+    chat: ChatId
+    closed: Closed | Literal[""]
+    """Why it cannot; "" for it can."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicNamed:
+    """A topic was made, or has another name."""
+
+    chat: ChatId
+    topic: str
+
+
+Happened = Said | Pressed | Moved | Reach | TopicNamed
+
+
+def read_update(update: Update, me: Me, *, now: datetime) -> Happened | None:
+    """Tell what happened; None for what is of no interest here."""
+    if update.message:
+        return _read_message(update.message, me)
+    if update.edited_message:
+        return _read_edit(update.edited_message, me)
+    if update.callback_query:
+        return _read_press(update.callback_query, now)
+    return _read_reach(update.my_chat_member) if update.my_chat_member else None
+
+
+def _read_message(message: Message, me: Me) -> Happened | None:
+    if message.chat.type not in (Chat.PRIVATE, *ROOMS):
+        return None
+    chat = _chat_of(message)
+    if message.migrate_to_chat_id:
+        return Moved(chat, ChatId(CHANNEL, str(message.migrate_to_chat_id)))
+    if message.migrate_from_chat_id:
+        return Moved(ChatId(CHANNEL, str(message.migrate_from_chat_id)), chat)
+    if message.forum_topic_closed:
+        return Reach(chat, "closed")
+    if message.forum_topic_reopened:
+        return Reach(chat, "")
+    if named := message.forum_topic_created or message.forum_topic_edited:
+        return TopicNamed(chat, _line(named.name)) if named.name else None
+    return _said(message, me, id=str(message.message_id))
+
+
+def _read_edit(message: Message, me: Me) -> Said | None:
+    if message.location and message.location.live_period:  # somebody who moves
+        return None
+    if message.chat.type not in (Chat.PRIVATE, *ROOMS) or message.edit_date is None:
+        return None
+    number = str(message.message_id)
+    return _said(message, me, id=f"{number}.{int(message.edit_date.timestamp())}", edit_of=number)
+
+
+def _said(message: Message, me: Me, *, id: str, edit_of: str = "") -> Said | None:  # noqa: A002
+    sender = _sender_of(message)
+    if sender is None:
+        return None
+    written = _written(message, me)
+    contents = contents_of(message)
+    text = "\n\n".join(filter(None, [written.read(), contents.words]))
+    if not (text or contents):
+        if not _is_unknown(message):
+            return None
+        text = phrases.SENT_SOMETHING
+    replied_to = _replied_to(message)
+    quoted, quoted_contents = _quoted(message, replied_to, me)
+    in_room = message.chat.type != Chat.PRIVATE
+    person, name = sender
+    incoming = IncomingMessage(
+        id=id,
+        chat=_chat_of(message),
+        sender=person,
+        text=text,
+        sent_at=(message.edit_date if edit_of and message.edit_date else message.date).astimezone(UTC),
+        sender_name=name,
+        chat_name=_line(message.chat.title),
+        in_room=in_room,
+        addressed=not in_room or written.names_me or written.is_my_command or _is_by(replied_to, me),
+        edit_of=edit_of,
+        attachments=contents.attachments + quoted_contents.attachments,
+        quoted=quoted,
+        forwarded_from=_forwarded_from(message),
+        more_soon=not edit_of and bool(message.media_group_id or units(message.text or "") > CUT_UNITS),
+    )
+    return Said(incoming, topic=_topic_of(message), album=message.media_group_id or "")
+
+
+def _chat_of(message: Message) -> ChatId:
+    """Replies in an ordinary group are threads for Telegram, too; only topics are chats of their own."""
+    topic = f"/{message.message_thread_id}" if message.is_topic_message and message.message_thread_id else ""
+    return ChatId(CHANNEL, f"{message.chat.id}{topic}")
+
+
+def _sender_of(message: Message) -> tuple[PersonId, str] | None:
+    """Who wrote, and their name; None for bots and for what Telegram itself copies.
+
+    Who writes as a group or a channel is that group or channel: nobody can tell which person it is.
+    """
+    if message.is_automatic_forward:
+        return None
+    if as_chat := message.sender_chat:
+        name = _line(message.author_signature or as_chat.effective_name)
+        return PersonId(CHANNEL, str(as_chat.id)), name
+    user = message.from_user
+    if user is None or user.is_bot:
+        return None
+    return _person(user)
+
+
+def _person(user: User) -> tuple[PersonId, str]:
+    return PersonId(CHANNEL, str(user.id)), _line(user.full_name)
+
+
+def _written(message: Message, me: Me) -> Written:
+    if message.text is not None:
+        return Written(message.text, message.entities, me)
+    return Written(message.caption or "", message.caption_entities, me)
+
+
+def _is_unknown(message: Message) -> bool:
+    """Whether it holds something that is newer than the library, and nothing that the library knows."""
+    if not message.api_kwargs:
+        return False
+    known = {name for name, value in message.to_dict().items() if value and name not in message.api_kwargs}
+    return known <= _FRAME
+
+
+def _replied_to(message: Message) -> Message | None:
+    """What somebody replies to; not the beginning of the topic, to which all in it are replies for Telegram."""
+    replied_to = message.reply_to_message
+    if replied_to is None or replied_to.forum_topic_created:
+        return None
+    is_topic = message.is_topic_message and replied_to.message_id == message.message_thread_id
+    return None if is_topic else replied_to
+
+
+def _topic_of(message: Message) -> str:
+    first = message.reply_to_message
+    if first is None or not message.is_topic_message or first.message_id != message.message_thread_id:
+        return ""
+    return _line(first.forum_topic_created.name) if first.forum_topic_created else ""
+
+
+def _is_by(message: Message | None, me: Me) -> bool:
+    return bool(message and message.from_user and message.from_user.id == me.id)
+
+
+def _quoted(message: Message, replied_to: Message | None, me: Me) -> tuple[Quoted | None, Contents]:
+    """What is replied to, and what came along with that, as far as somebody can look at it."""
+    part = Written(message.quote.text, message.quote.entities or (), me).read() if message.quote else ""
+    if replied_to is not None:
+        mine = _is_by(replied_to, me)
+        contents = Contents() if mine else contents_of(replied_to)
+        text = part or "\n\n".join(filter(None, [_written(replied_to, me).read(), contents.words]))
+        name = _name_of(replied_to)
+    elif elsewhere := message.external_reply:
+        mine, contents = False, contents_of(elsewhere)
+        text = part or contents.words
+        name = _origin_name(elsewhere.origin)
+    else:
+        return None, Contents()
+    readable = tuple(one for one in contents.attachments if one.kind != "other")
+    quoted = Quoted(whole(text)[:QUOTED_CHARS], sender_name=name, mine=mine)
+    return quoted, Contents(attachments=readable)
+
+
+def _name_of(message: Message) -> str:
+    if message.sender_chat:
+        return _line(message.author_signature or message.sender_chat.effective_name)
+    return _line(message.from_user.full_name) if message.from_user else ""
+
+
+def _forwarded_from(message: Message) -> str:
+    """Whose words they are: what an inline bot has put there is not what its user wrote either."""
+    if message.forward_origin:
+        return _origin_name(message.forward_origin) or phrases.SENT_BY_SOMEBODY
+    return f"@{_line(message.via_bot.username)}" if message.via_bot else ""
+
+
+def _origin_name(origin: MessageOrigin) -> str:
+    match origin:
+        case MessageOriginUser():
+            return _line(origin.sender_user.full_name)
+        case MessageOriginHiddenUser():
+            return _line(origin.sender_user_name)
+        case MessageOriginChat():
+            return _line(origin.author_signature or origin.sender_chat.effective_name)
+        case MessageOriginChannel():
+            return _line(origin.chat.effective_name)
+    return ""
+
+
+def _read_press(query: CallbackQuery, now: datetime) -> Pressed:
+    """What a program sends in a button's place may be anything: only what a button of ours can say is heard."""
+    shown, says = query.message, whole(query.data or "")
+    if shown is None or query.from_user.is_bot or not says.startswith("/"):
+        return Pressed(query.id, None)
+    person, name = _person(query.from_user)
+    # Of a message that is too old, Telegram tells no topic.
+    chat = _chat_of(shown) if isinstance(shown, Message) else ChatId(CHANNEL, str(shown.chat.id))
+    message = IncomingMessage(
+        id=f"press-{query.id}",
+        chat=chat,
+        sender=person,
+        text=says,
+        sent_at=now,
+        sender_name=name,
+        chat_name=_line(shown.chat.title),
+        in_room=shown.chat.type != Chat.PRIVATE,
+        handle=str(shown.message_id),
+    )
+    return Pressed(query.id, message)
+
+
+def _read_reach(change: ChatMemberUpdated) -> Reach | None:
+    if change.chat.type not in (Chat.PRIVATE, *ROOMS):
+        return None
+    chat = ChatId(CHANNEL, str(change.chat.id))
+    mine = change.new_chat_member
+    if mine.status == mine.BANNED:
+        return Reach(chat, "blocked" if change.chat.type == Chat.PRIVATE else "kicked")
+    if mine.status == mine.LEFT:
+        return Reach(chat, "left")
+    if isinstance(mine, ChatMemberRestricted) and not (mine.is_member and mine.can_send_messages):
+        return Reach(chat, "restricted" if mine.is_member else "left")
+    return Reach(chat, "")
+
+
+def _line(text: str | None) -> str:
+    return one_line(whole(text or ""))

@@ -1,0 +1,143 @@
+"""Pure: what a person wrote in Telegram, as the assistant reads it: without the bot's name, with code and links."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from telegram import MessageEntity
+
+_BLANK = " \t\n\r,:;\N{NO-BREAK SPACE}"
+_COMMAND = re.compile(r"/([A-Za-z0-9_]+)(?:@(\w+))?(?=\s|$)")
+_TICKS = re.compile(r"`+")
+
+
+@dataclass(frozen=True, slots=True)
+class Me:
+    """Who the bot is."""
+
+    id: int
+    username: str
+    """Without the @."""
+
+    def is_called(self, name: str) -> bool:
+        """Whether a user name, with or without the @, is the bot's; Telegram does not tell cases apart."""
+        return bool(self.username) and name.removeprefix("@").casefold() == self.username.casefold()
+
+
+def units(text: str) -> int:
+    """How long a text is for Telegram, in UTF-16 units."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def whole(text: str) -> str:
+    """`text` without half characters, which no file could hold."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+class Written:
+    """A text with what is marked in it; offsets are in UTF-16 units."""
+
+    def __init__(self, text: str, entities: Sequence[MessageEntity], me: Me) -> None:
+        self._data = text.encode("utf-16-le", "surrogatepass")
+        self._end = len(self._data) // 2
+        fitting = [one for one in entities if one.offset >= 0 and one.offset + one.length <= self._end]
+        self._entities = sorted(fitting, key=lambda one: (one.offset, -one.length))
+        self._me = me
+
+    @property
+    def names_me(self) -> bool:
+        """Whether the bot is mentioned."""
+        return bool(self._my_names())
+
+    @property
+    def is_my_command(self) -> bool:
+        """Whether it begins with a command that is not for another bot."""
+        command = _COMMAND.match(self._kept().lstrip())
+        return bool(command and (not command[2] or self._me.is_called(command[2])))
+
+    def read(self) -> str:
+        """The text as a person would say it: the bot's name is gone where it only calls, code and links stay."""
+        text = self._kept().strip()
+        command = _COMMAND.match(text)
+        if command and command[2] and self._me.is_called(command[2]):
+            return f"/{command[1]}{text[command.end() :]}"
+        return text
+
+    def _kept(self) -> str:
+        start, end = self._without_calls()
+        is_command = self._cut(start, end).lstrip().startswith("/")
+        pieces: list[str] = []
+        at = start
+        for entity in self._entities:
+            entity_end = entity.offset + entity.length
+            if entity.offset < at or entity_end > end:
+                continue
+            inside = self._cut(entity.offset, entity_end)
+            # A command that was copied out of a message of ours may still be marked as code: it is one all the same.
+            if is_command and not self._cut(start, entity.offset).strip():
+                continue
+            marked = _marked(entity, inside)
+            if marked is None:
+                continue
+            before = self._cut(at, entity.offset)
+            pieces += [before, marked]
+            if entity.type == MessageEntity.PRE:
+                if before and not before.endswith("\n"):
+                    pieces.insert(-1, "\n")
+                if not self._cut(entity_end, end).startswith("\n") and entity_end < end:
+                    pieces.append("\n")
+            at = entity_end
+        return "".join([*pieces, self._cut(at, end)])
+
+    def _without_calls(self) -> tuple[int, int]:
+        """Where the text begins and ends without the bot's name at its ends; all of it where nothing would be left."""
+        start, end = 0, self._end
+        for begin, stop in self._my_names():
+            if not self._cut(start, begin).strip(_BLANK):
+                start = stop
+        for begin, stop in reversed(self._my_names()):
+            if begin >= start and not self._cut(stop, end).strip(_BLANK):
+                end = begin
+        text = self._cut(start, end)
+        if not text.strip(_BLANK):
+            return 0, self._end
+        if start:
+            start += len(text) - len(text.lstrip(_BLANK))  # each of these takes one unit
+        if end < self._end:
+            end -= len(text) - len(text.rstrip(_BLANK))
+        return start, end
+
+    def _my_names(self) -> list[tuple[int, int]]:
+        return [(one.offset, one.offset + one.length) for one in self._entities if self._is_my_name(one)]
+
+    def _is_my_name(self, entity: MessageEntity) -> bool:
+        if entity.type == MessageEntity.TEXT_MENTION:
+            return bool(entity.user and entity.user.id == self._me.id)
+        name = self._cut(entity.offset, entity.offset + entity.length)
+        return entity.type == MessageEntity.MENTION and self._me.is_called(name)
+
+    def _cut(self, start: int, end: int) -> str:
+        return self._data[2 * start : 2 * end].decode("utf-16-le", "replace") if start < end else ""
+
+
+def _marked(entity: MessageEntity, inside: str) -> str | None:
+    """What stands for a marked piece; None where it is read as it is."""
+    if not inside.strip():
+        return None
+    match entity.type:
+        case MessageEntity.CODE:
+            ticks = _longer_ticks(inside, 1)
+            blank = " " if inside[0] == "`" or inside[-1] == "`" else ""
+            return f"{ticks}{blank}{inside}{blank}{ticks}"
+        case MessageEntity.PRE:
+            ticks = _longer_ticks(inside, 3)
+            inside = inside.strip("\n")
+            return f"{ticks}{entity.language or ''}\n{inside}\n{ticks}"
+        case MessageEntity.TEXT_LINK if entity.url and entity.url.rstrip("/") != inside.rstrip("/"):
+            return f"{inside} ({entity.url})"
+    return None
+
+
+def _longer_ticks(text: str, least: int) -> str:
+    longest = max((len(run) for run in _TICKS.findall(text)), default=0)
+    return "`" * max(least, longest + 1)

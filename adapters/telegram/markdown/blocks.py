@@ -1,0 +1,312 @@
+"""Markdown as blocks of styled text: parsed by pyromark, and no word of it lost on the way."""
+
+import logging
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pyromark import events_with_range
+
+from adapters.telegram.markdown.inline import Event, InlineReader, Unreadable, with_file_names
+from adapters.telegram.markdown.mending import FILLER, OPTIONS, mended
+from adapters.telegram.markdown.styled import HIDDEN, Mark, Pieces, Styled, is_blank, lost_word
+from adapters.telegram.markdown.table import table
+
+_DEEPEST = 40
+_INDENTED = 8
+"""Levels of lists that are shown further in than the one before."""
+_BULLETS = ("• ", "◦ ", "▪ ")
+_RULE = "———"
+_LANGUAGE = re.compile(r"[\w+#.-]{1,32}")
+_BLANK_BEFORE = re.compile(rb"\n[ \t>]*\n[ \t>]*$")
+_DEFINITION = re.compile(
+    rb"[^\S\n]*\[((?:[^\]\\]|\\.)+)\]:.*?(?=\n[^\S\n]*\[(?:[^\]\\]|\\.)+\]:|\Z)|\S[^\n]*", re.DOTALL
+)
+_NUMBER = re.compile(rb"\d+")
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A paragraph, a list, a heading and so on, as it stands in a message."""
+
+    styled: Styled
+    gap: str
+    """What stands between it and the block before it: one line break or two."""
+    is_code: bool = False
+    is_heading: bool = False
+
+    @property
+    def language(self) -> str:
+        return next((mark.detail for mark in self.styled.marks if mark.kind == "pre"), "")
+
+
+Known = dict[bytes, Styled]
+"""Blocks that were read before, by their Markdown: a reply that grows is read anew only where it grew."""
+
+
+def blocks_of(markdown: str, known: Known) -> list[Block]:
+    """The blocks of `markdown` from top to bottom; one that would lose a word is plain text.
+
+    `known` is what an earlier call has left there, or empty; afterwards it holds the blocks of this one.
+    """
+    text = mended(markdown)
+    source = text.encode()
+    events: list[Event] = list(events_with_range(text, options=OPTIONS))
+    before = known.copy()
+    known.clear()
+    used = _labels(events)
+    alone = b"]:" not in source  # else what `[1]` leads to may stand in another block
+    blocks: list[Block] = []
+    done = 0
+
+    def add(styled: Styled, start: int, *, is_code: bool = False, is_heading: bool = False) -> None:
+        if FILLER in text:
+            styled = _without_filler(styled)
+        if not is_blank(styled.text):
+            gap = "" if not blocks else "\n\n" if _blank_before(source, start) else "\n"
+            blocks.append(Block(styled, gap, is_code, is_heading))
+
+    for first, last in _top_level(events):
+        payload, where = events[first]
+        start, end = where["start"], where["end"]
+        for definition, place in _definitions(source, done, start, used):
+            add(definition, place)
+        name = _name(payload)
+        written = source[
+            source.rfind(b"\n", 0, start) + 1 : end
+        ]  # how far it is pushed in bears on what it is
+        styled = (alone and before.get(written)) or _block(source, events[first : last + 1], start, end)
+        if alone:
+            known[written] = styled
+        add(styled, start, is_code=name == "CodeBlock", is_heading=name == "Heading")
+        done = max(done, end)
+    for definition, place in _definitions(source, done, len(source), used):
+        add(definition, place)
+    return blocks
+
+
+def _definitions(source: bytes, start: int, end: int, used: set[str]) -> Iterator[tuple[Styled, int]]:
+    """What lies between two blocks: addresses of links, `[1]: https://…`. Those without a link are shown."""
+    place = start
+    for match in _DEFINITION.finditer(source, start, end):
+        place = place if place > start else match.start()
+        label = _label((match[1] or b"").decode())
+        if label in used:
+            used.remove(label)  # a second address of that name is nobody's
+            continue
+        yield with_file_names(Styled(match[0].decode().strip())), place
+        place = match.end() + 1
+
+
+def _label(label: str) -> str:
+    return " ".join(label.split()).casefold()
+
+
+def _labels(events: list[Event]) -> set[str]:
+    """What the links of the text look up."""
+    links = (
+        payload["Start"].get("Link")
+        for payload, _ in events
+        if isinstance(payload, dict) and isinstance(payload.get("Start"), dict)
+    )
+    return {_label(link["id"]) for link in links if link and link["id"]}
+
+
+def _top_level(events: list[Event]) -> Iterator[tuple[int, int]]:
+    """First and last event of each block that stands in no other."""
+    depth = first = 0
+    for at, (payload, _) in enumerate(events):
+        if isinstance(payload, dict):
+            if "Start" in payload:
+                if not depth:
+                    first = at
+                depth += 1
+                continue
+            if "End" in payload:
+                depth -= 1
+                if not depth:
+                    yield first, at
+                continue
+        if not depth:
+            yield at, at
+
+
+def _name(payload: Any) -> str:
+    tag = payload if isinstance(payload, str) else payload.get("Start", "")
+    return tag if isinstance(tag, str) else next(iter(tag))
+
+
+def _block(source: bytes, events: list[Event], start: int, end: int) -> Styled:
+    plain = source[start:end].decode()
+    try:
+        styled = _Reader(source, events).block()
+        lost = lost_word(plain, styled)
+    except Unreadable as fault:
+        _log.info("a block of %d characters is shown as plain text: %s", len(plain), fault)
+        return Styled(plain.strip("\n"))
+    if lost or is_blank(styled.text):
+        if lost:
+            _log.info("a block of %d characters is shown as plain text: a word would be lost", len(plain))
+        return Styled(plain.strip("\n"))
+    return styled
+
+
+def _without_filler(styled: Styled) -> Styled:
+    return styled.without((at.start(), at.end()) for at in re.finditer(FILLER, styled.text))
+
+
+def _blank_before(source: bytes, start: int) -> bool:
+    return _BLANK_BEFORE.search(source, max(0, start - 200), start) is not None
+
+
+class _Reader(InlineReader):
+    """Reads blocks within blocks."""
+
+    def __init__(self, source: bytes, events: list[Event]) -> None:
+        super().__init__(source, events)
+        self.depth = 0
+        self.list_depth = 0
+        self.quote_depth = 0
+
+    def block(self) -> Styled:
+        """The block, or run of inline events, that begins here."""
+        payload, where = self.events[self.at]
+        if payload == "Rule":
+            self.at += 1
+            return Styled(_RULE)
+        if isinstance(payload, str) or "Start" not in payload:
+            return self.inline()
+        tag = payload["Start"]
+        name, data = (tag, None) if isinstance(tag, str) else next(iter(tag.items()))
+        if name in ("Emphasis", "Strong", "Strikethrough", "Link", "Image"):
+            return self.inline()
+        if self.depth >= _DEEPEST:
+            raise Unreadable("nested too deep")
+        self.at += 1
+        self.depth += 1
+        styled = self._started(name, data, where["start"])
+        self.depth -= 1
+        self.at += 1  # its end
+        return styled
+
+    def _started(self, name: str, data: Any, start: int) -> Styled:
+        if name == "Paragraph":
+            return self.inline()
+        if name == "Heading":
+            heading = self.inline()
+            return Styled(heading.text, (Mark("bold", 0, len(heading.text)), *heading.marks))
+        if name == "CodeBlock":
+            return self._code(data, start)
+        if name == "HtmlBlock":
+            return with_file_names(Styled(self._raw().strip("\n")))
+        if name == "BlockQuote":
+            return self._quote()
+        if name == "List":
+            return self._list(data)
+        if name == "Table":
+            return self._table(data)
+        if name == "FootnoteDefinition":
+            return self._children().hanging(f"[{data}] ", "")
+        raise Unreadable(name)
+
+    def _children(self) -> Styled:
+        """The blocks up to the end of the one that they stand in."""
+        out = Pieces()
+        while not self._at_end():
+            _, where = self.events[self.at]
+            child = self.block()
+            if child.text and out.size:
+                out.write("\n\n" if _blank_before(self.source, where["start"]) else "\n")
+            out.add(child)
+        return out.done()
+
+    def _at_end(self) -> bool:
+        payload, _ = self.events[self.at]
+        return isinstance(payload, dict) and "End" in payload
+
+    def _raw(self) -> str:
+        pieces = []
+        while not self._at_end():
+            payload, where = self.events[self.at]
+            pieces.append("\n" if isinstance(payload, str) else str(next(iter(payload.values()))))
+            self.last_end = where["end"]
+            self.at += 1
+        return "".join(pieces)
+
+    def _code(self, kind: Any, start: int) -> Styled:
+        info = kind["Fenced"] if isinstance(kind, dict) else ""
+        fence = self.source[start : self.events[self.at][1]["start"]].decode(errors="replace")
+        code = self._raw().removesuffix("\n")
+        if is_blank(code):  # a run of backticks, or a fence with nothing in it
+            end = self.events[self.at][1]["end"]
+            return Styled(self.source[start:end].decode().strip())
+        language = _LANGUAGE.match(info.strip())
+        out = Pieces()
+        out.hide(fence)
+        out.write(code)
+        out.mark("pre", 0, language[0] if language else "")
+        return out.done()
+
+    def _quote(self) -> Styled:
+        self.quote_depth += 1
+        quote = self._children()
+        self.quote_depth -= 1
+        if self.quote_depth:  # Telegram knows no quote within a quote
+            return quote.hanging("› ", "› ")
+        return Styled(quote.text, (Mark("blockquote", 0, len(quote.text)), *quote.marks))
+
+    def _list(self, first: int | None) -> Styled:
+        out = Pieces()
+        number = first
+        self.list_depth += 1
+        bullet = _BULLETS[min(self.list_depth, len(_BULLETS)) - 1]
+        while not self._at_end():
+            start = self.events[self.at][1]["start"]
+            self.at += 1
+            written = _NUMBER.match(self.source, start)
+            if out.size:
+                out.write("\n\n" if _blank_before(self.source, start) else "\n")
+            if written and number is not None:
+                out.hide(written[0].decode())
+            out.add(self._item(bullet if number is None else f"{number}. "))
+            self.at += 1
+            number = None if number is None else number + 1
+        self.list_depth -= 1
+        return out.done()
+
+    def _item(self, bullet: str) -> Styled:
+        task = self._task_marker()
+        item = self._children()
+        if task:
+            hidden, box = task
+            bullet = box if bullet in _BULLETS else bullet + box
+            item = Styled(item.text, (hidden, *item.marks))
+        rest = "    " if self.list_depth <= _INDENTED else ""
+        return item.hanging(bullet.rstrip() + "\n" if item.on_own_lines else bullet, rest)
+
+    def _task_marker(self) -> tuple[Mark, str] | None:
+        """The box of a task; in a list with blank lines the parser puts it behind the start of the paragraph."""
+        for at in (self.at, self.at + 1):
+            payload, where = self.events[at]
+            if isinstance(payload, dict) and "TaskListMarker" in payload:
+                del self.events[at]
+                words = self.source[where["start"] : where["end"]].decode()
+                return Mark(HIDDEN, 0, 0, words), "☑ " if payload["TaskListMarker"] else "☐ "
+            if not (isinstance(payload, dict) and payload.get("Start") == "Paragraph"):
+                break
+        return None
+
+    def _table(self, alignments: Any) -> Styled:
+        rows = []
+        while not self._at_end():
+            self.at += 1
+            row = []
+            while not self._at_end():
+                self.at += 1
+                row.append(self.inline())
+                self.at += 1
+            rows.append(row)
+            self.at += 1
+        return table(rows, alignments)

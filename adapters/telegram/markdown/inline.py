@@ -1,0 +1,277 @@
+"""What stands within a paragraph: emphasis, links, code, formulas, hidden text, and what only looks like them."""
+
+import re
+from itertools import count
+from typing import Any, NamedTuple
+
+from adapters.telegram.markdown.formula import is_formula, readable
+from adapters.telegram.markdown.styled import HIDDEN, Mark, Pieces, Styled
+
+Event = tuple[Any, Any]
+"""What the parser yields: one of the shapes in pyromark.event, and its range of bytes."""
+
+_EMPHASIS = {"Emphasis": ("italic", 1), "Strong": ("bold", 2), "Strikethrough": ("strikethrough", 2)}
+_TAGS = {
+    **dict.fromkeys(("b", "strong"), "bold"),
+    **dict.fromkeys(("i", "em"), "italic"),
+    **dict.fromkeys(("u", "ins"), "underline"),
+    **dict.fromkeys(("s", "del", "strike"), "strikethrough"),
+    **dict.fromkeys(("code", "kbd"), "code"),
+    "tg-spoiler": "spoiler",
+}
+_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
+_ADDRESS = re.compile(
+    r"https?://(?:[^\s/?#@]+@)?(?:[^\s/?#@:]+\.[^\s/?#@:]+)(?::\d+)?(?:[/?#]\S*)?", re.ASCII
+)
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_IDENTIFIER = re.compile(rb"[a-z0-9_]+")
+# Names of files whose last part is also a country or the like: Telegram would make them links to strangers' sites.
+_FILE_NAME = re.compile(
+    r"(?<![\w/@:.#?=&%~-])(?:[\w.-]+/)*[\w-]+(?:\.[\w-]+)*"
+    r"\.(?:md|py|rs|sh|pl|ps|cc|so|ml|mk|st|tf|app|zip|mov|pub|java)(?![\w/@-]|\.\w)"
+)
+
+
+class Unreadable(ValueError):
+    """The parser's events are not as they should be, or nested beyond all measure."""
+
+
+class _Open(NamedTuple):
+    tag: str
+    start: int
+    serial: int
+    literal: str
+    address: str
+
+
+class InlineReader:
+    """Reads one run of inline events after the other; `at` is the next event."""
+
+    def __init__(self, source: bytes, events: list[Event]) -> None:
+        self.source = source
+        self.events = events
+        self.at = 0
+        self.last_end = 0
+        """The byte up to which the source has been read."""
+
+    def inline(self) -> Styled:
+        """All up to the next start or end of a block."""
+        return _Run(self).read()
+
+
+class _Run:
+    """One paragraph, heading, cell or the like."""
+
+    def __init__(self, reader: InlineReader) -> None:
+        self.reader = reader
+        self.out = Pieces()
+        self.open: list[_Open] = []
+        self.serials = count(1)
+        self.waiting: dict[tuple[str, int], tuple[int, int]] = {}
+        """Where `||` or a tag has begun, by the emphasis that it stands in, so that nothing ever overlaps."""
+        self.cuts: list[tuple[int, int]] = []
+
+    def read(self) -> Styled:
+        reader = self.reader
+        events, out = reader.events, self.out
+        while reader.at < len(events):
+            payload, where = events[reader.at]
+            if isinstance(payload, str):
+                if payload == "Rule":
+                    break
+                out.write("\n")
+            else:
+                ((name, value),) = payload.items()
+                if name == "Text":
+                    self._text(value, where["start"], where["end"])
+                elif name == "Start":
+                    if not self._start(value, where["start"], where["end"]):
+                        break
+                elif name == "End":
+                    if not self.open:
+                        break
+                    self._end(where["end"])
+                else:
+                    self._leaf(name, value, where["start"], where["end"])
+            reader.at += 1
+            if not isinstance(payload, dict) or "Start" not in payload:
+                reader.last_end = where["end"]
+        styled = out.done()
+        if self.cuts:
+            styled = styled.without(self.cuts)
+        return with_file_names(styled)
+
+    @property
+    def _within(self) -> int:
+        return self.open[-1].serial if self.open else 0
+
+    def _slice(self, start: int, end: int) -> str:
+        return self.reader.source[start:end].decode(errors="replace")
+
+    def _text(self, text: str, start: int, end: int) -> None:
+        source = self.reader.source
+        if source[start : start + 1] == b"&" and end - start > 1 and source[end - 1 : end] == b";":
+            self.out.hide(self._slice(start, end))  # &copy; is ©
+        if "||" not in text:
+            self.out.write(text)
+            return
+        escaped = source[start - 1 : start] == b"\\"
+        for number, piece in enumerate(text.split("||")):
+            if number and not (escaped and number == 1 and text.startswith("||")):
+                self._spoiler_edge(opens=not piece[:1].isspace())
+            elif number:
+                self.out.write("||")
+            self.out.write(piece)
+
+    def _spoiler_edge(self, *, opens: bool) -> None:
+        key = ("||", self._within)
+        place = self.out.size
+        self.out.write("||")
+        opened = self.waiting.pop(key, None)
+        if opened and place > opened[1]:
+            self.cuts += [opened, (place, place + 2)]
+            self.out.marks.append(Mark("spoiler", opened[1], place))
+        elif opens:
+            self.waiting[key] = (place, place + 2)
+
+    def _start(self, tag: Any, start: int, end: int) -> bool:
+        """Whether the tag is an inline one; its beginning is remembered."""
+        out, literal, address = self.out, "", ""
+        if isinstance(tag, str):
+            if tag not in _EMPHASIS:
+                return False
+            name = tag
+            if is_literal(self.reader.source, name, start, end):
+                size = 1 if name == "Strikethrough" else _EMPHASIS[name][1]
+                literal = self._slice(start, start + size)
+                out.write(literal)
+        else:
+            ((name, data),) = tag.items()
+            if name not in ("Link", "Image"):
+                return False
+            address = data["dest_url"]
+            if data["link_type"] == "Email":
+                address = ""
+        self.open.append(_Open(name, out.size, next(self.serials), literal, address))
+        return True
+
+    def _end(self, end: int) -> None:
+        opened = self.open.pop()
+        if opened.tag in _EMPHASIS:
+            if opened.literal:
+                self.out.write(opened.literal)
+            else:
+                self.out.mark(_EMPHASIS[opened.tag][0], opened.start)
+            return
+        self._link(opened)
+        self.out.hide(self._slice(self.reader.last_end, end))
+
+    def _link(self, opened: _Open) -> None:
+        """A link where it leads to the web; else its address beside it, where that helps and pings nobody."""
+        out, address = self.out, opened.address
+        if opened.tag == "Image" and out.size == opened.start:
+            out.write(address)
+        if _ADDRESS.fullmatch(address):
+            if not any(other.address for other in self.open):
+                out.mark("text_link", opened.start, address)
+            return
+        address = address.removeprefix("mailto:")
+        scheme = _SCHEME.match(address)
+        shown = out.text_since(opened.start)
+        if (
+            address
+            and address[0] != "#"
+            and (scheme is None or scheme[0] in ("http:", "https:"))
+            and address not in shown
+        ):
+            out.write(f" ({address})")
+
+    def _leaf(self, name: str, value: Any, start: int, end: int) -> None:
+        out = self.out
+        place = out.size
+        if name == "Code":
+            out.write(value)
+            out.mark("code", place)
+        elif name in ("InlineHtml", "Html"):
+            self._tag(value)
+        elif name in ("InlineMath", "DisplayMath"):
+            self._formula(value, start, end, display=name == "DisplayMath")
+        elif name == "FootnoteReference":
+            out.write(f"[{value}]")
+        else:
+            raise Unreadable(name)
+
+    def _tag(self, html: str) -> None:
+        """A tag for bold and the like is obeyed where it is closed again; all other HTML is text."""
+        out = self.out
+        if _BREAK.fullmatch(html):
+            out.write("\n")
+            out.hide(html)
+            return
+        name = html.strip("</>").lower()
+        kind = _TAGS.get(name)
+        place = out.size
+        out.write(html)
+        if kind is None:
+            return
+        if not html.startswith("</"):
+            self.waiting[name, self._within] = (place, out.size)
+        elif opened := self.waiting.pop((name, self._within), None):
+            self.cuts += [opened, (place, out.size)]
+            out.marks += [
+                Mark(kind, opened[1], place),
+                Mark(HIDDEN, opened[0], opened[0], name),
+                Mark(HIDDEN, place, place, name),
+            ]
+
+    def _formula(self, latex: str, start: int, end: int, *, display: bool) -> None:
+        out = self.out
+        price = self.reader.source[end : end + 1].isdigit()  # $5 to $10
+        if not display and (price or not is_formula(latex)):
+            out.write(self._slice(start, end))
+            return
+        out.hide(latex)
+        if display and out.size:
+            out.write("\n")
+        shown = readable(latex)
+        place = out.size
+        out.write(latex.strip() if shown is None else shown)
+        if shown is None or "\n" in shown:
+            out.mark("pre" if display else "code", place)
+        if display and self._goes_on():
+            out.write("\n")
+
+    def _goes_on(self) -> bool:
+        payload, _ = self.reader.events[self.reader.at + 1]
+        return payload != "SoftBreak" and not (isinstance(payload, dict) and "End" in payload)
+
+
+def is_literal(source: bytes, tag: str, start: int, end: int) -> bool:
+    """Whether what the parser takes for emphasis was meant as it stands: 2*3*4, __init__.py, ~5."""
+    size = _EMPHASIS[tag][1]
+    if tag == "Strikethrough":
+        return source[start + 1 : start + 2] != b"~"
+    before, after = source[start - 1 : start] if start else b"", source[end : end + 1]
+    inner = source[start + size : end - size]
+    word = max(source.rfind(b" ", 0, start), source.rfind(b"\n", 0, start)) + 1
+    if b"://" in source[word:start]:
+        return True
+    if source[start : start + 1] == b"_":
+        called = after == b"(" or (after == b"." and source[end + 1 : end + 2].isalnum())
+        return tag == "Strong" and called and _IDENTIFIER.fullmatch(inner) is not None
+    if before.isalnum() and after.isalnum():
+        return before.isdigit() or after.isdigit() or len(inner) <= 2 or b" " in inner
+    return False
+
+
+def with_file_names(styled: Styled) -> Styled:
+    """With bare names of files as code, which keeps Telegram from making links of them."""
+    if "." not in styled.text:
+        return styled
+    taken = [mark for mark in styled.marks if mark.kind in ("code", "pre", "text_link")]
+    found = [
+        Mark("code", match.start(), match.end())
+        for match in _FILE_NAME.finditer(styled.text)
+        if not any(mark.start < match.end() and match.start() < mark.end for mark in taken)
+    ]
+    return Styled(styled.text, (*styled.marks, *found)) if found else styled

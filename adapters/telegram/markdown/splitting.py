@@ -1,0 +1,173 @@
+"""Styled text cut into messages where people would cut it, no longer than Telegram takes them."""
+
+import re
+from bisect import bisect_left
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from wcwidth import iter_graphemes
+
+from adapters.telegram.markdown.styled import Mark, Styled, is_blank, settled
+
+MOST_MARKS = 100
+"""Entities of one message that Telegram looks at."""
+_LONG_QUOTE = 300
+"""Characters from which a quote is shown folded."""
+_LEAST_NEEDED = ("code", "italic", "underline", "bold", "strikethrough")
+_PARAGRAPH = re.compile(r"\n\n+")
+_LINE = re.compile(r"\n+")
+_SENTENCE = re.compile(r"[.!?…][\"'”’)\]]*\s+|[。！？；][」』”）]*")
+_WORD = re.compile(r"\s+|[、，：；]")
+_GROWN = re.compile(
+    r"[\u0300-\u036f\u200d\ufe00-\ufe0f\u20d0-\u20ff\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]"
+)
+_ASTRAL = re.compile("[\U00010000-\U0010ffff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What goes into one message; marks are in code points from its beginning."""
+
+    text: str
+    marks: tuple[Mark, ...]
+
+
+class Units:
+    """Lengths as Telegram counts them: in units of UTF-16, where 😀 takes two."""
+
+    def __init__(self, text: str) -> None:
+        self._astral = [] if text.isascii() else [match.start() for match in _ASTRAL.finditer(text)]
+        self._size = len(text)
+
+    def at(self, place: int) -> int:
+        """Units before the code point `place`."""
+        return place + bisect_left(self._astral, place) if self._astral else place
+
+    def reach(self, start: int, limit: int) -> int:
+        """The furthest place that is at most `limit` units behind `start`."""
+        if not self._astral:
+            return min(self._size, start + limit)
+        most = self.at(start) + limit
+        low, high = start, min(self._size, start + limit)
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if self.at(middle) <= most else (low, middle - 1)
+        return low
+
+
+def parts_of(styled: Styled, headings: Mapping[int, int], *, limit: int) -> list[Part]:
+    """`styled` in parts of at most `limit` units, none of them blank.
+
+    `headings` tells of each heading where it begins, by its end: it stays with what follows. Each cut depends
+    on the text before it and on at most `limit` units behind, so that parts which are complete stay as they are
+    when text is added.
+    """
+    text = styled.text
+    units = Units(text)
+    marks = settled(styled)
+    parts: list[Part] = []
+    start = 0
+    while True:
+        start = _skipped(text, marks, start)
+        if start >= len(text):
+            return parts
+        end = _end(text, marks, units, headings, start, limit)
+        part = text[start:end].rstrip()
+        if not is_blank(part):
+            parts.append(Part(part, tuple(_within(marks, start, start + len(part)))))
+        start = end
+
+
+def _skipped(text: str, marks: Sequence[Mark], start: int) -> int:
+    """`start`, moved behind white space: all of it in prose, one line break in code."""
+    if _code_at(marks, start) is not None and start:
+        return start + (text[start] == "\n")
+    while (
+        start < len(text)
+        and text[start].isspace()
+        and not any(m.kind == "pre" and m.start == start for m in marks)
+    ):
+        start += 1
+    return start
+
+
+def _code_at(marks: Sequence[Mark], place: int) -> Mark | None:
+    """The block of code that a cut at `place` would divide."""
+    return next((mark for mark in marks if mark.kind == "pre" and mark.start < place < mark.end), None)
+
+
+def _end(
+    text: str, marks: Sequence[Mark], units: Units, headings: Mapping[int, int], start: int, limit: int
+) -> int:
+    end = units.reach(start, limit)
+    here = [mark for mark in marks if mark.start >= start or mark.end > start]
+    if len(here) > MOST_MARKS:  # earlier, then; but not so early that few words fill many messages
+        end = min(end, max(here[MOST_MARKS].start, start + limit // 2))
+    if end >= len(text):
+        return len(text)
+    code = _code_at(marks, end)
+    if code is not None and (prose := _before(text, headings, start, code.start)):
+        return prose
+    if code is not None:
+        return (
+            _last(_LINE, text, start, end, 0) or _last(_WORD, text, start, end, 0) or _whole(text, start, end)
+        )
+    half = (end - start) // 2
+    for pattern in (_PARAGRAPH, _LINE, _SENTENCE, _WORD):
+        place = _last(pattern, text, start, end, half, headings)
+        if place:
+            return place
+    return _last(_LINE, text, start, end, 0) or _last(_WORD, text, start, end, 0) or _whole(text, start, end)
+
+
+def _before(text: str, headings: Mapping[int, int], start: int, end: int) -> int:
+    """Where the text ends that stands before code and its heading; 0 where there is none."""
+    end = start + len(text[start:end].rstrip())
+    while end in headings and end > start:
+        end = start + len(text[start : headings[end]].rstrip())
+    return end if not is_blank(text[start:end]) else 0
+
+
+def _last(
+    pattern: re.Pattern[str], text: str, start: int, end: int, least: int, headings: Collection[int] = ()
+) -> int:
+    """The last place in reach at which `pattern` lets the text be cut; 0 where there is none."""
+    found = 0
+    for match in pattern.finditer(text, start + max(least, 1), min(len(text), end + 1)):
+        blank = match[0].isspace()
+        place = match.start() if blank else match.end()
+        if place > end:
+            break
+        if match.start() in headings or _GROWN.match(text, match.end()):
+            continue
+        found = place
+    return found if found > start else 0
+
+
+def _whole(text: str, start: int, end: int) -> int:
+    """`end`, or the place before it at which no character that people see is cut in two."""
+    place = start
+    for grapheme in iter_graphemes(text[start : min(len(text), end + 64)]):
+        if place + len(grapheme) > end:
+            break
+        place += len(grapheme)
+    return place if place > start else max(end, start + 1)
+
+
+def _within(marks: Sequence[Mark], start: int, end: int) -> list[Mark]:
+    """The marks between `start` and `end`, counted from `start`; what reaches further is opened and closed."""
+    inside = []
+    for mark in marks:
+        first, last = max(mark.start, start), min(mark.end, end)
+        if first >= last:
+            continue
+        kind = mark.kind
+        if kind == "blockquote" and last - first > _LONG_QUOTE:
+            kind = "expandable_blockquote"
+        inside.append(Mark(kind, first - start, last - start, mark.detail))
+    for kind in _LEAST_NEEDED:
+        if len(inside) > MOST_MARKS:
+            spare = len(inside) - MOST_MARKS
+            ones = [mark for mark in inside if mark.kind == kind][-spare:]
+            inside = [mark for mark in inside if mark not in ones]
+    return inside[:MOST_MARKS]

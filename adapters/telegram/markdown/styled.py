@@ -1,0 +1,217 @@
+"""Text with marks on it: what Markdown has become before it is cut into messages."""
+
+import re
+import unicodedata
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+# Telegram nests these as one likes, but neither in code nor one in another of its kind.
+STYLES = ("bold", "italic", "underline", "strikethrough", "spoiler")
+FIXED_WIDTH = ("code", "pre")
+OWN_LINES = ("pre", "blockquote")
+HIDDEN = ""
+_WORD = re.compile(r"[^\W_]+")
+
+
+class Mark(NamedTuple):
+    """What holds from `start` to `end` (code points); HIDDEN: words of the source that stand there unseen."""
+
+    kind: str
+    start: int
+    end: int
+    detail: str = ""
+    """The address of a link, the language of code, the hidden words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Styled:
+    """A piece of text and its marks."""
+
+    text: str
+    marks: tuple[Mark, ...] = ()
+
+    @property
+    def on_own_lines(self) -> bool:
+        """Whether it begins with what cannot share a line, such as code."""
+        return any(mark.start == 0 and mark.kind in OWN_LINES for mark in self.marks)
+
+    def hanging(self, first: str, rest: str) -> Self:
+        """The first line led by `first` and the others by `rest`, but for the lines of code and quotes."""
+        kept = [mark for mark in self.marks if mark.kind in OWN_LINES]
+        added = [(0, first)]
+        at = self.text.find("\n") + 1
+        while at:
+            if not any(mark.start <= at < mark.end for mark in kept) and self.text[at : at + 1] not in (
+                "",
+                "\n",
+            ):
+                added.append((at, rest))
+            at = self.text.find("\n", at) + 1
+        return self._with(added)
+
+    def _with(self, added: Sequence[tuple[int, str]]) -> Self:
+        places = [place for place, _ in added]
+        shift = [0]
+        pieces = []
+        last = 0
+        for place, text in added:
+            pieces += [self.text[last:place], text]
+            shift.append(shift[-1] + len(text))
+            last = place
+        pieces.append(self.text[last:])
+
+        def moved(mark: Mark) -> Mark:
+            start = mark.start + shift[bisect_right(places, mark.start)]
+            if mark.start == mark.end:
+                return mark._replace(start=start, end=start)
+            return mark._replace(start=start, end=mark.end + shift[bisect_left(places, mark.end)])
+
+        return type(self)("".join(pieces), tuple(map(moved, self.marks)))
+
+    def without(self, cuts: Iterable[tuple[int, int]]) -> Self:
+        """With the ranges `cuts`, which do not overlap, taken out."""
+        ranges = sorted(cuts)
+        ends = [end for _, end in ranges]
+        gone = [0]
+        pieces = []
+        last = 0
+        for start, end in ranges:
+            pieces.append(self.text[last:start])
+            gone.append(gone[-1] + end - start)
+            last = end
+        pieces.append(self.text[last:])
+
+        def moved(place: int) -> int:
+            before = bisect_right(ends, place)
+            inside = place - ranges[before][0] if before < len(ranges) else 0
+            return place - gone[before] - max(0, inside)
+
+        marks = (mark._replace(start=moved(mark.start), end=moved(mark.end)) for mark in self.marks)
+        return type(self)("".join(pieces), tuple(marks))
+
+
+class Pieces:
+    """Styled text in the making."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self.marks: list[Mark] = []
+        self._texts: list[str] = []
+
+    def write(self, text: str) -> None:
+        self._texts.append(text)
+        self.size += len(text)
+
+    def mark(self, kind: str, start: int, detail: str = "") -> None:
+        """Mark all from `start` on; nothing where nothing has been written since."""
+        if self.size > start:
+            self.marks.append(Mark(kind, start, self.size, detail))
+
+    def hide(self, words: str) -> None:
+        """Note that `words` of the source are known of here, though nobody sees them."""
+        self.marks.append(Mark(HIDDEN, self.size, self.size, words))
+
+    def add(self, styled: Styled) -> None:
+        """Append with marks."""
+        size = self.size
+        self.marks += [
+            mark._replace(start=mark.start + size, end=mark.end + size) if size else mark
+            for mark in styled.marks
+        ]
+        self.write(styled.text)
+
+    def text_since(self, start: int) -> str:
+        return "".join(self._texts)[start:]
+
+    def done(self) -> Styled:
+        return Styled("".join(self._texts), tuple(self.marks))
+
+
+def lost_word(source: str, styled: Styled) -> str:
+    """The first word of `source` that is not in `styled`, in order, seen or hidden; "" where none is lost."""
+    pieces = []
+    last = 0
+    hidden = (mark for mark in styled.marks if mark.kind == HIDDEN)
+    for _, place, _, words in sorted(hidden, key=lambda mark: mark.start):
+        pieces += [styled.text[last:place], f" {words} "]
+        last = place
+    kept = "".join([*pieces, styled.text[last:]])
+    at = 0
+    for word in _WORD.findall(source):
+        found = kept.find(word, at)
+        if found < 0:
+            return str(word)
+        at = found + len(word)
+    return ""
+
+
+def settled(styled: Styled) -> list[Mark]:
+    """The marks as Telegram takes them: each kind once at a place, nothing within code, no blank edges, in order."""
+    by_kind: dict[str, list[Mark]] = {}
+    for mark in styled.marks:
+        if mark.kind != HIDDEN and mark.end > mark.start:
+            by_kind.setdefault(mark.kind, []).append(mark)
+    links = by_kind.get("text_link", [])
+    if (
+        links and "code" in by_kind
+    ):  # of a link and code in one place, the link is the one that leads somewhere
+        by_kind["code"] = [code for code in by_kind["code"] if not _touching(code, links)]
+    fixed = sorted((mark for kind in FIXED_WIDTH for mark in by_kind.get(kind, ())), key=_place)
+    marks: list[Mark] = []
+    for kind, found in by_kind.items():
+        if kind in STYLES:
+            found = [part for mark in _joined(found) for part in _outside(mark, fixed)]
+        marks += [trimmed for mark in found if (trimmed := _trimmed(styled.text, mark))]
+    return sorted(marks, key=_place)
+
+
+def _place(mark: Mark) -> tuple[int, int, str]:
+    return mark.start, -mark.end, mark.kind
+
+
+def _touching(mark: Mark, others: Iterable[Mark]) -> bool:
+    return any(other.start < mark.end and mark.start < other.end for other in others)
+
+
+def _joined(marks: Iterable[Mark]) -> list[Mark]:
+    """Marks of one kind, those that overlap made one."""
+    joined: list[Mark] = []
+    for mark in sorted(marks, key=_place):
+        if joined and mark.start < joined[-1].end:
+            joined[-1] = joined[-1]._replace(end=max(joined[-1].end, mark.end))
+        else:
+            joined.append(mark)
+    return joined
+
+
+def _outside(mark: Mark, fixed: Sequence[Mark]) -> list[Mark]:
+    """What of `mark` lies outside `fixed`, which is in order."""
+    parts = []
+    for other in fixed:
+        if other.end <= mark.start or other.start >= mark.end:
+            continue
+        parts.append(mark._replace(end=other.start))
+        mark = mark._replace(start=other.end)
+    return [part for part in (*parts, mark) if part.end > part.start]
+
+
+def _trimmed(text: str, mark: Mark) -> Mark | None:
+    if mark.kind == "pre":  # its first line may be indented
+        return mark if not is_blank(text[mark.start : mark.end]) else None
+    inner = text[mark.start : mark.end]
+    start = mark.start + len(inner) - len(inner.lstrip())
+    end = mark.start + len(inner.rstrip())
+    return mark._replace(start=start, end=end) if start < end else None
+
+
+def is_blank(text: str) -> bool:
+    """Whether nothing is to be seen: Telegram refuses a message of spaces, whatever Unicode calls them."""
+    if not text or text.isspace():
+        return True
+    return all(char in "\u2800\u3164\u115f\u1160\uffa0\ufffc" or _unseen(char) for char in text)
+
+
+def _unseen(char: str) -> bool:
+    return char.isspace() or unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp", "Zs", "Mn")

@@ -1,0 +1,133 @@
+"""Asking Telegram for updates, over and over: what is not safe with us is asked for again."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from telegram import Bot
+from telegram.error import Conflict, TelegramError
+
+from adapters.telegram.condition import Condition, Waits, library_errors
+from adapters.telegram.incoming import ALLOWED_UPDATES
+from bot.messages import ChannelHealth, NotAccepted
+
+MOST_UPDATES = 100
+"""In one answer; Telegram gives no more."""
+POLL_SECONDS = 50
+"""For which Telegram waits for something to tell; it allows no more."""
+QUIET_SECONDS = 86_400.0
+"""Without an update, until the numbers are taken to begin anew."""
+GRACE_SECONDS = 15.0
+"""Beyond that, until a poll is taken for dead."""
+
+RawUpdate = Mapping[str, Any]
+TakeIn = Callable[[RawUpdate], Awaitable[object]]
+
+
+async def poll(
+    bot: Bot,
+    take_in: TakeIn,
+    *,
+    report: Callable[[ChannelHealth], None],
+    seconds: int = POLL_SECONDS,
+    grace: float = GRACE_SECONDS,
+    waits: Waits | None = None,
+    quiet: float = QUIET_SECONDS,
+) -> None:
+    """Receive until cancelled. Every update goes to `take_in`; NotAccepted from there means that it is to come again.
+
+    Updates of one chat are taken in one after the other, different chats side by side.
+    """
+    condition = Condition(report, waits or Waits(), token=bot.token)
+    offset: int | None = None
+    heard_at = time.monotonic()
+    webhook_is_gone = False
+    # Where it is not known whether Telegram is there, it is not to take its time to tell: nobody would know that all
+    # is well before somebody writes. Not after a conflict: two programs would hardly meet, and nobody be told.
+    patience = 0
+    while True:
+        try:
+            # One limit for it all: a connection that is dead, or that brings a byte now and then, ends with it.
+            with library_errors():
+                async with asyncio.timeout(seconds + grace):
+                    if not webhook_is_gone:
+                        # What waits is not dropped: people wrote it while we were away.
+                        await bot.delete_webhook(drop_pending_updates=False)
+                        webhook_is_gone = True
+                    updates = await _get_updates(bot, offset, seconds=patience, grace=grace)
+            if updates:
+                heard_at = time.monotonic()
+            elif time.monotonic() - heard_at > quiet:
+                # After a quiet week Telegram numbers anew, and an old offset would confirm what comes then unseen. All
+                # before an empty answer is confirmed, so nothing comes twice without one.
+                offset = None
+            offset, refusal = await _take_in_all(updates, take_in, offset)
+            if refusal:
+                raise refusal
+        except (TelegramError, TimeoutError, NotAccepted) as error:
+            if isinstance(error, Conflict) and "webhook" in str(error).lower():
+                webhook_is_gone = False
+            patience = seconds if isinstance(error, Conflict) else 0
+            await asyncio.sleep(condition.failed(error))
+        else:
+            condition.well()
+            patience = seconds
+
+
+async def _get_updates(bot: Bot, offset: int | None, *, seconds: int, grace: float) -> Sequence[object]:
+    """Updates as they come: the library's own get_updates gives none where it cannot read one of them."""
+    updates: object = await bot.do_api_request(
+        # Spelt so, the library asks on its connection for polling, and does not warn of its method of that name.
+        "getUpdates_",
+        {
+            "offset": offset,
+            "limit": MOST_UPDATES,
+            "timeout": seconds,
+            "allowed_updates": list(ALLOWED_UPDATES),
+        },
+        read_timeout=seconds + grace,
+    )
+    if not isinstance(updates, list):
+        raise TelegramError("it answered with something else than a list of updates")
+    return updates
+
+
+async def _take_in_all(
+    updates: Sequence[object], take_in: TakeIn, offset: int | None
+) -> tuple[int | None, NotAccepted | None]:
+    """Take in what came; tell the offset from which on to go on, and what was wrong where not all is safe."""
+    if not updates:
+        return offset, None
+    raw = [update if isinstance(update, Mapping) else {"update": update} for update in updates]
+    refused: dict[int, NotAccepted] = {}
+
+    async def take_in_order(lane: Sequence[int]) -> None:
+        for at in lane:
+            try:
+                await take_in(raw[at])
+            except NotAccepted as refusal:
+                refused[at] = refusal
+                return
+
+    async with asyncio.TaskGroup() as group:
+        for lane in _lanes(raw):
+            group.create_task(take_in_order(lane))
+    first = min(refused, default=len(raw))
+    numbers = [number for update in raw[:first] if isinstance(number := update.get("update_id"), int)]
+    if not numbers and not refused:
+        raise TelegramError("it gave updates without numbers")
+    return max(numbers, default=-1) + 1 or offset, refused.get(first)
+
+
+def _lanes(updates: Sequence[RawUpdate]) -> list[list[int]]:
+    """Which updates come one after the other, by their places: those of a chat, and all where a chat moves."""
+    lanes: dict[object, list[int]] = {}
+    for at, update in enumerate(updates):
+        inside = next((value for value in update.values() if isinstance(value, Mapping)), {})
+        if "migrate_to_chat_id" in inside or "migrate_from_chat_id" in inside:
+            return [list(range(len(updates)))]
+        shown = inside.get("message")
+        chat = inside.get("chat") or (shown.get("chat") if isinstance(shown, Mapping) else None)
+        lanes.setdefault(str(chat.get("id")) if isinstance(chat, Mapping) else "", []).append(at)
+    return list(lanes.values())

@@ -1,0 +1,299 @@
+"""One reply on its way into a chat: shown as it grows, whole in the end."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from zlib import crc32
+
+from adapters.telegram.calls import (
+    Calls,
+    Gone,
+    MessageGone,
+    Moved,
+    Place,
+    Refused,
+    ThreadGone,
+    TooLong,
+)
+from adapters.telegram.markdown.blocks import Known
+from adapters.telegram.markdown.messages import LIMIT, FileMessage, TextMessage, messages_of, preview_of
+from adapters.telegram.pace import Pace
+from bot.messages import ChannelFault, Choice, ReplyPart
+
+TYPING_AFTER = 0.4
+"""Seconds after which a person is shown that an answer is on its way; most commands are quicker."""
+TYPING_SECONDS = 4.5
+"""Telegram shows it for five."""
+DRAFT_SECONDS = 20.0
+"""A draft vanishes after thirty: so often it is shown again where nothing is added."""
+AFTER_FAULT = 2.0
+"""Seconds in which a reply does not grow after Telegram could not be reached."""
+FILE = "f"
+"""Before the id of a message that is a file, where ids are kept."""
+SHORTEST_LIMIT = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A message that shows a part of the reply."""
+
+    id: int
+    is_file: bool = False
+    text: TextMessage | None = None
+    """What stands there, where that is known."""
+
+    @property
+    def kept(self) -> str:
+        """As its id is kept over a restart."""
+        return f"{FILE}{self.id}" if self.is_file else str(self.id)
+
+    @classmethod
+    def read(cls, kept: str) -> "Sent":
+        """A message of before the restart."""
+        return cls(int(kept.removeprefix(FILE)), kept.startswith(FILE))
+
+
+class Showing:
+    """Shows one reply: in private chats by drafts and then a message, elsewhere by a message that is edited."""
+
+    def __init__(
+        self,
+        calls: Calls,
+        pace: Pace,
+        place: Place,
+        *,
+        key: str,
+        shown: Sequence[str],
+        keep: Callable[[Sequence[str]], Awaitable[None]],
+        reply_to: Callable[[], int | None],
+        moved: Callable[[int, int], None],
+        is_answer: bool = True,
+    ) -> None:
+        """`reply_to`: the message that the first one is put to; `moved` is told old and new id of the chat.
+
+        `is_answer`: somebody waits for it.
+        """
+        self._calls = calls
+        self._pace = pace
+        self._place = place
+        self._draft = crc32(key.encode()) & 0x7FFFFFFF or 1
+        self._sent = [Sent.read(each) for each in shown]
+        self._keep = keep
+        self._reply_to = reply_to
+        self._moved = moved
+        self._is_answer = is_answer
+        self._drafted: TextMessage | None = None
+        self._drafted_at = 0.0
+        self._limit = LIMIT
+        self._known: Known = {}
+        """What was read of the text already."""
+
+    async def show(self, parts: AsyncIterator[ReplyPart]) -> None:
+        """Show it; raises Gone where nobody can be told any more, ChannelFault where that may work later."""
+        newest = _Newest(parts)
+        typing = asyncio.create_task(self._type()) if self._is_answer else None
+        try:
+            while await newest.changed(DRAFT_SECONDS if self._drafted else None):
+                if await self._turn(newest):
+                    await self._grow(newest)
+            last = await newest.last()
+        finally:
+            if typing:
+                typing.cancel()
+            await newest.close()
+        if last is not None and last.final and last.text.strip():
+            await self._end(last)
+
+    # -- while it grows -------------------------------------------------------------------------------------
+
+    async def _turn(self, newest: "_Newest") -> bool:
+        """Wait until a step may be shown; false where the reply came to its end before."""
+        turn = asyncio.create_task(self._pace.turn(self._place.chat, urgent=False))
+        try:
+            await asyncio.wait([turn, newest.ended], return_when=asyncio.FIRST_COMPLETED)
+            return turn.done()
+        finally:
+            turn.cancel()
+
+    async def _grow(self, newest: "_Newest") -> None:
+        """Show what there is more of; what goes wrong here is made good in the end."""
+        try:
+            await self._step(newest.text)
+        except Gone:
+            raise
+        except Moved as refused:
+            self._move(refused.chat)
+        except ThreadGone:
+            self._place = replace(self._place, thread=None)
+        except MessageGone:
+            self._sent.clear()
+        except (Refused, ChannelFault) as fault:
+            wait = AFTER_FAULT
+            if isinstance(fault, ChannelFault) and fault.retry_after:
+                self._pace.hold(self._place.chat, fault.retry_after)
+                wait = fault.retry_after
+            await asyncio.wait([newest.ended], timeout=wait)
+
+    async def _step(self, text: str) -> None:
+        """Show the first thing that is not as it is to be."""
+        messages = preview_of(text, known=self._known)
+        for number, message in enumerate(messages):
+            if isinstance(message, FileMessage):
+                return  # only a whole one is sent
+            if number < len(self._sent):
+                sent = self._sent[number]
+                if sent.is_file:
+                    return
+                if sent.text != message:
+                    await self._edit(number, message, growing=True)
+                    return
+            elif number < len(messages) - 1 or not await self._drafted_as(message):
+                await self._send(message, growing=True)
+                return
+
+    async def _drafted_as(self, message: TextMessage) -> bool:
+        """Show the end of a reply as a draft; false where that cannot be done here."""
+        if not (self._place.is_private and self._calls.has_drafts):
+            return False
+        if message == self._drafted and self._now() - self._drafted_at < DRAFT_SECONDS:
+            return True
+        try:
+            await self._calls.draft(self._place, self._draft, message.text, message.entities)
+        except Refused:
+            if self._calls.has_drafts:
+                raise
+            return False
+        self._drafted, self._drafted_at = message, self._now()
+        return True
+
+    async def _type(self) -> None:
+        """Show that an answer is on its way, until there is some of it to be seen."""
+        await asyncio.sleep(TYPING_AFTER)
+        while self._drafted is None and not any(each.text for each in self._sent):
+            with suppress(Refused, ChannelFault):
+                await self._calls.typing(self._place)
+            await asyncio.sleep(TYPING_SECONDS)
+
+    # -- in the end -----------------------------------------------------------------------------------------
+
+    async def _end(self, part: ReplyPart) -> None:
+        """Have all of it stand there, whatever was shown before."""
+        while True:
+            try:
+                await self._complete(part.text, part.choices)
+            except Moved as refused:
+                self._move(refused.chat)
+            except ThreadGone:
+                if self._place.thread is None:
+                    raise
+                self._place = replace(self._place, thread=None)
+            except TooLong:
+                self._limit //= 2
+                if self._limit < SHORTEST_LIMIT:
+                    raise
+            else:
+                return
+
+    async def _complete(self, text: str, choices: Sequence[Choice]) -> None:
+        messages = messages_of(text, limit=self._limit, known=self._known)
+        for number, message in enumerate(messages):
+            offered = choices if number == len(messages) - 1 else ()
+            if number < len(self._sent) and self._sent[number].is_file != isinstance(message, FileMessage):
+                await self._take_back(number)
+            if number < len(self._sent):
+                if isinstance(message, FileMessage) or (self._sent[number].text == message and not offered):
+                    continue
+                try:
+                    await self._edit(number, message, choices=offered)
+                    continue
+                except MessageGone:
+                    await self._take_back(number)
+            if isinstance(message, FileMessage):
+                await self._send_file(message)
+            else:
+                await self._send(message, choices=offered)
+        await self._take_back(len(messages))
+
+    async def _send(
+        self, message: TextMessage, *, choices: Sequence[Choice] = (), growing: bool = False
+    ) -> None:
+        reply_to = None if self._sent else self._reply_to()
+        number = await self._calls.send(
+            self._place, message.text, message.entities, reply_to=reply_to, choices=choices, growing=growing
+        )
+        await self._add(Sent(number, text=message))
+
+    async def _send_file(self, message: FileMessage) -> None:
+        reply_to = None if self._sent else self._reply_to()
+        content = message.content.encode()
+        number = await self._calls.send_file(
+            self._place, message.name, content, caption=message.caption, reply_to=reply_to
+        )
+        await self._add(Sent(number, is_file=True))
+
+    async def _edit(
+        self, number: int, message: TextMessage, *, choices: Sequence[Choice] = (), growing: bool = False
+    ) -> None:
+        sent = self._sent[number]
+        await self._calls.edit(
+            self._place, sent.id, message.text, message.entities, choices=choices, growing=growing
+        )
+        self._sent[number] = replace(sent, text=message)
+
+    async def _add(self, sent: Sent) -> None:
+        self._sent.append(sent)
+        await self._keep([each.kept for each in self._sent])
+
+    async def _take_back(self, first: int) -> None:
+        """Delete what was sent from here on: something else stands in its place, or nothing."""
+        while len(self._sent) > first:
+            with suppress(Refused):
+                await self._calls.delete(self._place, self._sent[-1].id)
+            del self._sent[-1]
+            await self._keep([each.kept for each in self._sent])
+
+    def _move(self, chat: int) -> None:
+        """Go on in the chat that this one has become; nothing that stands here can be edited any more."""
+        self._moved(self._place.chat, chat)
+        self._place = Place(chat, self._place.thread)
+        self._sent.clear()
+
+    @staticmethod
+    def _now() -> float:
+        return asyncio.get_running_loop().time()
+
+
+class _Newest:
+    """The latest part of a reply, for who is slower than it grows."""
+
+    def __init__(self, parts: AsyncIterator[ReplyPart]) -> None:
+        self.text = ""
+        self.ended: asyncio.Task[ReplyPart | None] = asyncio.create_task(self._read(parts))
+        self._news = asyncio.Event()
+        self.ended.add_done_callback(lambda _: self._news.set())
+
+    async def _read(self, parts: AsyncIterator[ReplyPart]) -> ReplyPart | None:
+        part: ReplyPart | None = None
+        async for part in parts:
+            if not part.final and part.text.strip():
+                self.text = part.text
+                self._news.set()
+        return part
+
+    async def changed(self, patience: float | None) -> bool:
+        """Wait until there is more, or for `patience` seconds; false once all of it is there."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(patience):
+                await self._news.wait()
+        self._news.clear()
+        return not self.ended.done()
+
+    async def last(self) -> ReplyPart | None:
+        """The last part; raises what the parts have raised."""
+        return await self.ended
+
+    async def close(self) -> None:
+        """Let go of the parts: whoever made them may close them now."""
+        self.ended.cancel()
+        await asyncio.wait([self.ended])

@@ -1,0 +1,141 @@
+"""Being told of updates by Telegram: an address that nobody can guess, set and looked after by the bot itself."""
+
+import asyncio
+import hmac
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from telegram import Bot, WebhookInfo
+from telegram.error import TelegramError
+
+from adapters.telegram.condition import Condition, Waits, library_errors
+from adapters.telegram.incoming import ALLOWED_UPDATES
+from bot.messages import ChannelHealth, NotAccepted
+from bot.web.hooks import Hook
+
+if TYPE_CHECKING:
+    from bot.config import TelegramSettings
+
+SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"  # noqa: S105 - its name
+CHECK_SECONDS = 300.0
+"""Between two looks at whether Telegram still knows the address and reaches it."""
+ASK_SECONDS = 30.0
+UNREACHED = (
+    "Telegram does not get through to telegram.webhook_url ({error}); waiting there: {count}. Look after the proxy, "
+    "its certificate and the name, or set telegram.mode to polling"
+)
+REPLACED = "another program had set a webhook of its own for this bot's token; it is set to ours again"
+
+TakeIn = Callable[[Mapping[str, Any]], Awaitable[object]]
+
+
+class Webhook:
+    """Where Telegram brings its updates."""
+
+    def __init__(
+        self,
+        bot: Bot,
+        settings: "TelegramSettings",
+        *,
+        report: Callable[[ChannelHealth], None],
+        waits: Waits | None = None,
+        check_seconds: float = CHECK_SECONDS,
+    ) -> None:
+        """The path and, unless one is set, the secret follow from the token."""
+        self._bot = bot
+        self._path = f"/telegram/{_derived(bot.token, 'path')[:40]}"
+        self._base = settings.webhook_url.rstrip("/")
+        self._secret = settings.webhook_secret.get_secret_value() or _derived(bot.token, "secret")
+        self._condition = Condition(report, waits or Waits(), token=bot.token)
+        self._check_seconds = check_seconds
+        self._take_in: TakeIn | None = None
+        self._in_order = asyncio.Lock()
+
+    @property
+    def url(self) -> str:
+        """What Telegram is told."""
+        return self._base + self._path
+
+    @property
+    def hooks(self) -> Sequence[Hook]:
+        """What the HTTP server answers to: our path, with and without what a proxy may have taken off it."""
+        paths = dict.fromkeys([self._path, urlsplit(self.url).path])
+        return [Hook(path, self._receive) for path in paths]
+
+    async def serve(self, take_in: TakeIn) -> None:
+        """Have Telegram bring its updates, and look after that until cancelled.
+
+        Every update goes to `take_in`; NotAccepted from there means that Telegram is to bring it again.
+        """
+        self._take_in = take_in
+        try:
+            await self._keep()
+        finally:
+            self._take_in = None
+
+    async def _receive(self, headers: Mapping[str, str], body: bytes) -> int:
+        told = headers.get(SECRET_HEADER, "")
+        if not hmac.compare_digest(told.encode(errors="replace"), self._secret.encode()):
+            return 404
+        try:
+            update = json.loads(body)
+        except (ValueError, RecursionError):
+            return 400
+        if not isinstance(update, dict):
+            return 400
+        # Telegram brings one at a time; but where it waited for our answer in vain, it may bring another meanwhile.
+        async with self._in_order:
+            if self._take_in is None:  # not begun yet, or ending: it brings it again
+                return 503
+            try:
+                await self._take_in(update)
+            except NotAccepted as refusal:
+                self._condition.failed(refusal)
+                return 503
+        self._condition.well()
+        return 200
+
+    async def _keep(self) -> None:
+        is_set = False
+        while True:
+            try:
+                with library_errors():
+                    async with asyncio.timeout(ASK_SECONDS):
+                        if (
+                            not is_set
+                        ):  # at each start: what Telegram tells of a webhook is all but its secret
+                            await self._set()
+                            is_set = True
+                        info = await self._bot.get_webhook_info()
+                        if info.url != self.url:
+                            await self._set()
+            except (TelegramError, TimeoutError) as error:
+                await asyncio.sleep(self._condition.failed(error))
+            else:
+                self._condition.well(self._problem(info))
+                await asyncio.sleep(self._check_seconds)
+
+    async def _set(self) -> None:
+        await self._bot.set_webhook(
+            self.url,
+            secret_token=self._secret,
+            allowed_updates=ALLOWED_UPDATES,
+            # Brought side by side, one that fails and comes again would come after those that were said later.
+            max_connections=1,
+            drop_pending_updates=False,
+        )
+
+    def _problem(self, info: WebhookInfo) -> str:
+        """What keeps updates from coming; the last error is told by Telegram long after all is well again."""
+        if info.url != self.url:
+            return REPLACED
+        if not (info.pending_update_count and info.last_error_message):
+            return ""
+        return UNREACHED.format(error=info.last_error_message, count=info.pending_update_count)
+
+
+def _derived(token: str, what: str) -> str:
+    """Something that only who has the token knows, the same after a restart; 64 hexadecimal digits."""
+    return hmac.digest(token.encode(), f"commonplace webhook {what}".encode(), "sha256").hex()

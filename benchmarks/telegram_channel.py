@@ -1,0 +1,259 @@
+"""What Telegram as a channel costs, and whether its limits are kept where many chats stream at once.
+
+`python benchmarks/telegram_channel.py [--messages 60] [--chats 100] [--seconds 60] [--only cost|crowd]`
+
+The service is a process of its own, as people run it, beside the tests' server that behaves like the Bot API and a
+model server. Printed are the start until the first poll, beside what importing the libraries alone takes; a message
+until something of its answer can be seen, and until nothing more is done for it; and a minute in which every chat is
+answered again and again by a model that writes for some seconds, with Telegram's published limits enforced, without
+the bursts that it lets through in practice.
+"""
+
+import argparse
+import asyncio
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import httpx
+from bot_process import BotProcess
+from model_servers import KEY, model_servers
+from turns import Report, instant_server, raw_call, settled
+from workspaces import ENVIRONMENT, ROOT, make_workspace, write_config
+
+sys.path.insert(0, str(ROOT))
+from tests.fakes.bot_api.limits import Limits
+from tests.fakes.bot_api.server import BotApi
+
+if TYPE_CHECKING:
+    from aiohttp import web
+
+    from tests.fakes.bot_api.chats import Chat, Message
+    from tests.fakes.bot_api.people import Person
+    from tests.fakes.model_server import Asked, ModelServer
+
+MOST_MS_TO_FIRST_SEND = 25.0
+GROUPS_OF = 5
+"""Every fifth chat is a group."""
+PIECES = 40
+PIECE_SECONDS = 0.1
+SHOWS = ("sendMessage", "sendMessageDraft", "editMessageText")
+IMPORTS = "import aiohttp.web, telegram"
+
+
+def writing_server() -> dict[str, "ModelServer"]:
+    """An answer of forty pieces in four seconds; it begins and ends with what it was asked."""
+    from tests.fakes.model_server import Says
+    from tests.fakes.openai_server import OpenAIServer
+
+    server = OpenAIServer(key=KEY)
+
+    async def reply(request: "web.Request", asked: "Asked") -> "web.StreamResponse":
+        server.requests.clear()
+        if objection := server.objection(asked):
+            return objection
+        token = str(asked.body["messages"][-1]["content"]).split()[-1]
+        pieces = [f"{token} ", *(f"and then **word {number}**, " for number in range(PIECES)), f"end {token}"]
+        return await server.stream(request, asked, Says(pieces, delay=PIECE_SECONDS))
+
+    server.always(reply)
+    return {"openai": server}
+
+
+@asynccontextmanager
+async def service(folder: Path, addresses: Mapping[str, str], api: BotApi) -> AsyncIterator[BotProcess]:
+    """A new workspace, and the service in it, on Telegram alone."""
+    config = write_config(
+        folder.with_suffix(".toml"),
+        make_workspace(folder),
+        server={"port": 0},
+        telegram={"token": api.token, "api_base": api.url},
+        access={"allow": ["telegram:*"]},
+        models={"chain": ["openai/gpt-test"]},
+        limits={"messages_per_minute": 100_000},
+        memory_embedding={"provider": "none"},
+        memory_flush={"token_threshold": 1_000_000},
+        providers_openai={"kind": "openai", "base_url": addresses["openai"], "api_key": KEY},
+    )
+    bot = await BotProcess.serve(config, folder.with_suffix(".log"))
+    try:
+        yield bot
+    finally:
+        await bot.leave()
+
+
+# -- what it costs ---------------------------------------------------------------------------------------------
+
+
+async def cost(report: Report, folder: Path, messages: int) -> None:
+    """The start, then one message after the other in one chat, each once all is quiet."""
+    with model_servers(instant_server) as addresses:
+        imports = statistics.median(_import_seconds() for _ in range(3))
+        async with BotApi() as api:
+            began = time.monotonic()
+            async with service(folder / "cost", addresses, api) as bot:
+                await api.polled(within=60)
+                print("start until the first poll")
+                report.figure("wall s", time.monotonic() - began)
+                started = bot.cpu_seconds()
+                report.figure("CPU s", started)
+                report.figure(f"CPU s of `{IMPORTS}` alone", imports)
+                report.figure("the one / the other", started / imports)
+                await asyncio.sleep(3)  # menus are set, notes looked at
+                await _messages(report, api, bot, messages, addresses)
+                report.figure("MB after that", bot.megabytes())
+
+
+async def _messages(
+    report: Report, api: BotApi, bot: BotProcess, messages: int, addresses: Mapping[str, str]
+) -> None:
+    anna = api.person(7, "Anna")
+    first_wall, first_cpu, whole_cpu, raw = [], [], [], []
+    async with httpx.AsyncClient() as client:
+        for number in range(messages + 3):
+            await asyncio.sleep(1.1)  # else Telegram's second between two messages is measured
+            before, shown, replies = await settled(bot), _shown(api), len(anna.chat.replies)
+            began = time.monotonic()
+            await anna.say(f"Message {number}: the quick brown fox jumps over the lazy dog.")
+            await api.until(lambda: _shown(api) > shown, within=10)  # noqa: B023
+            wall, cpu = time.monotonic() - began, bot.cpu_seconds() - before
+            await api.until(lambda: len(anna.chat.replies) > replies, within=10)  # noqa: B023
+            whole = await settled(bot) - before
+            raw.append(await raw_call(client, addresses["openai"]))
+            if number >= 3:
+                first_wall.append(1000 * wall)
+                first_cpu.append(1000 * cpu)
+                whole_cpu.append(1000 * whole)
+    print(f"a message, with a model that answers at once; medians of {messages}")
+    report.figure("until something can be seen, wall ms", statistics.median(first_wall))
+    report.figure(
+        "until something can be seen, our CPU ms", statistics.median(first_cpu), most=MOST_MS_TO_FIRST_SEND
+    )
+    report.figure("… the slowest of ten, CPU ms", statistics.quantiles(first_cpu, n=10)[-1])
+    report.figure("until nothing more is done, CPU ms", statistics.median(whole_cpu))
+    report.figure("the model's call by httpx alone, CPU ms", statistics.median(raw))
+    report.figure("the one / the other", statistics.median(whole_cpu) / statistics.median(raw))
+
+
+def _shown(api: BotApi) -> int:
+    return len(api.calls_of(*SHOWS))
+
+
+def _import_seconds() -> float:
+    code = f"import time; {IMPORTS}; print(time.process_time())"
+    told = subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, capture_output=True, check=True)
+    return float(told.stdout)
+
+
+# -- many at once ----------------------------------------------------------------------------------------------
+
+
+async def crowd(report: Report, folder: Path, chats: int, seconds: float) -> None:
+    """Everybody says the next thing as soon as the last is answered."""
+    with model_servers(writing_server) as addresses:
+        async with (
+            BotApi(limits=Limits(chat_burst=1)) as api,
+            service(folder / "crowd", addresses, api) as bot,
+        ):
+            await api.polled(within=60)
+            await asyncio.sleep(3)
+            spent, began = bot.cpu_seconds(), time.monotonic()
+            talks = await asyncio.gather(
+                *(_talk(api, number, until=began + seconds) for number in range(chats))
+            )
+            took, spent = time.monotonic() - began, bot.cpu_seconds() - spent
+            asked = [each for talk in talks for each in talk]
+            lost = [token for token, text in asked if not _is_whole(token, text)]
+            shown = api.calls_of(*SHOWS)
+            print(
+                f"{chats} chats for {seconds:g} s, each answered by a model that writes for {PIECES / 10:g} s"
+            )
+            report.figure("messages answered", len(asked))
+            report.figure("refused by Telegram, since they were too many", len(api.floods), most=0)
+            report.figure("refused for any reason", len(api.refusals), most=0)
+            report.figure("replies that are not whole, or missing", len(lost), most=0)
+            report.figure("shown a second, sent, edited or drafted", len(shown) / took)
+            report.figure("… at most within any second", _most_within(shown, 1.0), most=30)
+            report.figure("least of a chat", min(len(talk) for talk in talks))
+            report.figure("CPU s a minute", 60 * spent / took)
+            report.figure("MB at most", bot.megabytes("VmHWM"))
+
+
+async def _talk(api: BotApi, number: int, *, until: float) -> list[tuple[str, str]]:
+    """What was asked in a chat, each with the reply that stands there in the end."""
+    person = api.person(1000 + number, f"P{number}")
+    group = api.supergroup(f"G{number}", person) if number % GROUPS_OF == 0 else None
+    chat = group or person.chat
+    asked: list[tuple[str, Message]] = []
+    turn = 0
+    while time.monotonic() < until:
+        turn += 1
+        token = f"T{number:03}x{turn:03}"
+        said = await _say(person, group, f"tell me about {token}")
+        reply = await chat.answer(said, containing=token, within=180)
+        await api.until(lambda: _is_whole(token, reply.text), within=180)  # noqa: B023
+        asked.append((token, reply))
+    return [(token, reply.text) for token, reply in asked]
+
+
+async def _say(person: "Person", group: "Chat | None", text: str) -> "Message":
+    return await person.say(f"@commonplace_bot {text}", group) if group else await person.say(text)
+
+
+def _is_whole(token: str, text: str) -> bool:
+    words = text.split()
+    return bool(words) and words[0] == token and words[-2:] == ["end", token]
+
+
+def _most_within(calls: "Sequence[object]", seconds: float) -> int:
+    times = sorted(each.time for each in calls)  # type: ignore[attr-defined]
+    most = begin = 0
+    for end, at in enumerate(times):
+        while times[begin] <= at - seconds:
+            begin += 1
+        most = max(most, end - begin + 1)
+    return most
+
+
+def faults_in(folder: Path) -> list[str]:
+    """What the logs tell of that should not be."""
+    lines = [line for log in folder.glob("*.log") for line in log.read_text("utf-8").splitlines()]
+    return [line for line in lines if " ERROR " in line or "Traceback" in line]
+
+
+async def measure(arguments: argparse.Namespace) -> list[str]:
+    report = Report()
+    with tempfile.TemporaryDirectory() as name:
+        if arguments.only != "crowd":
+            await cost(report, Path(name), arguments.messages)
+        if arguments.only != "cost":
+            await crowd(report, Path(name), arguments.chats, arguments.seconds)
+        report.failed += faults_in(Path(name))
+    return report.failed
+
+
+def main() -> None:
+    """Print every figure; exit 1 where one is not as promised."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--messages", type=int, default=60)
+    parser.add_argument("--chats", type=int, default=100)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--only", choices=("cost", "crowd"))
+    arguments = parser.parse_args()
+    # Else each start of the service would compile its modules anew, where Python is told to keep nothing.
+    subprocess.run(
+        [sys.executable, "-m", "compileall", "-q", "adapters", "bot", "memory"], cwd=ROOT, check=True
+    )
+    failed = asyncio.run(measure(arguments))
+    print(f"not as promised: {'; '.join(failed) or 'nothing'}")
+    sys.exit(bool(failed))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,111 @@
+"""The whole assistant on Telegram: the real adapter and library, a server that behaves like Telegram's."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from pydantic import SecretStr
+
+from adapters.telegram.adapter import Patience, TelegramAdapter
+from adapters.telegram.condition import Waits
+from adapters.telegram.connection import open_bot
+from adapters.telegram.pace import Pace, Rates
+from bot.access import Access
+from bot.channel_store import ChannelStore
+from bot.commands.table import COMMANDS
+from bot.config import TelegramSettings
+from bot.models.fallback import FallbackModel
+from bot.state.database import State
+from tests.fakes.bot_api.server import BotApi
+from tests.fakes.house import ACCESS, House, open_house
+from tests.fakes.scripted_model import ScriptedModel
+from tests.fakes.talking import NOW
+
+QUICK = Rates(0.02, 0.03, 1000, 900, 1000, 900)
+IMPATIENT = Patience(
+    call=0.5,
+    pauses=(0.02, 0.05, 0.1),
+    poll=1,
+    grace=0.3,
+    waits=Waits(first=0.02, longest=0.05, conflict=0.3, token=0.2),
+)
+
+
+@dataclass(slots=True)
+class Life:
+    """An assistant that receives."""
+
+    api: BotApi
+    house: House
+    adapter: TelegramAdapter
+
+    @property
+    def model(self) -> ScriptedModel:
+        return self.house.model
+
+    def heard(self, request: int = -1) -> str:
+        """What the last message of a request to the model said."""
+        return str(getattr(self.model.history[request].messages[-1], "text", ""))
+
+
+def settings_of(api: BotApi, *, token: str = "", webhook_url: str = "") -> TelegramSettings:
+    """As they would be for this server; with an address, for webhooks."""
+    return TelegramSettings(
+        token=SecretStr(token or api.token),
+        api_base=api.url,
+        mode="webhook" if webhook_url else "polling",
+        webhook_url=webhook_url,
+    )
+
+
+@asynccontextmanager
+async def life(
+    api: BotApi,
+    folder: Path,
+    *,
+    settings: TelegramSettings | None = None,
+    pace: Pace | None = None,
+    patience: Patience = IMPATIENT,
+    model: ScriptedModel | None = None,
+    chain_of: Callable[[State], FallbackModel] | None = None,
+    now: Callable[[], datetime] = lambda: NOW,
+    receives: bool = True,
+) -> AsyncIterator[Life]:
+    """Run it; the owner is person 1, person 2 may talk, person 3 is a guest."""
+    settings = settings or settings_of(api)
+    async with (
+        open_house(folder, model=model, chain_of=chain_of, now=now, pauses=(0.05, 0.1, 0.2)) as house,
+        open_bot(settings.token.get_secret_value(), settings.api_base) as bot,
+    ):
+        assistant = house.assistant
+        adapter = TelegramAdapter(
+            bot,
+            settings,
+            store=ChannelStore(house.state, "telegram"),
+            access=Access(ACCESS, house.state, now=now),
+            owners=ACCESS.owners,
+            commands=COMMANDS,
+            moved=assistant.moved,
+            pace=pace or Pace(QUICK),
+            patience=patience,
+        )
+        assistant.attach(adapter)
+        tasks = [
+            asyncio.create_task(assistant.look_after()),
+            asyncio.create_task(house.reminders.run(assistant.serves, house.woken.set)),
+        ]
+        running = asyncio.create_task(adapter.run(assistant.accept)) if receives else None
+        try:
+            yield Life(api, house, adapter)
+            assert running is None or not running.done(), running
+            assert not any(task.done() for task in tasks)
+        finally:
+            for task in (*tasks, *([running] if running else [])):
+                task.cancel()
+                with suppress(asyncio.CancelledError):
+                    await task
+            await assistant.close(0)
+            await adapter.close()

@@ -1,0 +1,191 @@
+"""Where a long reply is cut into messages."""
+
+import re
+from pathlib import Path
+
+import pytest
+from tests.adapters.telegram.markdown.shown import assert_sendable, covered, texts, units
+from wcwidth import iter_graphemes
+
+from adapters.telegram.markdown.blocks import Known
+from adapters.telegram.markdown.messages import FileMessage, TextMessage, messages_of, preview_of
+
+HARD = (Path(__file__).parent / "hard.md").read_text(encoding="utf-8")
+
+
+def cut(markdown: str, limit: int) -> list[TextMessage]:
+    messages = messages_of(markdown, limit=limit)
+    assert_sendable(messages, limit)
+    return [message for message in messages if isinstance(message, TextMessage)]
+
+
+def cut_texts(markdown: str, limit: int) -> list[str]:
+    return [message.text for message in cut(markdown, limit)]
+
+
+def squeezed(text: str) -> str:
+    return re.sub(r"\s", "", text)
+
+
+def test_paragraphs_come_before_lines_and_lines_before_sentences_and_those_before_words() -> None:
+    assert cut_texts("one two\n\nthree\nfour", 14) == ["one two", "three\nfour"]
+    assert cut_texts("one. two\nthree four", 14) == ["one. two", "three four"]
+    assert cut_texts("one two. three four", 15) == ["one two.", "three four"]
+    assert cut_texts("one two three", 9) == ["one two", "three"]
+    assert cut_texts("onetwothree", 5) == ["onetw", "othre", "e"]
+
+
+def test_the_punctuation_of_chinese_is_a_place_to_cut() -> None:
+    assert cut_texts("先停下所有的程序。再复制文件，然后检查", 12) == [
+        "先停下所有的程序。",
+        "再复制文件，然后检查",
+    ]
+    assert cut_texts("先停下所有的程序，再复制文件", 12) == ["先停下所有的程序，", "再复制文件"]
+
+
+def test_the_limit_counts_units_of_utf_16() -> None:
+    assert cut_texts("😀" * 10, 7) == ["😀" * 3] * 3 + ["😀"]
+    assert [units(text) for text in cut_texts("a" + "😀" * 5000, 4096)] == [4095, 4096, 1810]
+
+
+@pytest.mark.parametrize("grapheme", ["👨‍👩‍👧‍👦", "🇩🇪", "👍🏽", "é", "Z̸̧", "ज़ि", "각", "🏴󠁧󠁢󠁥󠁮󠁧󠁿"])
+def test_no_character_that_people_see_is_cut_in_two(grapheme: str) -> None:
+    for limit in (16, 17, 18, 19, 33):
+        whole = list(iter_graphemes(grapheme * 40))
+        parts = cut_texts(grapheme * 40, limit)
+        assert [each for part in parts for each in iter_graphemes(part)] == whole
+
+
+def test_emphasis_over_a_cut_is_closed_and_opened_again() -> None:
+    parts = cut("**one two** [three four](https://a.org) ||five six||", 8)
+    assert [(part.text, [(e.type, covered(part, e), e.url) for e in part.entities]) for part in parts] == [
+        ("one two", [("bold", "one two", "")]),
+        ("three", [("text_link", "three", "https://a.org")]),
+        ("four", [("text_link", "four", "https://a.org")]),
+        ("five six", [("spoiler", "five six", "")]),
+    ]
+
+
+@pytest.mark.parametrize("fence", ["```", "~~~", "````````", "> ```", "- ```"])
+def test_code_over_a_cut_is_opened_again_with_its_language(fence: str) -> None:
+    lead = "> " if fence[0] == ">" else "  " if fence[0] == "-" else ""
+    lines = [f"    line {number}" for number in range(8)]
+    markdown = "\n".join(
+        [f"{fence}python and more", *(lead + line for line in lines), lead + fence.strip("->" + " ")]
+    )
+    parts = [part for part in cut(markdown, 60) if part.text != "•"]
+    assert len(parts) == 2
+    for part in parts:
+        (pre,) = [entity for entity in part.entities if entity.type == "pre"]
+        assert (covered(part, pre), pre.language) == (part.text.removeprefix("•\n"), "python")
+    assert "\n".join(part.text for part in parts).removeprefix("•\n").split("\n") == lines
+
+
+def test_code_that_fits_into_one_message_stays_whole_and_keeps_its_heading() -> None:
+    code = "\n".join(["x = 1"] * 10)
+    assert cut_texts(f"Some words.\n\n## Head\n\n```\n{code}\n```\n\nAfter", 74) == [
+        "Some words.",
+        f"Head\n\n{code}\n\nAfter",
+    ]
+
+
+def test_a_heading_stays_with_what_follows() -> None:
+    assert cut_texts("one two three four\n\n## Head\n\nfive six seven eight", 26) == [
+        "one two three four",
+        "Head\n\nfive six seven eight",
+    ]
+
+
+def test_blank_lines_within_code_are_kept_and_blank_messages_are_not_sent() -> None:
+    assert cut_texts("```\na\n\n\nb\n```", 4096) == ["a\n\n\nb"]
+    assert squeezed("".join(cut_texts("```\na" + "\n" * 60 + "b\n```", 40))) == "ab"
+
+
+def test_the_hundredth_entity_is_the_last_of_a_message() -> None:
+    parts = cut(" ".join(f"**word {number}** and what follows" for number in range(150)), 4096)
+    assert [len(part.entities) for part in parts] == [100, 50]
+    many = cut(" ".join(["*a* `b`"] * 2000), 4096)
+    assert len(many) <= 5
+    assert squeezed("".join(part.text for part in many)) == "ab" * 2000
+
+
+@pytest.mark.parametrize("limit", [4096, 1000, 100, 20])
+def test_twelve_thousand_characters_of_hard_markdown_arrive_whole(
+    limit: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert len(HARD) >= 12_000
+    caplog.set_level("INFO")
+    messages = messages_of(HARD, limit=limit)
+    assert_sendable(messages, limit)
+    assert not caplog.records  # nothing had to be shown as plain text
+    whole = messages_of(HARD, limit=10**6)
+    assert squeezed("".join(texts(messages))) == squeezed("".join(texts(whole)))
+
+
+def test_every_word_of_the_hard_markdown_is_shown_in_order() -> None:
+    # What is not for reading: addresses and titles of links, info strings, boxes, tags that were obeyed, LaTeX.
+    source = re.sub(
+        r"\]\([^()\s]*(?: \"[^\"]*\")?\)(?!`)|\]\[ref\]|^\[ref\]:.*$|\]\(javascript:alert\(1\)\)",
+        " ",
+        HARD,
+        flags=re.MULTILINE,
+    )
+    source = re.sub(
+        r"^[ >]*(`{3,}|~{3,}) ?\w[^\n`]*$|\[[xX ]\]|<br>|</?(?:b|i|u|kbd)>(?!\W+\+)",
+        " ",
+        source,
+        flags=re.MULTILINE,
+    )
+    source = re.sub(r"\\\[[^\n]*\\\](?=\n)|\\\([^\n]*?\\\)|\$\$[^\n]*\$\$|\$[xE\\][^$]*\$", " ", source)
+    shown = "\n".join(
+        message.content
+        if isinstance(message, FileMessage)
+        else message.text + " ".join(entity.url for entity in message.entities)
+        for message in messages_of(HARD)
+    )
+    at = 0
+    for word in re.findall(r"[^\W_]+", source):
+        found = shown.find(word, at)
+        assert found >= 0, f"{word!r} after {shown[at - 60 : at]!r}"
+        at = found + len(word)
+
+
+def test_messages_that_are_complete_stay_as_they_are_while_the_reply_grows() -> None:
+    known: Known = {}
+    before = preview_of("")
+    for size in range(0, len(HARD), 173):
+        now = preview_of(HARD[:size], known=known)
+        assert now[: len(before) - 1] == before[:-1]
+        before = now
+    final = messages_of(HARD)
+    assert final[: len(before) - 1] == before[:-1]
+
+
+def test_growing_code_never_changes_what_stands_before_it() -> None:
+    lines = [f"    call({number})" for number in range(120)]
+    for words in (3, 9, 15):
+        begun = "word " * words + "\n\n## Head\n\n```python\n"
+        before = preview_of(begun, limit=80)
+        for size in range(len(lines)):
+            grown = begun + "\n".join(lines[:size])
+            now = preview_of(grown, limit=80)
+            assert now[: len(before) - 1] == before[:-1]
+            final = messages_of(grown + "\n```\n", limit=80)
+            assert final[: len(now) - 1] == now[:-1]
+            before = now
+
+
+def test_a_reply_that_grows_looks_the_same_with_and_without_what_is_known_of_it() -> None:
+    known: Known = {}
+    for size in range(0, len(HARD), 997):
+        assert preview_of(HARD[:size], known=known) == preview_of(HARD[:size])
+
+
+def test_what_is_known_of_a_list_is_not_taken_for_one_that_is_pushed_in() -> None:
+    known: Known = {}
+    for markdown in ("- a\n  - b\n", " - a\n  - b\n", "text\n", "    text\n"):
+        assert messages_of(markdown, known=known) == messages_of(markdown)
+
+
+def test_punctuation_with_a_mark_on_it_is_not_cut_from_its_mark() -> None:
+    assert cut_texts("文字文字。\u0301文字", 6) == ["文字文字。\u0301", "文字"]
