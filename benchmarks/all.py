@@ -40,6 +40,7 @@ BENCHMARKS = (
     Benchmark("model_clients", "1 minute"),
     Benchmark("fallback", "half a minute"),
     Benchmark("turns", "3 minutes"),
+    Benchmark("telegram_channel", "3 minutes"),
     Benchmark("conversations", "5 minutes"),
     Benchmark("conversations", "2 minutes", ("--signal=TERM", "--kills=60", "--messages=400")),
     Benchmark("conversations", "3 minutes", ("--full-disk", "--kills=20", "--messages=300")),

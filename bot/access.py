@@ -174,7 +174,7 @@ class Access:
                 told_at=stored(now),
                 at=stored(now),
             )
-            log.info("%s asks to be let in", one_line(person))
+            log.info("%s asks to be let in%s", one_line(person), self._hint(message.sender))
             for owner, home in homes.items():
                 self._announce(db, stranger, owner=owner, home=home)
         elif stored(now - TOLD_AGAIN) < stranger.told_at <= stored(now):
@@ -210,6 +210,12 @@ class Access:
             told = f"{told}\n\n{phrases.ASKS_NO_MORE.format(time=moment_in_short(again, now))}"
         choices = answers_to(stranger)
         inbox.put(db, str(home), told, key=f"{key}{stranger.code}", owner="", at=stored(now), choices=choices)
+
+    def _hint(self, person: PersonId) -> str:
+        """How whoever has set this up becomes its owner on a channel that has none."""
+        if any(owner.startswith(f"{person.channel}:") for owner in self._rules.owners):
+            return ""
+        return f'; if that is you, set owners = ["{one_line(str(person))}"] under [access] and start again'
 
     def _is_to_be_refused(self, person: PersonId) -> bool:
         """Whether a stranger hears that there is no talking here: once in ten minutes, and not in a flood."""

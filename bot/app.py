@@ -112,9 +112,8 @@ async def serve(settings: Settings) -> None:
             stack.callback(each.close)
         parts = await stack.enter_async_context(open_assistant(settings, alone=True))
         assistant = parts.assistant
-        if (
-            sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()
-        ):  # somebody reads the talk there
+        # Where somebody talks there, no log is to come between.
+        if at_terminal and sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty():
             file = settings.private_folder / "chat.log"
             log_to_file(file, level=settings.log_level, secrets=secrets_of(settings))
         else:

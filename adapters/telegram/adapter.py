@@ -240,8 +240,7 @@ class TelegramAdapter:
                 ).show(_noting(reply.parts, answered))
             except Gone as gone:
                 self._note_gone(reply.chat, str(gone))
-                self._marks.gone(reply.chat)
-        self._marks.answered(reply.chat, answered)
+        await self._marks.answered(reply.chat, answered)
 
     def _reply_to(self, reply: Reply, place: Place) -> int | None:
         """What a reply is put to: in rooms the message; where two people talk, only if something came in between."""

@@ -121,6 +121,8 @@ class Calls:
         self._call_seconds = call_seconds
         self.has_drafts = True
         """Whether drafts can be shown, as far as is known."""
+        self._courtesies_from = 0.0
+        """When Telegram can be bothered again with what nobody would miss."""
 
     # -- what is shown --------------------------------------------------------------------------------------
 
@@ -221,14 +223,16 @@ class Calls:
 
     async def typing(self, place: Place) -> None:
         """Show for five seconds that an answer is on its way."""
-        await self.ask(lambda: self._bot.send_chat_action(place.chat, "typing", place.thread), again=False)
+        await self._courtesy(lambda: self._bot.send_chat_action(place.chat, "typing", place.thread))
 
     async def react(self, place: Place, message: int, emoji: str = "") -> None:
-        """Put an emoji to a message; "" takes it away."""
+        """Put an emoji to a message; "" takes it away, which is tried again: else it would stay for ever."""
         reaction = [ReactionTypeEmoji(emoji)] if emoji else []
-        await self.ask(
-            lambda: self._bot.set_message_reaction(place.chat, message, reaction=reaction), again=False
-        )
+
+        async def call() -> bool:
+            return await self._bot.set_message_reaction(place.chat, message, reaction=reaction)
+
+        await (self._courtesy(call) if emoji else self.ask(call))
 
     async def heard_press(self, press: str) -> None:
         """Let the button that somebody pressed come to rest."""
@@ -245,6 +249,17 @@ class Calls:
                 if wait > LONGEST_HOLD:
                     raise
                 await asyncio.sleep(wait)
+
+    async def _courtesy(self, call: Callable[[], Awaitable[object]]) -> None:
+        """Make a call that nobody would miss, once, and not while Telegram wants to be left alone with such."""
+        now = asyncio.get_running_loop().time()
+        if now < self._courtesies_from:
+            raise ChannelFault("Telegram has asked for patience", retry_after=self._courtesies_from - now)
+        try:
+            await self.ask(call, again=False)
+        except ChannelFault as fault:
+            self._courtesies_from = max(self._courtesies_from, now + fault.retry_after)
+            raise
 
     # -- how ------------------------------------------------------------------------------------------------
 
@@ -274,8 +289,7 @@ class Calls:
         """
         pauses = list(self._pauses)
         while True:
-            if not growing:
-                await self._pace.turn(place.chat, urgent=True)
+            turn = None if growing else await self._pace.turn(place.chat, urgent=True)
             try:
                 return await self._once(call)
             except ChannelFault as fault:
@@ -287,6 +301,9 @@ class Calls:
                     raise
                 else:
                     await asyncio.sleep(pauses.pop(0))
+            finally:
+                if turn:
+                    turn.over()
 
     async def _once(self, call: Callable[[], Awaitable[Result]]) -> Result:
         try:

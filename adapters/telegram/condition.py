@@ -2,6 +2,7 @@
 
 import logging
 import random
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -71,7 +72,7 @@ class Condition:
             return
         hampered = self._clean(hampered)
         if hampered and hampered != self._hampered:
-            log.warning("Telegram: %s", hampered)
+            log.warning("%s", _line(hampered))
         elif not hampered and (self._down or self._hampered):
             log.info("Telegram: well again")
         self._conflicts, self._down, self._hampered = 0, "", hampered
@@ -88,7 +89,7 @@ class Condition:
         if max(self._failures, self._conflicts) >= TOLD_AFTER or is_wrong_token(error):
             # Another reason is told where it has another mend, not where a network fails in ever new ways.
             if not self._down or (detail != self._down and not _is_network(error)):
-                log.warning("Telegram: %s", detail)
+                log.warning("%s", _line(detail))
             self._down = detail
             self._report(ChannelHealth("down", detail))
         return self._wait(error)
@@ -106,6 +107,15 @@ class Condition:
         else:
             wait = min(self._waits.first * 2.0 ** min(self._failures - 1, 30), self._waits.longest)
         return wait * (1 + 0.25 * random.random())  # noqa: S311 - so that not all come back at the same moment
+
+
+_LIBRARY = re.compile(r"httpx\.\w+: (?=\S)")
+"""What an error is called there, before what it says."""
+
+
+def _line(detail: str) -> str:
+    """In the log, where other channels tell of themselves too."""
+    return detail if detail.startswith("Telegram") else f"Telegram: {detail}"
 
 
 def _is_network(error: Exception) -> bool:
@@ -145,7 +155,8 @@ def in_words(error: BaseException) -> str:
         case RetryAfter():
             return f"Telegram wants to be left alone for {retry_after(error):.0f} s"
         case TelegramError():
-            return f"Telegram cannot be reached: {str(error).partition(_PAGE)[0]}"
+            said = str(error).partition(_PAGE)[0]
+            return f"Telegram cannot be reached: {_LIBRARY.sub('', said)}"
         case TimeoutError():
             return "Telegram cannot be reached: it does not answer"
     return str(error)

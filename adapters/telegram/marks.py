@@ -4,7 +4,8 @@ import asyncio
 import logging
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 
 from adapters.telegram.calls import Calls, Place, Refused
 from bot.messages import ChannelFault, ChatId, IncomingMessage
@@ -14,6 +15,16 @@ log = logging.getLogger(__name__)
 
 HEARD = "👀"
 MESSAGES_KEPT = 10_000
+MOST_SECONDS = 2.0
+"""So long an answer is not done with, where its messages still have their marks; they go later then."""
+
+
+@dataclass(slots=True)
+class _Mark:
+    is_there: bool = True
+    """Or may be."""
+    tried: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set once it was put, or could not be."""
 
 
 class Marks:
@@ -25,8 +36,8 @@ class Marks:
         self._tasks = tasks
         self._answered: dict[ChatId, Counter[str]] = {}
         """Ids of the messages that replies are being shown to."""
-        self._open: OrderedDict[tuple[ChatId, str], asyncio.Event | None] = OrderedDict()
-        """Messages that will have an answer; of those with a mark, what is set once it is there."""
+        self._open: OrderedDict[tuple[ChatId, str], _Mark | None] = OrderedDict()
+        """Messages that will have an answer; None for those that did not have to wait."""
 
     def received(self, message: IncomingMessage) -> None:
         """Note a message to which a reply will come; mark it where another's comes first."""
@@ -36,13 +47,12 @@ class Marks:
         answered = self._answered.get(message.chat, ())
         # Its own reply may have begun before this is called; an edit puts an end to the one that runs.
         waits = bool(answered) and message.id not in answered and message.edit_of not in answered
-        done = asyncio.Event() if waits else None
-        self._open[message.chat, message.id] = done
-        if done:
-            self._tasks.start(self._mark(message.chat, number, done))
+        mark = _Mark() if waits else None
+        self._open[message.chat, message.id] = mark
         while len(self._open) > MESSAGES_KEPT:
-            _, oldest = self._open.popitem(last=False)
-            _set(oldest)
+            self._open.popitem(last=False)
+        if mark:
+            self._tasks.start(self._put(message.chat, number, mark))
 
     @contextmanager
     def showing(self, message: IncomingMessage | None) -> Iterator[None]:
@@ -61,38 +71,52 @@ class Marks:
             if not answered:
                 self._answered.pop(message.chat, None)
 
-    def answered(self, chat: ChatId, ids: Iterable[str]) -> None:
-        """Take the mark off messages that have their answer now."""
+    async def answered(self, chat: ChatId, ids: Iterable[str]) -> None:
+        """Take the marks off messages that have their answer now.
+
+        That is waited for: whoever is killed before it is done answers again, and takes them off then.
+        """
+        under_way: list[asyncio.Event] = []
         for each in ids:
             number = _number_of(each)
-            if (chat, each) in self._open:
-                _set(self._open.pop((chat, each)))
-            elif number is not None:  # it came to an earlier process, which may have marked it
-                self._tasks.start(self._put(chat, number, ""))
+            # What came to an earlier process may have been marked by that one.
+            mark = self._open.pop((chat, each), _BEFORE)
+            if number is not None and mark:
+                done = asyncio.Event()
+                under_way.append(done)
+                self._tasks.start(self._take_off(chat, number, mark, done))
+        with suppress(TimeoutError):
+            async with asyncio.timeout(MOST_SECONDS):
+                for done in under_way:
+                    await done.wait()
 
-    def gone(self, chat: ChatId) -> None:
-        """Wait for no more answers in a chat."""
-        for key in [key for key in self._open if key[0] == chat]:
-            _set(self._open.pop(key))
-
-    async def _mark(self, chat: ChatId, number: int, done: asyncio.Event) -> None:
-        await self._put(chat, number, HEARD)
-        await done.wait()
-        await self._put(chat, number, "")
-
-    async def _put(self, chat: ChatId, number: int, emoji: str) -> None:
+    async def _put(self, chat: ChatId, number: int, mark: _Mark) -> None:
         try:
-            await self._calls.react(Place.of(chat), number, emoji)
+            await self._calls.react(Place.of(chat), number, HEARD)
+        except Refused:
+            mark.is_there = False
+        except ChannelFault as fault:
+            mark.is_there = not fault.retry_after
+            log.debug("a message has no mark, as far as is known: %s", fault)
+        finally:
+            mark.tried.set()
+
+    async def _take_off(self, chat: ChatId, number: int, mark: _Mark, done: asyncio.Event) -> None:
+        try:
+            await mark.tried.wait()
+            if mark.is_there:
+                await self._calls.react(Place.of(chat), number)
         except (Refused, ChannelFault) as fault:
-            log.debug("telegram: %s", fault)
+            log.debug("a mark stays: %s", fault)
+        finally:
+            done.set()
+
+
+_BEFORE = _Mark()
+_BEFORE.tried.set()
 
 
 def _number_of(message: str) -> int | None:
     """Telegram's own number of a message; None where it is none of its, such as a press."""
     number = message.partition(".")[0]
     return int(number) if number.isdigit() else None
-
-
-def _set(done: asyncio.Event | None) -> None:
-    if done:
-        done.set()

@@ -18,6 +18,7 @@ from telegram import (
 from telegram.error import TelegramError
 
 from adapters.telegram.calls import CALL_SECONDS, Gone, Refused, meaning
+from adapters.telegram.condition import library_errors
 from bot.access import Standing
 from bot.channel_store import ChannelStore
 from bot.commands.command import Command, usable_by
@@ -168,8 +169,9 @@ class Menus:
         pauses = list(PAUSES)
         while True:
             try:
-                async with asyncio.timeout(CALL_SECONDS):
-                    await call()
+                with library_errors():
+                    async with asyncio.timeout(CALL_SECONDS):
+                        await call()
             except (TelegramError, TimeoutError) as error:
                 reason = meaning(error) if isinstance(error, TelegramError) else ChannelFault("no answer")
                 if not isinstance(reason, ChannelFault):

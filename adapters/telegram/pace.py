@@ -2,12 +2,14 @@
 
 The limits are those of https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this: one message a
 second in a chat, 20 a minute in a group, 30 a second in all. What is edited or drafted is counted as sent. Ours are a
-little lower: requests that leave us a second apart do not arrive so.
+little lower: clocks differ.
 """
 
 import asyncio
 from collections import OrderedDict, deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import inf
 
 MINUTE = 61.0
 SECOND = 1.03
@@ -33,9 +35,26 @@ class Rates:
 
 
 @dataclass(slots=True)
-class _Chat:
-    sent: deque[float] = field(default_factory=deque)
-    """When, in the last minute; the latest at the end."""
+class _Sent:
+    """What was shown, in a chat or in all of them."""
+
+    at: deque[float] = field(default_factory=deque)
+    """When Telegram had answered, the latest at the end."""
+    open: int = 0
+    """Calls that it has not answered yet."""
+
+    def room_at(self, now: float, *, most: int, within: float) -> float:
+        """When there are less than `most` within a time; never, as long as only answers can tell."""
+        while self.at and self.at[0] <= now - within:
+            self.at.popleft()
+        too_many = self.open + len(self.at) - most
+        if too_many < 0:
+            return now
+        return self.at[too_many] + within if too_many < len(self.at) else inf
+
+
+@dataclass(slots=True)
+class _Chat(_Sent):
     held_until: float = 0.0
 
 
@@ -43,23 +62,48 @@ class _Chat:
 class _Waiter:
     chat: int
     urgent: bool
-    granted: "asyncio.Future[None]"
+    granted: "asyncio.Future[Turn]"
+
+
+class Turn:
+    """The permission to show one thing. It counts until Telegram has answered, and for its time after that.
+
+    When a request arrives there nobody here knows, but that it is before its answer: two things that begin a second
+    after the answer to the last are a second apart, however long they were on their way.
+    """
+
+    def __init__(self, end: Callable[[bool], None]) -> None:
+        self._end: Callable[[bool], None] | None = end
+
+    def over(self) -> None:
+        """Note that it was made use of, and answered."""
+        self._give_back(used=True)
+
+    def unused(self) -> None:
+        """Give it back."""
+        self._give_back(used=False)
+
+    def _give_back(self, *, used: bool) -> None:
+        if self._end:
+            end, self._end = self._end, None
+            end(used)
 
 
 class Pace:
-    """Hands out permissions to send. Ends of replies go first, then whoever has waited longest."""
+    """Hands out turns. Ends of replies go first, then whoever has waited longest."""
 
     def __init__(self, rates: Rates | None = None) -> None:
         self._rates = rates or Rates()
         self._chats: OrderedDict[int, _Chat] = OrderedDict()
-        self._sent: deque[float] = deque()
-        """In all chats, in the last second."""
+        self._all = _Sent()
         self._held_until = 0.0
+        self._held: tuple[int, float] = (0, 0.0)
+        """The chat that was held last, and until when."""
         self._waiting: list[_Waiter] = []
         self._timer: asyncio.TimerHandle | None = None
 
-    async def turn(self, chat: int, *, urgent: bool) -> None:
-        """Wait until something may be shown in a chat; from then on it counts as sent.
+    async def turn(self, chat: int, *, urgent: bool) -> Turn:
+        """Wait until something may be shown in a chat. Whoever is given a turn must end it.
 
         `urgent`: the end of a reply, which goes before those that only grow. A chat with a negative id is a group.
         """
@@ -67,19 +111,23 @@ class Pace:
         self._waiting.append(waiter)
         self._grant()
         try:
-            await waiter.granted
-        finally:
-            if waiter in self._waiting:  # cancelled
+            return await waiter.granted
+        except asyncio.CancelledError:
+            if waiter in self._waiting:
                 self._waiting.remove(waiter)
+            elif waiter.granted.done() and not waiter.granted.cancelled():
+                waiter.granted.result().unused()
+            raise
 
     def hold(self, chat: int, seconds: float) -> None:
-        """Leave a chat alone for some time: Telegram has asked for that."""
+        """Leave a chat alone for some time, since Telegram wants that; all chats, where it wants it for several."""
+        now = self._now()
         entry = self._entry(chat)
-        entry.held_until = max(entry.held_until, self._now() + seconds)
-
-    def hold_all(self, seconds: float) -> None:
-        """Leave Telegram alone for some time."""
-        self._held_until = max(self._held_until, self._now() + seconds)
+        entry.held_until = max(entry.held_until, now + seconds)
+        before, until = self._held
+        if before != chat and now < until:
+            self._held_until = max(self._held_until, now + seconds)
+        self._held = chat, entry.held_until
 
     def _grant(self) -> None:
         """Let go on whoever may, and come back when the next one may."""
@@ -87,56 +135,66 @@ class Pace:
             self._timer.cancel()
             self._timer = None
         now = self._now()
-        soonest: float | None = None
+        soonest = inf
         for waiter in sorted(
             self._waiting, key=lambda each: not each.urgent
         ):  # stable: the longest wait first
             at = max(self._room_at(now, urgent=waiter.urgent), self._chat_at(waiter, now))
-            if at <= now:
-                self._waiting.remove(waiter)
-                if not waiter.granted.done():
-                    self._note(waiter.chat, now)
-                    waiter.granted.set_result(None)
-            else:
-                soonest = at if soonest is None else min(soonest, at)
-        if soonest is not None:
+            if at > now:
+                soonest = min(soonest, at)
+                continue
+            self._waiting.remove(waiter)
+            if not waiter.granted.done():
+                waiter.granted.set_result(self._begin(waiter.chat))
+        if soonest < inf:
             self._timer = asyncio.get_running_loop().call_later(soonest - now + 0.001, self._grant)
 
     def _room_at(self, now: float, *, urgent: bool) -> float:
         """When there is room among all chats."""
-        while self._sent and self._sent[0] <= now - SECOND:
-            self._sent.popleft()
         most = self._rates.per_second if urgent else self._rates.per_second_growing
-        free_at = self._sent[len(self._sent) - most] + SECOND if len(self._sent) >= most else now
-        return max(free_at, self._held_until)
+        return max(self._all.room_at(now, most=most, within=SECOND), self._held_until)
 
     def _chat_at(self, waiter: _Waiter, now: float) -> float:
         """When there is room in the waiter's own chat."""
         entry = self._chats.get(waiter.chat)
         if entry is None:
             return now
-        at = entry.held_until
-        while entry.sent and entry.sent[0] <= now - MINUTE:
-            entry.sent.popleft()
-        if not entry.sent:
-            return at
-        is_group = waiter.chat < 0
-        between = self._rates.group_seconds if is_group and not waiter.urgent else self._rates.chat_seconds
-        at = max(at, entry.sent[-1] + between)
-        most = self._rates.per_minute if waiter.urgent else self._rates.per_minute_growing
-        if is_group and len(entry.sent) >= most:
-            at = max(at, entry.sent[len(entry.sent) - most] + MINUTE)
+        if entry.open:
+            return inf
+        is_group, urgent = waiter.chat < 0, waiter.urgent
+        most = self._rates.per_minute if urgent else self._rates.per_minute_growing
+        at = max(entry.held_until, entry.room_at(now, most=most, within=MINUTE) if is_group else now)
+        if entry.at:
+            between = self._rates.group_seconds if is_group and not urgent else self._rates.chat_seconds
+            at = max(at, entry.at[-1] + between)
         return at
 
-    def _note(self, chat: int, now: float) -> None:
-        self._entry(chat).sent.append(now)
-        self._sent.append(now)
+    def _begin(self, chat: int) -> Turn:
+        entry = self._entry(chat)
+        entry.open += 1
+        self._all.open += 1
+
+        def end(used: bool) -> None:
+            entry.open -= 1
+            self._all.open -= 1
+            if used:
+                now = self._now()
+                entry.at.append(now)
+                self._all.at.append(now)
+                while len(entry.at) > self._rates.per_minute:
+                    entry.at.popleft()
+            self._grant()
+
+        return Turn(end)
 
     def _entry(self, chat: int) -> _Chat:
         entry = self._chats.pop(chat, None) or _Chat()
         self._chats[chat] = entry
         while len(self._chats) > CHATS_KEPT:
-            self._chats.popitem(last=False)
+            oldest = next(iter(self._chats))
+            if self._chats[oldest].open:
+                break
+            del self._chats[oldest]
         return entry
 
     @staticmethod

@@ -18,7 +18,7 @@ from adapters.telegram.calls import (
 )
 from adapters.telegram.markdown.blocks import Known
 from adapters.telegram.markdown.messages import LIMIT, FileMessage, TextMessage, messages_of, preview_of
-from adapters.telegram.pace import Pace
+from adapters.telegram.pace import Pace, Turn
 from bot.messages import ChannelFault, Choice, ReplyPart
 
 TYPING_AFTER = 0.4
@@ -95,8 +95,13 @@ class Showing:
         typing = asyncio.create_task(self._type()) if self._is_answer else None
         try:
             while await newest.changed(DRAFT_SECONDS if self._drafted else None):
-                if await self._turn(newest):
-                    await self._grow(newest)
+                if turn := await self._turn(newest):
+                    try:
+                        fault = await self._grow(newest.text)
+                    finally:
+                        turn.over()
+                    if fault:
+                        await asyncio.wait([newest.ended], timeout=fault)
             last = await newest.last()
         finally:
             if typing:
@@ -107,19 +112,26 @@ class Showing:
 
     # -- while it grows -------------------------------------------------------------------------------------
 
-    async def _turn(self, newest: "_Newest") -> bool:
-        """Wait until a step may be shown; false where the reply came to its end before."""
-        turn = asyncio.create_task(self._pace.turn(self._place.chat, urgent=False))
+    async def _turn(self, newest: "_Newest") -> Turn | None:
+        """Wait until a step may be shown; None where the reply came to its end before."""
+        waiting = asyncio.create_task(self._pace.turn(self._place.chat, urgent=False))
         try:
-            await asyncio.wait([turn, newest.ended], return_when=asyncio.FIRST_COMPLETED)
-            return turn.done()
-        finally:
-            turn.cancel()
+            await asyncio.wait([waiting, newest.ended], return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            _give_back(waiting)
+            raise
+        if not newest.ended.done():
+            return await waiting
+        _give_back(waiting)
+        return None
 
-    async def _grow(self, newest: "_Newest") -> None:
-        """Show what there is more of; what goes wrong here is made good in the end."""
+    async def _grow(self, text: str) -> float:
+        """Show what there is more of; what goes wrong here is made good in the end.
+
+        Tells for how many seconds it is better left alone.
+        """
         try:
-            await self._step(newest.text)
+            await self._step(text)
         except Gone:
             raise
         except Moved as refused:
@@ -133,7 +145,8 @@ class Showing:
             if isinstance(fault, ChannelFault) and fault.retry_after:
                 self._pace.hold(self._place.chat, fault.retry_after)
                 wait = fault.retry_after
-            await asyncio.wait([newest.ended], timeout=wait)
+            return wait
+        return 0.0
 
     async def _step(self, text: str) -> None:
         """Show the first thing that is not as it is to be."""
@@ -262,6 +275,17 @@ class Showing:
     @staticmethod
     def _now() -> float:
         return asyncio.get_running_loop().time()
+
+
+def _give_back(waiting: "asyncio.Task[Turn]") -> None:
+    """Wait for a turn no longer, and give it back where it has come all the same."""
+
+    def given(task: "asyncio.Task[Turn]") -> None:
+        if not task.cancelled():
+            task.result().unused()
+
+    waiting.cancel()
+    waiting.add_done_callback(given)
 
 
 class _Newest:

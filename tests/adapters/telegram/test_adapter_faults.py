@@ -29,6 +29,8 @@ def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("adapters.telegram.showing.TYPING_AFTER", 0.0)
     monkeypatch.setattr("adapters.telegram.showing.AFTER_FAULT", 0.05)
     monkeypatch.setattr("adapters.telegram.menu.PAUSES", (0.05,))
+    monkeypatch.setattr("adapters.telegram.menu.CALL_SECONDS", 0.5)
+    monkeypatch.setattr("adapters.telegram.webhook.ASK_SECONDS", 0.5)
 
 
 @pytest.fixture
@@ -54,6 +56,7 @@ async def two_questions(here: Life) -> None:
     await anna.chat.answer(containing="And warm.", within=10)
     await quiet(here)
     assert anna.chat.texts == ["It is blue today.", "And warm."]
+    await here.api.until(lambda: not any(one.reactions.get(here.api.bot.id) for one in anna.chat.messages))
 
 
 async def a_document(here: Life) -> None:
@@ -144,6 +147,7 @@ def _cases() -> list[object]:
         )
         for method in SCENES
         for fault in FAULTS
+        if (method, fault) != ("file", "nonsense")  # who is to know that it is no file
     ]
 
 

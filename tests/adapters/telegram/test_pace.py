@@ -20,16 +20,23 @@ def most_within(times: list[float], seconds: float) -> int:
     return max(bisect_left(times, begin + seconds) - place for place, begin in enumerate(times))
 
 
+async def show(pace: Pace, chat: int, *, urgent: bool, takes: float = 0.0) -> float:
+    """Show something; when it began."""
+    turn = await pace.turn(chat, urgent=urgent)
+    began = now()
+    await asyncio.sleep(takes)
+    turn.over()
+    return began
+
+
 async def grow(pace: Pace, chat: int, times: list[float], *, until: float) -> None:
     while now() < until:
-        await pace.turn(chat, urgent=False)
-        times.append(now())
+        times.append(await show(pace, chat, urgent=False))
 
 
 def test_the_first_goes_at_once() -> None:
     async def work() -> float:
-        await Pace().turn(PERSON, urgent=False)
-        return now()
+        return await show(Pace(), PERSON, urgent=False)
 
     assert run_quickly(work()) == 0
 
@@ -37,11 +44,8 @@ def test_the_first_goes_at_once() -> None:
 @pytest.mark.parametrize("urgent", [True, False])
 def test_a_chat_is_shown_something_once_a_second(urgent: bool) -> None:
     async def work() -> list[float]:
-        pace, times = Pace(), []
-        for _ in range(20):
-            await pace.turn(PERSON, urgent=urgent)
-            times.append(now())
-        return times
+        pace = Pace()
+        return [await show(pace, PERSON, urgent=urgent) for _ in range(20)]
 
     times = run_quickly(work())
     assert min(after - before for before, after in pairwise(times)) > 1
@@ -50,11 +54,8 @@ def test_a_chat_is_shown_something_once_a_second(urgent: bool) -> None:
 
 def test_a_group_is_shown_less_than_twenty_things_in_any_minute() -> None:
     async def work() -> list[float]:
-        pace, times = Pace(), []
-        for _ in range(100):
-            await pace.turn(GROUP, urgent=True)
-            times.append(now())
-        return times
+        pace = Pace()
+        return [await show(pace, GROUP, urgent=True) for _ in range(100)]
 
     assert most_within(run_quickly(work()), 60) < 20
 
@@ -66,7 +67,7 @@ def test_in_a_group_there_is_always_room_for_the_end_of_a_reply() -> None:
         await asyncio.sleep(250)
         began = now()
         for _ in range(3):
-            await pace.turn(GROUP, urgent=True)
+            await show(pace, GROUP, urgent=True)
         growing.cancel()
         return now() - began
 
@@ -93,7 +94,7 @@ def test_the_end_of_a_reply_goes_before_those_that_only_grow() -> None:
         growing = [asyncio.create_task(grow(pace, chat, [], until=60)) for chat in range(1, 500)]
         await asyncio.sleep(30)
         began = now()
-        await pace.turn(1000, urgent=True)
+        await show(pace, 1000, urgent=True)
         for task in growing:
             task.cancel()
         return now() - began
@@ -105,8 +106,8 @@ def test_a_chat_that_is_held_waits_and_no_other() -> None:
     async def work() -> tuple[float, float]:
         pace = Pace()
         pace.hold(PERSON, 10)
-        held = asyncio.create_task(pace.turn(PERSON, urgent=True))
-        await pace.turn(PERSON + 1, urgent=False)
+        held = asyncio.create_task(show(pace, PERSON, urgent=True))
+        await show(pace, PERSON + 1, urgent=False)
         other = now()
         await held
         return now(), other
@@ -116,11 +117,12 @@ def test_a_chat_that_is_held_waits_and_no_other() -> None:
     assert other == 0
 
 
-def test_everything_waits_where_telegram_wants_that() -> None:
+def test_everything_waits_where_telegram_wants_that_of_several_chats() -> None:
     async def work() -> float:
         pace = Pace()
-        pace.hold_all(5)
-        await pace.turn(PERSON, urgent=True)
+        pace.hold(PERSON + 1, 5)
+        pace.hold(PERSON + 2, 5)
+        await show(pace, PERSON, urgent=True)
         return now()
 
     assert run_quickly(work()) >= 5
@@ -129,11 +131,52 @@ def test_everything_waits_where_telegram_wants_that() -> None:
 def test_who_is_cancelled_takes_nobodys_place() -> None:
     async def work() -> float:
         pace = Pace()
-        await pace.turn(PERSON, urgent=True)
-        gone = asyncio.create_task(pace.turn(PERSON, urgent=True))
+        await show(pace, PERSON, urgent=True)
+        gone = asyncio.create_task(show(pace, PERSON, urgent=True))
         await asyncio.sleep(0.5)
         gone.cancel()
-        await pace.turn(PERSON, urgent=True)
+        await show(pace, PERSON, urgent=True)
         return now()
 
     assert run_quickly(work()) < 1.2
+
+
+def test_what_was_long_on_its_way_is_counted_from_its_answer_on() -> None:
+    async def work() -> list[float]:
+        pace = Pace()
+        ends: list[float] = []
+        for _ in range(3):
+            began = await show(pace, PERSON, urgent=True, takes=4.0)
+            assert not ends or began > ends[-1] + 1
+            ends.append(now())
+        return ends
+
+    assert run_quickly(work())
+
+
+def test_no_more_are_on_their_way_at_once_than_there_may_be_in_a_second() -> None:
+    async def work() -> int:
+        pace, on_the_way, most = Pace(), 0, 0
+
+        async def one(chat: int) -> None:
+            nonlocal on_the_way, most
+            turn = await pace.turn(chat, urgent=True)
+            on_the_way += 1
+            most = max(most, on_the_way)
+            await asyncio.sleep(3)
+            on_the_way -= 1
+            turn.over()
+
+        await asyncio.gather(*map(one, range(1, 100)))
+        return most
+
+    assert run_quickly(work()) < 30
+
+
+def test_a_turn_that_is_given_back_counts_for_nothing() -> None:
+    async def work() -> float:
+        pace = Pace()
+        (await pace.turn(PERSON, urgent=True)).unused()
+        return await show(pace, PERSON, urgent=True)
+
+    assert run_quickly(work()) == 0
