@@ -1,9 +1,9 @@
 """What Telegram shows of a model's Markdown."""
 
 import pytest
-from tests.adapters.telegram.markdown.shown import entities_of, text_of, texts, the_message
 
 from adapters.telegram.markdown.messages import Entity, FileMessage, TextMessage, messages_of, preview_of
+from tests.adapters.telegram.markdown.shown import entities_of, text_of, texts, the_message
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ from datetime import timedelta
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.adapters.telegram.markdown.shown import assert_sendable, texts
 
 from adapters.telegram.markdown.messages import FileMessage, TextMessage, messages_of, preview_of
+from tests.adapters.telegram.markdown.shown import assert_sendable, texts
 
 quick = settings(max_examples=25, deadline=timedelta(seconds=2), derandomize=True, database=None)
 WORD = re.compile(r"[^\W_]+")

@@ -4,11 +4,11 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.adapters.telegram.markdown.shown import assert_sendable, covered, texts, units
 from wcwidth import iter_graphemes
 
 from adapters.telegram.markdown.blocks import Known
 from adapters.telegram.markdown.messages import FileMessage, TextMessage, messages_of, preview_of
+from tests.adapters.telegram.markdown.shown import assert_sendable, covered, texts, units
 
 HARD = (Path(__file__).parent / "hard.md").read_text(encoding="utf-8")
 
