@@ -10,6 +10,7 @@ from pathlib import Path
 
 import aiohttp
 import pytest
+from aiohttp import web
 
 from adapters.telegram.adapter import Patience
 from adapters.telegram.condition import OTHER_PROGRAM, UNKNOWN_BOT, Waits
@@ -183,16 +184,23 @@ async def webhook_life(api: BotApi, folder: Path, stack: AsyncExitStack) -> tupl
             hooks=here.adapter.hooks,
         )
     )
-    from aiohttp import web
-
     await runner.setup()
     stack.push_async_callback(runner.cleanup)
     await web.SockSite(runner, site).start()
     return here, origin
 
 
-@pytest.mark.parametrize("fault", [pytest.param(each, marks=pytest.mark.thorough) for each in FAULTS] + [""])
-@pytest.mark.parametrize("method", ["setWebhook", "getWebhookInfo"])
+@pytest.mark.parametrize(
+    ("method", "fault"),
+    [
+        ("setWebhook", ""),
+        *(
+            pytest.param(method, fault, marks=pytest.mark.thorough)
+            for method in ("setWebhook", "getWebhookInfo")
+            for fault in FAULTS
+        ),
+    ],
+)
 async def test_telegram_calls_us_at_last_whatever_fails_at_first(
     api: BotApi, tmp_path: Path, method: str, fault: str
 ) -> None:
@@ -267,10 +275,12 @@ async def test_a_wrong_token_is_told_with_the_mend_and_ends_nothing(
         await api.until(lambda: here.adapter.health == ChannelHealth("down", UNKNOWN_BOT))
         await api.until(lambda: len(api.calls_of("getMe")) > 2)
     told = [record for record in caplog.records if record.levelno >= logging.WARNING]
-    assert [record.getMessage() for record in told] == [f"Telegram: {UNKNOWN_BOT}"]
+    assert len(told) == 1
+    assert UNKNOWN_BOT in told[0].getMessage()
     assert wrong not in caplog.text
 
 
+@pytest.mark.thorough
 async def test_two_with_one_token_say_so_and_the_one_that_stays_recovers(api: BotApi, tmp_path: Path) -> None:
     patience = replace(IMPATIENT, waits=Waits(first=0.02, longest=0.05, conflict=0.2, token=0.2))
     anna = api.person(2, "Anna")
@@ -286,6 +296,7 @@ async def test_two_with_one_token_say_so_and_the_one_that_stays_recovers(api: Bo
         assert anna.chat.texts == ["I am still here."]
 
 
+@pytest.mark.thorough
 async def test_no_secret_is_in_the_log_at_its_most_talkative(
     api: BotApi, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
