@@ -3,6 +3,8 @@
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
+from bot import phrases
+from bot.attachments.wording import unread
 from bot.conversation import Also, Conversation
 from bot.heard import said
 from bot.inbox import answered, begun, got_on
@@ -18,8 +20,8 @@ def _nothing() -> list[Received]:
 
 
 async def as_it_stands(message: IncomingMessage) -> UserMessage:
-    """Give a message without what came along."""
-    return UserMessage(said(message))
+    """Give a message with what came along named and not read."""
+    return UserMessage(said(message, *(unread(each, phrases.NOT_READ) for each in message.attachments)))
 
 
 @dataclass(slots=True)

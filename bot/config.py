@@ -287,7 +287,7 @@ class AttachmentSettings(Section):
     max_megabytes: int = Field(default=20, ge=1, le=2000)
     """The largest file that is fetched. Telegram's own server gives bots no more than 20."""
     document_characters: int = Field(default=20_000, ge=500, le=10_000_000)
-    """How much text of documents one message brings in; letters beyond a to z count for two or three."""
+    """How much text of documents or of a voice one message brings in; letters beyond a to z count for two or three."""
 
 
 class SpeechSettings(Section):

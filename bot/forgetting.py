@@ -340,7 +340,8 @@ def _entry_without(kept: Kept, wanted: Wanted) -> str:
     fields = _loaded(kept.text)
     if not isinstance(fields, dict):
         return "{}" if wanted.is_in(kept.text) else kept.text
-    if not wanted.is_in(_words(fields)):
+    # What stands for a picture is no words, though some may come about in it; its caption takes it along.
+    if not wanted.is_in(_words({name: value for name, value in fields.items() if name != "images"})):
         return kept.text
     match kept.kind:
         case "user":

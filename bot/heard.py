@@ -32,4 +32,5 @@ def _forwarded(message: IncomingMessage) -> list[str]:
 
 
 def _name(name: str) -> str:
-    return one_line(name, limit=NAME_CHARS)
+    """On one line, with nothing that ends the brackets around it."""
+    return one_line(name.translate({ord("["): "(", ord("]"): ")"}), limit=NAME_CHARS)

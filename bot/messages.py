@@ -54,6 +54,8 @@ class Attachment:
     """Bytes; 0 where that is not known."""
     seconds: float = 0.0
     """How long it plays."""
+    quoted: bool = False
+    """Whether it came along with what the message replies to, which may be somebody else's."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,10 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from telegram import Bot
+from telegram import Bot, File
 from telegram.error import TelegramError
 
 from adapters.telegram.calls import CALL_SECONDS, PAUSES, Calls, Gone, Place, Refused
@@ -50,6 +51,7 @@ log = logging.getLogger(__name__)
 
 TELEGRAM = "telegram"
 PRESS = "press-"
+OFFICIAL = "https://api.telegram.org/"
 CHATS_KEPT = 10_000
 
 
@@ -270,7 +272,7 @@ class TelegramAdapter:
             file = await self._calls.ask(lambda: self._bot.get_file(attachment.handle))
             if (file.file_size or 0) > most:
                 raise AttachmentLost(phrases.ATTACHMENT_TOO_LARGE.format(most=most >> 20))
-            content = bytes(await self._calls.ask(file.download_as_bytearray))
+            content = await self._content_of(file, most)
         except Refused as refused:
             if "too big" in str(refused).lower():  # Telegram gives bots no more than 20 MB
                 raise AttachmentLost(phrases.ATTACHMENT_TOO_LARGE.format(most=20)) from refused
@@ -278,6 +280,21 @@ class TelegramAdapter:
         if len(content) > most:
             raise AttachmentLost(phrases.ATTACHMENT_TOO_LARGE.format(most=most >> 20))
         return content
+
+    async def _content_of(self, file: File, most: int) -> bytes:
+        """What a file holds; of one on this computer no more than shows that it is more than `most`."""
+        if not file.file_path:
+            raise AttachmentLost(phrases.ATTACHMENT_GONE)
+        path = Path(file.file_path)
+        if path.is_absolute():  # where a server of one's own has put it; Telegram's own names no files of ours
+            if self._bot.base_file_url.startswith(OFFICIAL):
+                raise AttachmentLost(phrases.ATTACHMENT_GONE)
+            return await asyncio.to_thread(_beginning_of, path, most + 1)
+        if "://" not in file.file_path:  # the library has found one here that has its name by chance
+            address = f"{self._bot.base_file_url}/{file.file_path}"
+            file = File(file.file_id, file.file_unique_id, file.file_size, address)
+            file.set_bot(self._bot)
+        return bytes(await self._calls.ask(file.download_as_bytearray))
 
     async def _quietly(self, call: Coroutine[Any, Any, None]) -> None:
         """Make a call that is a courtesy: where it fails, nothing is lost."""
@@ -293,6 +310,11 @@ async def _noting(parts: AsyncIterator[ReplyPart], answered: list[str]) -> Async
         if part.final:
             answered[:] = part.answers
         yield part
+
+
+def _beginning_of(path: Path, most: int) -> bytes:
+    with path.open("rb") as file:
+        return file.read(most)
 
 
 def _number_of(message: IncomingMessage) -> int | None:

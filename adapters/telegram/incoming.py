@@ -1,6 +1,6 @@
 """Pure: one update of Telegram's → what happened, in our words."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -233,7 +233,7 @@ def _quoted(message: Message, replied_to: Message | None, me: Me) -> tuple[Quote
         name = _origin_name(elsewhere.origin)
     else:
         return None, Contents()
-    readable = tuple(one for one in contents.attachments if one.kind != "other")
+    readable = tuple(replace(one, quoted=True) for one in contents.attachments if one.kind != "other")
     quoted = Quoted(whole(text)[:QUOTED_CHARS], sender_name=name, mine=mine)
     return quoted, Contents(attachments=readable)
 

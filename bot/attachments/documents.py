@@ -71,7 +71,10 @@ async def text_of(
 ) -> DocumentText:
     """Read a document; raises OSError where no process can be started for a PDF. `media_type` is not believed."""
     if b"%PDF-" in content[:1024]:
-        return await _text_of_pdf(content, most_characters)
+        document = await _text_of_pdf(content, most_characters)
+        # Some text tells of PDF files, and is none.
+        if document.problem != phrases.PDF_DAMAGED or content.startswith(b"%PDF-") or not _is_text(content):
+            return document
     return await asyncio.to_thread(_text_of_file, content, name, most_characters)
 
 

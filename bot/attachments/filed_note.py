@@ -27,7 +27,7 @@ _NO_TITLE = re.compile(r"\s*$|\s*[-*+>|#]| {4}|\t|\s*\d{1,9}[.)]\s")
 _RULE = re.compile(r"---[ \t]*")
 # What makes of a line of plain text a heading, a rule, a quotation or the beginning of code.
 _MEANT_OTHERWISE = re.compile(
-    r"( {0,3})(?=#{1,6}(?:[ \t]|$)|=+[ \t]*$|-[- \t]*$|([*_])(?:[ \t]*\2){2,}[ \t]*$|>|`{3}|~{3})"
+    r"^( {0,3})(?=#{1,6}(?:[ \t]|$)|=+[ \t]*$|-[- \t]*$|([*_])(?:[ \t]*\2){2,}[ \t]*$|>|`{3}|~{3})"
 )
 _PARAGRAPHS = frozenset({"text", "PDF"})
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from bot import phrases
-from bot.attachments.documents import text_of
 from bot.attachments.filed_note import filed_note
 from bot.attachments.reading import AttachmentReader, Unread
 from bot.journal import Journal
@@ -37,13 +36,14 @@ async def number_of(state: State, message: IncomingMessage, attachment: Attachme
     """The number by which a document of a chat can be filed; the same however often it is asked for."""
     if attachment.kind != "document":
         return None
+    quoted = message.quoted if attachment.quoted else None
     return await state.change(
         lambda db: documents.number_of(
             db,
             str(message.chat),
             str(message.sender),
             attachment,
-            sender_name=message.sender_name,
+            sender_name=quoted.sender_name if quoted else message.sender_name,
             at=stored(message.sent_at),
         )
     )
@@ -98,7 +98,7 @@ class Filing:
             content = await self._reader.fetched(document.chat, attachment)
         except Unread as error:
             raise NotFiled(str(error)) from error
-        read = await text_of(content, name=attachment.name, media_type=attachment.media_type)
+        read = await self._reader.text_in(content, attachment)
         if not read.text.strip():
             raise NotFiled(read.problem or phrases.FILED_NOTHING)
         day = document.at.astimezone(self._now().tzinfo).date()

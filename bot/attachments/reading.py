@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bot import phrases
-from bot.attachments.documents import DocumentText, is_picture, text_of
+from bot.attachments.documents import MOST_CHARACTERS, DocumentText, is_picture, text_of
 from bot.attachments.pictures import PictureUnreadable, prepared
 from bot.attachments.sound import MOST_BYTES, format_of
-from bot.attachments.wording import IS_CONTENT, heading, heard, in_bytes, in_minutes, with_content
+from bot.attachments.wording import IS_CONTENT, heading, heard, in_bytes, in_minutes, unread, with_content
 from bot.heard import said
 from bot.messages import Attachment, AttachmentLost, ChannelFault, ChatId, IncomingMessage
 from bot.model_trouble import reason
@@ -129,6 +129,18 @@ class AttachmentReader:
                 return content
         raise AssertionError("the last try raises or returns")
 
+    async def text_in(
+        self, content: bytes, attachment: Attachment, *, most_characters: int = MOST_CHARACTERS
+    ) -> DocumentText:
+        """Read a document that was fetched, one after the other, since each may take much memory. Raises OSError."""
+        async with self._one_at_a_time:
+            return await text_of(
+                content,
+                name=attachment.name,
+                media_type=attachment.media_type,
+                most_characters=most_characters,
+            )
+
     # -- one by one ---------------------------------------------------------------------------------------
 
     async def _read(self, attachment: Attachment, found: "_Found") -> None:
@@ -142,19 +154,21 @@ class AttachmentReader:
                     await self._read_document(attachment, found)
                 case "other":
                     raise Unread(phrases.CANNOT_READ_KIND)
-        except Unread as unread:
-            found.texts.append(_unread(attachment, str(unread)))
+        except Unread as problem:
+            found.texts.append(unread(attachment, str(problem)))
         except Exception:
             log.exception("an attachment in %s could not be read", found.message.chat)
-            found.texts.append(_unread(attachment, phrases.OUR_FAULT))
+            found.texts.append(unread(attachment, phrases.OUR_FAULT))
 
     async def _read_voice(self, attachment: Attachment, found: "_Found") -> None:
         words = await self.voice_text(found.message, attachment)
-        facts = [in_minutes(attachment.seconds)]
-        if found.voice_is_own:
-            found.texts.append(heard(words, facts=facts))
+        shown = _beginning(words, self._room)
+        cut = f"only the first {len(shown):,} of {len(words):,} characters" if len(shown) < len(words) else ""
+        facts = [in_minutes(attachment.seconds), cut]
+        if attachment.quoted or found.message.forwarded_from:  # somebody else may speak in it
+            found.texts.append(with_content(heading("voice message", facts=facts, told=IS_CONTENT), shown))
         else:
-            found.texts.append(with_content(heading("voice message", facts=facts, told=IS_CONTENT), words))
+            found.texts.append(heard(shown, facts=facts))
 
     async def _read_picture(
         self, attachment: Attachment, found: "_Found", content: bytes | None = None
@@ -173,13 +187,7 @@ class AttachmentReader:
         content = await self.fetched(found.message.chat, attachment)
         if is_picture(content):
             return await self._read_picture(attachment, found, content)
-        async with self._one_at_a_time:
-            document = await text_of(
-                content,
-                name=attachment.name,
-                media_type=attachment.media_type,
-                most_characters=self._room + 1,
-            )
+        document = await self.text_in(content, attachment, most_characters=self._room + 1)
         number = (
             await self._number_of(found.message, attachment) if self._number_of and document.text else None
         )
@@ -213,12 +221,6 @@ class _Found:
     images: list[Image] = field(default_factory=list)
     documents: list[_Document] = field(default_factory=list)
 
-    @property
-    def voice_is_own(self) -> bool:
-        """Whether the sender speaks in it; else it came with what they pass on, or reply to in writing."""
-        message = self.message
-        return not message.forwarded_from and not (message.quoted and message.text.strip())
-
     def all_texts(self) -> list[str]:
         """Give the texts, those of documents cut so that all of them find room: short ones leave it to long ones."""
         room = self.room
@@ -246,14 +248,8 @@ def _told(found: _Document, shown: str) -> str:
 def _cut(document: DocumentText, shown: str, number: int | None) -> str:
     of = f" of {document.characters:,}" if document.characters is not None else ""
     pages = f", from the first {document.pages_read} of its pages" if of == "" and document.pages else ""
-    rest = " Filed in the memory, all of it can be searched." if number is not None else ""
+    rest = " Once it is filed in the memory, all of it can be searched." if number is not None else ""
     return f"Cut: only the first {len(shown):,}{of} characters{pages} stand here.{rest}"
-
-
-def _unread(attachment: Attachment, why: str) -> str:
-    what = {"voice": "voice message", "other": "file"}.get(attachment.kind, attachment.kind)
-    size = in_bytes(attachment.size) if attachment.size else ""
-    return heading(what, name=attachment.name, facts=[in_minutes(attachment.seconds), size], told=why)
 
 
 def _pages(count: int) -> str:

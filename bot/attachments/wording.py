@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from secrets import token_hex
 
+from bot.messages import Attachment
 from bot.plain_text import one_line, without_controls
 
 NAME_CHARS = 80
@@ -37,6 +38,13 @@ def heading(
         named = f"{named} ({known})"
     told = one_line(told, limit=TOLD_CHARS).translate({ord("["): "(", ord("]"): ")"})
     return f"[Attached {named}. {told}]" if told else f"[Attached {named}]"
+
+
+def unread(attachment: Attachment, why: str) -> str:
+    """The heading of what came along and is not shown."""
+    what = {"voice": "voice message", "other": "file"}.get(attachment.kind, attachment.kind)
+    size = in_bytes(attachment.size) if attachment.size else ""
+    return heading(what, name=attachment.name, facts=[in_minutes(attachment.seconds), size], told=why)
 
 
 def with_content(heading: str, content: str, *, mark: Callable[[], str] = lambda: token_hex(6)) -> str:

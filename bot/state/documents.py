@@ -1,7 +1,7 @@
 """state.db: documents that came along with messages, by number, so that one can still be filed later."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 
 import apsw
@@ -47,9 +47,8 @@ def number_of(
     db: apsw.Connection, chat: str, sender: str, attachment: Attachment, *, sender_name: str, at: str
 ) -> int:
     """The number of a document, given to it now if it has none. The oldest of a chat go where there are too many."""
-    document = _encodable(
-        json.dumps({"attachment": asdict(attachment), "sender_name": sender_name}, ensure_ascii=False)
-    )
+    kept = asdict(replace(attachment, quoted=False))  # the same one, replied to or sent
+    document = _encodable(json.dumps({"attachment": kept, "sender_name": sender_name}, ensure_ascii=False))
     asked = "SELECT number FROM documents WHERE chat = ? AND sender = ? AND document = ?"
     known: int | None = db.execute(asked, (chat, sender, document)).get
     if known is not None:

@@ -39,6 +39,9 @@ PLACES = (
     Place("reminders", "text", also=", state = CASE state WHEN 'active' THEN 'cancelled' ELSE state END"),
 )
 
+MOST_LENGTH = 8_000_000
+"""Characters of texts that are looked at together."""
+
 
 @dataclass(frozen=True, slots=True)
 class Asking:
@@ -140,14 +143,23 @@ def finished(db: apsw.Connection) -> None:
     db.execute("UPDATE forgetting SET unfinished = 0")
 
 
-def texts(db: apsw.Connection, place: Place, *, after: int, most: int) -> list[Kept]:
-    """The texts of a place whose row is greater than `after`, in order."""
+def texts(
+    db: apsw.Connection, place: Place, *, after: int, most: int, most_length: int = MOST_LENGTH
+) -> list[Kept]:
+    """The first texts of a place whose row is greater than `after`, in order; none where there are no more."""
     rows = db.execute(
         f"SELECT rowid, {place.column}, {place.kind}, {place.conversation} FROM {place.table} "  # noqa: S608
         f"WHERE rowid > ? AND {place.column} IS NOT NULL ORDER BY rowid LIMIT ?",
         (after, most),
     )
-    return [Kept(*row) for row in rows]
+    found = list[Kept]()
+    length = 0
+    for row in rows:
+        found.append(kept := Kept(*row))
+        length += len(kept.text)
+        if length >= most_length:  # pictures stand among the texts
+            break
+    return found
 
 
 def replace(db: apsw.Connection, place: Place, changes: Iterable[tuple[Kept, str | None]]) -> None:

@@ -17,7 +17,7 @@ from bot.commands.memory import look_after_memory
 from bot.commands.table import COMMANDS
 from bot.config import FlushSettings
 from bot.conversation import Conversation, open_calls
-from bot.messages import ChannelFault, ChatId, NotAccepted, Reply
+from bot.messages import Attachment, ChannelFault, ChatId, NotAccepted, Reply
 from bot.models.errors import BadKey, RateLimited
 from bot.models.protocol import AssistantMessage, ToolResult, UserMessage
 from bot.tools import ToolUse, tool
@@ -538,6 +538,21 @@ async def test_a_message_that_is_stopped_before_it_is_heard_is_kept(house: House
     assert house.telegram.replies() == {asked.id: phrases.STOPPED_HERE}
     assert await house.history("telegram:2") == ["Hello"]
     assert await house.unfinished() == 0
+
+
+async def test_a_photo_without_words_that_is_stopped_before_it_is_looked_at_is_told_of(
+    house: House,
+) -> None:
+    house.telegram.fetch_pause = 60
+    photo = Attachment("picture", "f1", size=1000)
+    asked = await house.accept("", chat="telegram:2", sender="telegram:2", attachments=(photo,))
+    for _ in range(1000):
+        if house.telegram.fetched:
+            break
+        await asyncio.sleep(0.001)
+    assert await house.assistant.stop(asked.chat)
+    await house.quiet()
+    assert await house.history("telegram:2") == ["[Attached picture (1 kB). It was not read.]"]
 
 
 async def test_nothing_is_summed_up_unnoted_after_a_stop_that_came_before_the_turn_began(

@@ -5,6 +5,7 @@ import json
 import os
 import re
 from array import array
+from base64 import b64decode
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -23,10 +24,10 @@ from bot.conversation import Conversation
 from bot.forgetting import MOST_LINES, Forgetting
 from bot.journal import Journal
 from bot.messages import ChatId, Choice, IncomingMessage, PersonId
-from bot.models.protocol import AssistantMessage, RawStep, ToolCall, ToolResult, UserMessage
+from bot.models.protocol import AssistantMessage, Image, RawStep, ToolCall, ToolResult, UserMessage
 from bot.state import inbox, journal
 from bot.state.database import State
-from bot.state.forgetting import PLACES, is_unfinished
+from bot.state.forgetting import ENTRIES, PLACES, is_unfinished, texts
 from memory.embeddings.opening import open_embedding
 from memory.errors import NoteUnwritable
 from memory.forgetting import FORGOTTEN, Wanted
@@ -288,6 +289,30 @@ async def test_conversations_can_still_be_read_and_say_nothing_of_it(house: Hous
         [],
         FORGOTTEN,
     )
+
+
+async def test_a_picture_goes_with_its_caption_and_for_no_words_of_its_own(house: House) -> None:
+    cat = Image("image/jpeg", b64decode("+Rex/" * 4 + "AAAA"))
+    talk = Conversation(house.state, HERE)
+    await talk.load()
+    await talk.hear([(UserMessage("my cat Ottokar", (cat,)), OWNER)])
+    for words in ("jpeg", "rex"):
+        assert "nothing" in await house.say(f"/forget {words}")
+    await house.forget("Ottokar")
+    await talk.load()
+    assert talk.messages() == (UserMessage(FORGOTTEN),)
+
+
+async def test_long_texts_are_looked_at_a_few_at_a_time(house: House) -> None:
+    talk = Conversation(house.state, HERE)
+    await talk.load()
+    await talk.append(*[UserMessage(f"{LINE} {number}") for number in range(5)])
+    seen = list[int]()
+    while found := await house.state.read(
+        lambda db: texts(db, ENTRIES, after=sum(seen), most=500, most_length=100)
+    ):
+        seen.append(len(found))
+    assert seen == [2, 2, 1]
 
 
 async def test_a_step_whose_thoughts_alone_hold_it_loses_them_and_keeps_its_words(house: House) -> None:

@@ -24,6 +24,8 @@ class RecordingAdapter:
     """What can be fetched, by handle."""
     fetched: list[str] = field(default_factory=list)
     """Handles, in order."""
+    fetch_pause: float = 0
+    """Seconds that it takes to fetch a file."""
 
     async def run(self, accept: Accept) -> None:
         await asyncio.Event().wait()
@@ -37,6 +39,7 @@ class RecordingAdapter:
 
     async def fetch(self, attachment: Attachment, *, most: int) -> bytes:
         self.fetched.append(attachment.handle)
+        await asyncio.sleep(self.fetch_pause)
         if attachment.handle not in self.files:
             raise AttachmentLost("That is gone.")
         return self.files[attachment.handle][: most + 1]

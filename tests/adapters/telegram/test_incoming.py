@@ -278,7 +278,10 @@ async def test_what_came_along_with_the_quoted_message_comes_along(world: World,
     picture = await anna.photo(caption="my beans")
     await anna.say("what are these?", reply_to=picture)
     message = heard(world)
-    assert [one.kind for one in message.attachments] == ["picture"]
+    assert [(one.kind, one.quoted) for one in message.attachments] == [("picture", True)]
+    voice = await anna.voice()
+    await anna.voice(reply_to=voice)
+    assert [(one.kind, one.quoted) for one in heard(world).attachments] == [("voice", False), ("voice", True)]
     film = await anna.video()
     await anna.say("and these?", reply_to=film)
     assert heard(world).attachments == ()

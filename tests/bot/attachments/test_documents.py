@@ -65,6 +65,11 @@ async def test_what_is_no_text_is_told_in_a_sentence(content: bytes, why: str) -
     assert document.problem.endswith(".")
 
 
+async def test_text_that_tells_of_pdf_files_is_text() -> None:
+    content = b'is_pdf = content.startswith(b"%PDF-")\n'
+    assert await text_of(content, name="a.py") == DocumentText("code", content.decode(), len(content))
+
+
 async def test_long_text_is_cut_and_its_length_told() -> None:
     document = await text_of(b"x" * 1000, most_characters=10)
     assert (document.text, document.characters, document.is_whole) == ("x" * 10, 1000, False)

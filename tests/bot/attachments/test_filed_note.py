@@ -1,4 +1,5 @@
 from datetime import date
+from time import process_time
 
 import pytest
 
@@ -159,3 +160,15 @@ def test_a_title_is_one_short_line() -> None:
     assert not is_title("two\nlines")
     assert not is_title("x" * 121)
     assert not is_title("")
+
+
+def test_signs_within_a_line_of_text_stay_as_they_are() -> None:
+    text = "5 > 3 in C# and F# too\nBo <bo@example.org> -\nx ==="
+    assert body(made(text, kind="text")) == text
+
+
+@pytest.mark.parametrize("line", ["- " * 100_000 + "x", "* " * 100_000 + "x", "=" * 200_000 + "x"])
+def test_a_long_line_is_filed_at_once(line: str) -> None:
+    began = process_time()
+    made(line, kind="text")
+    assert process_time() - began < 2

@@ -325,6 +325,22 @@ async def test_only_the_latest_of_a_chat_are_kept_and_not_for_ever(
         assert await state.read(lambda db: db.execute(numbers).fetchall()) == [(4,), (5,), (6,)]
 
 
+async def test_a_document_that_is_replied_to_is_from_whoever_sent_it(house: House, tmp_path: Path) -> None:
+    theirs, quoted = replace(REPORT, quoted=True), Quoted("", "Bo")
+    await house.say("/remember", attachments=(theirs,), quoted=quoted)
+    assert "by `Bo`" in notes(tmp_path)["2026-11-21-boiler-report.md"]
+
+
+async def test_a_document_has_the_same_number_sent_and_replied_to(house: House) -> None:
+    said = message("")
+    again = replace(message(""), quoted=Quoted("", said.sender_name))
+    numbers = {
+        await number_of(house.state, said, REPORT),
+        await number_of(house.state, again, replace(REPORT, quoted=True)),
+    }
+    assert numbers == {1}
+
+
 # -- forgotten ----------------------------------------------------------------------------------------------
 
 

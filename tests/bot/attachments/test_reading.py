@@ -29,6 +29,7 @@ from tests.fakes.talking import message
 from tests.fakes.transcription_server import KEY, MODEL, TranscriptionServer, fails
 
 VOICE = b"OggS" + bytes(50)
+QUOTED_VOICE = Attachment("voice", "v", quoted=True)
 
 
 def picture(width: int = 30, height: int = 20) -> bytes:
@@ -150,7 +151,7 @@ async def test_a_long_document_is_cut_and_what_is_missing_told() -> None:
         "[Attached document 12: a.txt (text, 10 kB). Cut: only the first 995 of 10,000 characters"
         in read.text
     )
-    assert "Filed in the memory, all of it can be searched." in read.text
+    assert "Once it is filed in the memory, all of it can be searched." in read.text
     assert "[Attached document: b.txt (text, 5 bytes). Between" in read.text
 
 
@@ -183,13 +184,39 @@ async def test_what_is_said_aloud_is_what_the_person_says(speech: Speech) -> Non
 
 @pytest.mark.parametrize(
     "changes",
-    [{"forwarded_from": "Bo"}, {"quoted": Quoted("", "Bo"), "text": "What does he say?"}],
+    [
+        {"forwarded_from": "Bo"},
+        {"quoted": Quoted("", "Bo"), "attachments": (QUOTED_VOICE,)},
+        {"quoted": Quoted("", "Bo"), "attachments": (QUOTED_VOICE,), "text": "What does he say?"},
+    ],
 )
 async def test_somebody_elses_voice_is_not_the_persons(speech: Speech, changes: dict[str, object]) -> None:
     said = replace(sent(Attachment("voice", "v")), **changes)  # type: ignore[arg-type]
     read = await Shelf({"v": VOICE}).reader(speech=speech).read(said)
     assert "Remember the milk." in read.text
     assert "Remember the milk." not in without_attached(read.text)[0]
+
+
+async def test_who_answers_a_voice_aloud_speaks_in_one_of_them(speech: Speech) -> None:
+    said = replace(sent(Attachment("voice", "v"), QUOTED_VOICE), quoted=Quoted("", "Bo"))
+    read = await Shelf({"v": VOICE}).reader(speech=speech).read(said)
+    assert read.text.count("Remember the milk.") == 2
+    assert without_attached(read.text)[0] == "Remember the milk."
+
+
+async def test_a_long_speech_is_cut_and_what_is_missing_told(
+    server: TranscriptionServer, speech: Speech
+) -> None:
+    server.words = "word " * 1000
+    read = (
+        await Shelf({"v": VOICE})
+        .reader(speech=speech, document_characters=1000)
+        .read(sent(Attachment("voice", "v", seconds=900)))
+    )
+    assert read.text.startswith(
+        "[In a voice message (15:00, only the first 1,000 of 4,999 characters):]\nword"
+    )
+    assert len(read.text) < 1100
 
 
 @pytest.mark.parametrize(
