@@ -236,7 +236,7 @@ class TelegramAdapter:
                     key=reply.key,
                     shown=shown,
                     keep=reply.keep,
-                    reply_to=lambda: self._reply_to(reply, place),
+                    reply_to=lambda: self._reply_to(reply),
                     moved=lambda old, new: self._moved_while_shown(place, old, new),
                     is_answer=message is not None,
                 ).show(_noting(reply.parts, answered))
@@ -244,7 +244,7 @@ class TelegramAdapter:
                 self._note_gone(reply.chat, str(gone))
         await self._marks.answered(reply.chat, answered)
 
-    def _reply_to(self, reply: Reply, place: Place) -> int | None:
+    def _reply_to(self, reply: Reply) -> int | None:
         """What a reply is put to: in rooms the message; where two people talk, only if something came in between."""
         if reply.to is None:
             return None

@@ -191,6 +191,8 @@ class Calls:
             await self._formatted(call, place, growing=True)
         except (Gone, Moved, ThreadGone):
             raise
+        except (BadEntities, TooLong):  # a matter of this text
+            raise
         except Refused as refused:
             if self.has_drafts:
                 log.info("replies grow by edits, since this server shows no drafts: %s", refused)
@@ -292,6 +294,11 @@ class Calls:
             turn = None if growing else await self._pace.turn(place.chat, urgent=True)
             try:
                 return await self._once(call)
+            except Unknown as unknown:
+                if growing:
+                    raise
+                # Each server knows how to send: this is somebody in between, such as a proxy that has just begun.
+                raise ChannelFault(f"Telegram could not be reached: {unknown}") from unknown
             except ChannelFault as fault:
                 if fault.retry_after:
                     self._pace.hold(place.chat, fault.retry_after)
@@ -341,6 +348,7 @@ def meaning(error: TelegramError) -> Exception:
 
 
 _REFUSALS: Sequence[tuple[type[Refused], Sequence[str]]] = (
+    (Refused, ("reply_message_id_invalid",)),  # of a message that is sent; sent without, it is taken
     (BadEntities, ("can't parse entities", "entity_", "entities_too_long", "can't find end of")),
     (TooLong, ("message is too long", "message_too_long", "text is too long")),
     (ThreadGone, ("message thread not found", "topic_deleted", "topic_id_invalid")),
@@ -352,6 +360,8 @@ _REFUSALS: Sequence[tuple[type[Refused], Sequence[str]]] = (
             "message to delete not found",
             "message can't be deleted",
             "message_id_invalid",
+            "message_edit_time_expired",
+            "message_author_required",
             "message identifier is not specified",
             "there is no text in the message to edit",
         ),
@@ -365,6 +375,8 @@ _REFUSALS: Sequence[tuple[type[Refused], Sequence[str]]] = (
             "need administrator rights",
             "chat_write_forbidden",
             "chat_send_plain_forbidden",
+            "chat_guest_send_forbidden",
+            "user_banned_in_channel",
             "chat_restricted",
             "topic_closed",
             "user_is_blocked",

@@ -9,12 +9,17 @@ import asyncio
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import islice
 from math import inf
 
 MINUTE = 61.0
 SECOND = 1.03
 CHATS_KEPT = 1000
-"""Chats whose latest times are known; whoever is forgotten was quiet for longest."""
+"""Chats whose latest times are known, beside those in which something is still to be heeded."""
+SEVERAL_WITHIN = 5.0
+"""Seconds in which Telegram wants several chats left alone, if it means the bot and not each of them."""
+LONGEST_HOLD_OF_ALL = 30.0
+"""Seconds: if it was each of them, all the others are not to pay for that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +62,10 @@ class _Sent:
 class _Chat(_Sent):
     held_until: float = 0.0
 
+    def is_past(self, now: float) -> bool:
+        """Whether nothing here is to be heeded any more."""
+        return not self.open and self.held_until <= now and not (self.at and self.at[-1] > now - MINUTE)
+
 
 @dataclass(slots=True, eq=False)
 class _Waiter:
@@ -97,8 +106,8 @@ class Pace:
         self._chats: OrderedDict[int, _Chat] = OrderedDict()
         self._all = _Sent()
         self._held_until = 0.0
-        self._held: tuple[int, float] = (0, 0.0)
-        """The chat that was held last, and until when."""
+        self._held: tuple[int, float] = (0, -inf)
+        """The chat that was held last, and when that began."""
         self._waiting: list[_Waiter] = []
         self._timer: asyncio.TimerHandle | None = None
 
@@ -124,10 +133,10 @@ class Pace:
         now = self._now()
         entry = self._entry(chat)
         entry.held_until = max(entry.held_until, now + seconds)
-        before, until = self._held
-        if before != chat and now < until:
-            self._held_until = max(self._held_until, now + seconds)
-        self._held = chat, entry.held_until
+        before, at = self._held
+        if before != chat and now < at + SEVERAL_WITHIN:
+            self._held_until = max(self._held_until, now + min(seconds, LONGEST_HOLD_OF_ALL))
+        self._held = chat, now
 
     def _grant(self) -> None:
         """Let go on whoever may, and come back when the next one may."""
@@ -190,11 +199,10 @@ class Pace:
     def _entry(self, chat: int) -> _Chat:
         entry = self._chats.pop(chat, None) or _Chat()
         self._chats[chat] = entry
-        while len(self._chats) > CHATS_KEPT:
-            oldest = next(iter(self._chats))
-            if self._chats[oldest].open:
-                break
-            del self._chats[oldest]
+        now = self._now()
+        for name, other in list(islice(self._chats.items(), max(0, len(self._chats) - CHATS_KEPT))):
+            if other.is_past(now):
+                del self._chats[name]
         return entry
 
     @staticmethod

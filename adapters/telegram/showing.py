@@ -86,6 +86,7 @@ class Showing:
         self._drafted: TextMessage | None = None
         self._drafted_at = 0.0
         self._limit = LIMIT
+        self._takes_files = True
         self._known: Known = {}
         """What was read of the text already."""
 
@@ -138,8 +139,6 @@ class Showing:
             self._move(refused.chat)
         except ThreadGone:
             self._place = replace(self._place, thread=None)
-        except MessageGone:
-            self._sent.clear()
         except (Refused, ChannelFault) as fault:
             wait = AFTER_FAULT
             if isinstance(fault, ChannelFault) and fault.retry_after:
@@ -159,7 +158,10 @@ class Showing:
                 if sent.is_file:
                     return
                 if sent.text != message:
-                    await self._edit(number, message, growing=True)
+                    try:
+                        await self._edit(number, message, growing=True)
+                    except MessageGone:
+                        await self._take_back(number)
                     return
             elif number < len(messages) - 1 or not await self._drafted_as(message):
                 await self._send(message, growing=True)
@@ -209,7 +211,7 @@ class Showing:
                 return
 
     async def _complete(self, text: str, choices: Sequence[Choice]) -> None:
-        messages = messages_of(text, limit=self._limit, known=self._known)
+        messages = messages_of(text, limit=self._limit, known=self._known, files=self._takes_files)
         for number, message in enumerate(messages):
             offered = choices if number == len(messages) - 1 else ()
             if number < len(self._sent) and self._sent[number].is_file != isinstance(message, FileMessage):
@@ -220,10 +222,19 @@ class Showing:
                 try:
                     await self._edit(number, message, choices=offered)
                     continue
-                except MessageGone:
+                except (Gone, Moved, ThreadGone, TooLong):
+                    raise
+                except Refused:  # deleted, too old, or for a reason that nobody foresaw: it is said anew
                     await self._take_back(number)
             if isinstance(message, FileMessage):
-                await self._send_file(message)
+                try:
+                    await self._send_file(message)
+                except (Moved, ThreadGone):
+                    raise
+                except Refused:  # such as in a group where files are not allowed: text may be
+                    self._takes_files = False
+                    await self._complete(text, choices)
+                    return
             else:
                 await self._send(message, choices=offered)
         await self._take_back(len(messages))

@@ -4,6 +4,7 @@ import logging
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from pyromark import events_with_range
@@ -19,11 +20,15 @@ _INDENTED = 8
 _BULLETS = ("• ", "◦ ", "▪ ")
 _RULE = "———"
 _LANGUAGE = re.compile(r"[\w+#.-]{1,32}")
+_ATTRIBUTES = re.compile(r"(?:\{[^{}]*\}|[\w-]+=(?:\"[^\"]*\"|'[^']*'|[^\s\"']+)|\s)*+")
+"""What only programs read behind a language: `title="x.py" {1,3}`."""
 _BLANK_BEFORE = re.compile(rb"\n[ \t>]*\n[ \t>]*$")
 _DEFINITION = re.compile(
     rb"[^\S\n]*\[((?:[^\]\\]|\\.)+)\]:.*?(?=\n[^\S\n]*\[(?:[^\]\\]|\\.)+\]:|\Z)|\S[^\n]*", re.DOTALL
 )
 _NUMBER = re.compile(rb"\d+")
+_MOST_EVENTS = 8
+"""For each byte: beyond that, it is a table whose short rows the parser fills up with cells by the hundred thousand."""
 _log = logging.getLogger(__name__)
 
 
@@ -53,9 +58,13 @@ def blocks_of(markdown: str, known: Known) -> list[Block]:
     """
     text = mended(markdown)
     source = text.encode()
-    events: list[Event] = list(events_with_range(text, options=OPTIONS))
+    most = _MOST_EVENTS * len(source) + 1000
+    events: list[Event] = list(islice(events_with_range(text, options=OPTIONS), most + 1))
     before = known.copy()
     known.clear()
+    if len(events) > most:
+        _log.info("a reply of %d characters is shown as plain text: a table in it has no measure", len(text))
+        return [Block(Styled(markdown.strip("\n")), "")]
     used = _labels(events)
     alone = b"]:" not in source  # else what `[1]` leads to may stand in another block
     blocks: list[Block] = []
@@ -143,8 +152,8 @@ def _block(source: bytes, events: list[Event], start: int, end: int) -> Styled:
     try:
         styled = _Reader(source, events).block()
         lost = lost_word(plain, styled)
-    except Unreadable as fault:
-        _log.info("a block of %d characters is shown as plain text: %s", len(plain), fault)
+    except (Unreadable, LookupError, TypeError) as fault:
+        _log.info("a block of %d characters is shown as plain text: %r", len(plain), fault)
         return Styled(plain.strip("\n"))
     if lost or is_blank(styled.text):
         if lost:
@@ -242,11 +251,16 @@ class _Reader(InlineReader):
         if is_blank(code):  # a run of backticks, or a fence with nothing in it
             end = self.events[self.at][1]["end"]
             return Styled(self.source[start:end].decode().strip())
-        language = _LANGUAGE.match(info.strip())
+        info = info.strip()
+        language = _LANGUAGE.match(info)
         out = Pieces()
         out.hide(fence)
+        rest = info[language.end() :].strip() if language else info
+        if not _ATTRIBUTES.fullmatch(rest):  # it was meant as the first line, and beside code stands one word
+            out.write(rest + "\n")
+        start = out.size
         out.write(code)
-        out.mark("pre", 0, language[0] if language else "")
+        out.mark("pre", start, language[0] if language else "")
         return out.done()
 
     def _quote(self) -> Styled:

@@ -5,6 +5,8 @@ import unicodedata
 from functools import lru_cache
 
 _COMMAND = re.compile(r"\\(?:begin|end)\{[^}]*\}|\\[A-Za-z]+")
+_LONGEST = 1000
+"""Characters of a formula that is made readable: the library takes its time over nested ones."""
 _WORTHY = re.compile(r"[\\^_={}]|^[A-Za-z]$")
 
 
@@ -16,6 +18,8 @@ def is_formula(text: str) -> bool:
 @lru_cache(maxsize=256)
 def readable(latex: str) -> str | None:
     """`latex` in Unicode, such as x² for x^2; None where that would lose some of it."""
+    if len(latex) > _LONGEST:
+        return None
     # Slow to import, and most replies hold no formula.
     from telegramify_markdown.latex_escape.helper import LatexToUnicodeHelper
 

@@ -129,10 +129,15 @@ class _Run:
         self.out.write("||")
         opened = self.waiting.pop(key, None)
         if opened and place > opened[1]:
+            self._drop_begun_since(opened)
             self.cuts += [opened, (place, place + 2)]
             self.out.marks.append(Mark("spoiler", opened[1], place))
         elif opens:
             self.waiting[key] = (place, place + 2)
+
+    def _drop_begun_since(self, opened: tuple[int, int]) -> None:
+        """Take for text what has begun since `opened`, which ends here: it could only end outside."""
+        self.waiting = {key: place for key, place in self.waiting.items() if place < opened}
 
     def _start(self, tag: Any, start: int, end: int) -> bool:
         """Whether the tag is an inline one; its beginning is remembered."""
@@ -217,6 +222,7 @@ class _Run:
         if not html.startswith("</"):
             self.waiting[name, self._within] = (place, out.size)
         elif opened := self.waiting.pop((name, self._within), None):
+            self._drop_begun_since(opened)
             self.cuts += [opened, (place, out.size)]
             out.marks += [
                 Mark(kind, opened[1], place),

@@ -64,14 +64,15 @@ class FileMessage:
 
 
 def messages_of(
-    markdown: str, *, limit: int = LIMIT, known: Known | None = None
+    markdown: str, *, limit: int = LIMIT, known: Known | None = None, files: bool = True
 ) -> list[TextMessage | FileMessage]:
     """`markdown` as Telegram shows it, in order; nothing where there is nothing to be seen.
 
-    `limit` is in units of UTF-16, at least 2. `known`, a dict kept for the time of one reply, saves reading again
-    what has not changed since the last call.
+    `limit` is in units of UTF-16, at least 2. `files`: whether very long code may be one. `known`, a dict kept for
+    the time of one reply, saves reading again what has not changed since the last call.
     """
-    return _messages(_blocks(sendable(markdown), known), limit)
+    blocks = _blocks(sendable(markdown), known)
+    return _messages(blocks, limit) if files else [*_cut(blocks, limit)]
 
 
 def preview_of(

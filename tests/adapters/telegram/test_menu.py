@@ -232,3 +232,11 @@ def test_what_everybody_sees_is_harmless_and_there() -> None:
     guests = names(Standing.GUEST)
     assert set(FOR_ALL) < set(guests)
     assert set(IN_GROUPS) < set(guests)
+
+
+async def test_an_answer_that_makes_no_sense_is_asked_for_again(api: BotApi, tmp_path: Path) -> None:
+    api.fail("setMyCommands", Fault.status(200, '{"ok": true}', "application/json"))
+    async with shown(api, tmp_path):
+        pass
+    assert menu(api, "default") == list(FOR_ALL)
+    assert menu(api, "chat:1") == names(Standing.OWNER)

@@ -128,6 +128,61 @@ def test_everything_waits_where_telegram_wants_that_of_several_chats() -> None:
     assert run_quickly(work()) >= 5
 
 
+def test_a_few_chats_that_are_held_for_an_hour_hold_up_nobody_else_for_long() -> None:
+    async def work() -> tuple[float, float]:
+        pace = Pace()
+        pace.hold(GROUP, 3600)
+        await asyncio.sleep(20)
+        pace.hold(GROUP - 1, 3600)
+        await show(pace, PERSON, urgent=True)
+        at = now()
+        pace.hold(GROUP - 2, 3600)
+        await asyncio.sleep(1)
+        pace.hold(GROUP - 3, 3600)
+        await show(pace, PERSON, urgent=True)
+        return at, now()
+
+    first, second = run_quickly(work())
+    assert first < 21
+    assert second < 60
+
+
+def test_a_chat_that_is_held_stays_so_however_many_others_there_are() -> None:
+    async def work() -> float:
+        pace = Pace()
+        pace.hold(PERSON, 300)
+        for chat in range(1100):
+            await show(pace, 1000 + chat, urgent=True)
+        return await show(pace, PERSON, urgent=True)
+
+    assert run_quickly(work()) >= 300
+
+
+def test_a_groups_minute_counts_however_many_other_chats_there_are() -> None:
+    async def work() -> list[float]:
+        pace, times = Pace(), []
+        for chat in range(1034):
+            if chat < 12 or chat >= 1020:
+                times.append(await show(pace, GROUP, urgent=True))
+            await show(pace, 1000 + chat, urgent=True)
+        return times
+
+    assert most_within(run_quickly(work()), 60) < 20
+
+
+def test_chats_that_are_quiet_are_forgotten() -> None:
+    async def work() -> int:
+        pace = Pace()
+        for chat in range(2000):
+            await show(pace, chat + 1, urgent=True)
+        await asyncio.sleep(120)
+        for chat in range(1100):
+            await show(pace, chat + 1, urgent=True)
+        return len(pace._chats)
+
+    assert run_quickly(work()) < 1500
+
+
 def test_who_is_cancelled_takes_nobodys_place() -> None:
     async def work() -> float:
         pace = Pace()

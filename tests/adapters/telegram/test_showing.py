@@ -298,6 +298,76 @@ async def test_a_text_that_is_too_long_after_all_is_cut_smaller(stage: Stage, an
     assert " ".join(anna.chat.texts).split() == text.split()
 
 
+async def test_a_file_that_is_refused_comes_as_text(stage: Stage, group: Chat) -> None:
+    refusal = "Bad Request: not enough rights to send documents to the chat"
+    stage.api.fail("sendDocument", Fault.refuse(400, refusal), times=None)
+    code = "\n".join(f"print({number})" for number in range(1000))
+    await stage.show(group, at_once(f"Here it is:\n\n```python\n{code}\n```\n\nThat is all."))
+    assert " ".join(group.texts).split() == f"Here it is: {code} That is all.".split()
+    assert stage.kept[-1] == [str(message.id) for message in group.replies]
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        "Bad Request: MESSAGE_EDIT_TIME_EXPIRED",
+        "Bad Request: message can't be edited",
+        "Bad Request: SOMETHING_NEW",
+    ],
+)
+async def test_a_message_that_cannot_be_edited_any_more_is_sent_anew(
+    stage: Stage, group: Chat, refusal: str
+) -> None:
+    await stage.show(group, at_once("It is"))
+    stage.api.fail("editMessageText", Fault.refuse(400, refusal), times=None)
+    await stage.show(group, at_once("It is blue."), shown=stage.kept[-1])
+    assert group.texts == ["It is blue."]
+
+
+async def test_a_message_that_is_deleted_while_the_reply_grows_doubles_none_behind_it(
+    stage: Stage, group: Chat, anna: Person
+) -> None:
+    text = "word " * 1500
+    await stage.show(group, at_once(text))
+    await anna.delete(group.replies[0])
+    await stage.show(group, said(text + "and", text + "and more."), shown=stage.kept[-1])
+    assert " ".join(group.texts).split() == f"{text}and more.".split()
+
+
+async def test_a_message_that_cannot_be_replied_to_costs_no_answer(
+    stage: Stage, group: Chat, anna: Person
+) -> None:
+    asked = await anna.say("@commonplace_bot what is it?", group)
+    stage.api.fail("sendMessage", Fault.refuse(400, "Bad Request: REPLY_MESSAGE_ID_INVALID"))
+    await stage.show(group, at_once("It is blue."), reply_to=asked.id)
+    assert group.texts == ["It is blue."]
+
+
+@pytest.mark.parametrize("method", ["sendMessage", "editMessageText"])
+async def test_a_proxy_that_knows_no_bot_api_just_now_is_the_channels_fault(
+    stage: Stage, group: Chat, method: str
+) -> None:
+    await stage.show(group, at_once("It is"))
+    shown = stage.kept[-1] if method == "editMessageText" else ()
+    stage.api.fail(method, Fault.status(404))
+    with pytest.raises(ChannelFault):
+        await stage.show(group, at_once("It is blue."), shown=shown)
+
+
+@pytest.mark.parametrize(
+    "refusal", ["Bad Request: can't parse entities: no end", "Bad Request: text is too long"]
+)
+async def test_a_draft_that_is_refused_for_its_text_ends_drafts_for_nobody(
+    stage: Stage, anna: Person, refusal: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("adapters.telegram.showing.AFTER_FAULT", 0.0)
+    stage.api.fail("sendMessageDraft", Fault.refuse(400, refusal))
+    await stage.show(anna.chat, said("It", "It is", "It is blue."))
+    await stage.show(anna.chat, said("And", "And warm."))
+    assert [draft.text for draft in anna.chat.drafts][-2:] == ["And", "And warm."]
+    assert anna.chat.texts == ["It is blue.", "And warm."]
+
+
 async def test_whoever_has_blocked_the_bot_is_gone(stage: Stage, anna: Person) -> None:
     await anna.block()
     with pytest.raises(Gone):

@@ -1,5 +1,7 @@
 """What Telegram shows of a model's Markdown."""
 
+from time import process_time
+
 import pytest
 
 from adapters.telegram.markdown.messages import Entity, FileMessage, TextMessage, messages_of, preview_of
@@ -285,3 +287,49 @@ def test_a_block_that_would_lose_a_word_is_plain_text_and_the_log_says_so(
     (record,) = caplog.records
     assert "plain text" in record.getMessage()
     assert "secret" not in record.getMessage()
+
+
+def test_a_table_whose_rows_are_filled_up_without_measure_is_plain_text() -> None:
+    columns = rows = 700
+    text = "|" + "a|" * columns + "\n|" + "-|" * columns + "\n" + "x\n" * rows
+    began = process_time()
+    shown = messages_of(text)
+    assert process_time() - began < 0.5
+    words = "".join(message.text for message in shown if isinstance(message, TextMessage))
+    assert (words.count("a"), words.count("x")) == (columns, rows)
+
+
+def test_a_small_table_with_short_rows_is_still_one() -> None:
+    assert entities_of("| a | b | c |\n|-|-|-|\n" + "x\n" * 30)[0][0] == "pre"
+
+
+def test_a_formula_that_is_nested_without_measure_is_shown_as_it_was_written() -> None:
+    latex = "x^{" * 2000 + "}" * 2000
+    began = process_time()
+    shown = messages_of(f"${latex}$")
+    assert process_time() - began < 0.1
+    assert "".join(message.text for message in shown if isinstance(message, TextMessage)) == latex
+
+
+@pytest.mark.parametrize("text", ["<b>one ||two</b> three||", "||one <b>two|| three</b>"])
+def test_marks_that_cross_are_not_both_marks(text: str) -> None:
+    (kind, inside), *others = entities_of(text)
+    assert (kind in ("bold", "spoiler"), others) == (True, [])
+    assert "one" in inside
+
+
+@pytest.mark.parametrize("fence", ["```", "~~~"])
+def test_a_first_line_of_code_that_stands_beside_the_fence_is_not_lost(fence: str) -> None:
+    assert (
+        the_message(f"Look:\n\n{fence}python and more\nx\n{fence}\n\nSo.").text
+        == "Look:\n\nand more\nx\n\nSo."
+    )
+    assert entities_of(f"{fence}select * from x\nwhere y\n{fence}") == [("pre", "where y")]
+    assert text_of(f"{fence}select * from x\nwhere y\n{fence}") == "* from x\nwhere y"
+
+
+@pytest.mark.parametrize("info", [" " * 4000 + "x", "a=b" * 1500 + '"', "{}" * 2000 + "x", "a= " * 1500])
+def test_what_stands_beside_a_fence_takes_no_time(info: str) -> None:
+    began = process_time()
+    messages_of(f"~~~python {info}\nx\n~~~")
+    assert process_time() - began < 0.2

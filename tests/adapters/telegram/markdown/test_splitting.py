@@ -71,7 +71,7 @@ def test_code_over_a_cut_is_opened_again_with_its_language(fence: str) -> None:
     lead = "> " if fence[0] == ">" else "  " if fence[0] == "-" else ""
     lines = [f"    line {number}" for number in range(8)]
     markdown = "\n".join(
-        [f"{fence}python and more", *(lead + line for line in lines), lead + fence.strip("->" + " ")]
+        [f'{fence}python title="and more"', *(lead + line for line in lines), lead + fence.strip("->" + " ")]
     )
     parts = [part for part in cut(markdown, 60) if part.text != "•"]
     assert len(parts) == 2
