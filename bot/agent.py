@@ -108,7 +108,7 @@ class Agent:
         may_shorten = self._make_room is None
         while True:
             if told.said:
-                await to_the_end(assignment.join(conversation))
+                await assignment.join(conversation)
             last = len(told.said) + 1 >= self._steps_per_turn or 0 < self._tokens_per_turn <= told.tokens
             request = replace(
                 self._request(system, conversation.messages(), last=last),

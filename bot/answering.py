@@ -133,9 +133,13 @@ class Answering:
         elif message.is_blank:
             yield ReplyPart(phrases.NOTHING_SAID, final=True)
             return
-        elif sentence := self._house.instead(message):
-            yield ReplyPart(sentence, final=True)
-            return
+        elif (
+            assignment.since is None and not assignment.to_hear and (sentence := self._house.instead(message))
+        ):
+            if not (more := assignment.take()):
+                yield ReplyPart(sentence, final=True)
+                return
+            assignment.to_hear = [Received(assignment.turn, message), *more]
         async with self.hold(message.chat):
             turn = self._turn(message, assignment, standing=standing, open_here=open_here, again=again)
             async with aclosing(turn) as parts:

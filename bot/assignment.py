@@ -1,18 +1,22 @@
 """What one turn is to answer, for whom, and where it is noted how far that has come."""
 
+import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from bot import phrases
 from bot.attachments.wording import unread
 from bot.conversation import Also, Conversation
-from bot.heard import said
+from bot.heard import said, speaker
 from bot.inbox import answered, begun, got_on
 from bot.messages import ChatId, IncomingMessage, PersonId
 from bot.models.protocol import Message, UserMessage
-from bot.state.database import to_the_end
+from bot.state.database import StateFault, to_the_end
 from bot.state.inbox import Received
 from bot.tools import ToolUse
+
+log = logging.getLogger(__name__)
 
 
 def _nothing() -> list[Received]:
@@ -21,7 +25,8 @@ def _nothing() -> list[Received]:
 
 async def as_it_stands(message: IncomingMessage) -> UserMessage:
     """Give a message with what came along named and not read."""
-    return UserMessage(said(message, *(unread(each, phrases.NOT_READ) for each in message.attachments)))
+    told = said(message, *(unread(each, phrases.NOT_READ) for each in message.attachments))
+    return UserMessage(told, speaker=speaker(message))
 
 
 @dataclass(slots=True)
@@ -79,11 +84,23 @@ class Assignment:
             self.since = max(before, conversation.last_seq - len(heard))
 
     async def join(self, conversation: Conversation) -> None:
-        """Hear what has come in since the turn began."""
+        """Hear what has come in since the turn began; stopped meanwhile, it is heard as it stands."""
         if more := self.take():
             self.to_hear = more
             self.answers += [each.message.id for each in more]
+            try:
+                await self.hear(conversation)
+            except asyncio.CancelledError:
+                if not self.parked:  # else it waits in the inbox for the next start
+                    await to_the_end(self._hear_as_it_stands(conversation))
+                raise
+
+    async def _hear_as_it_stands(self, conversation: Conversation) -> None:
+        self.read = as_it_stands
+        try:
             await self.hear(conversation)
+        except StateFault as fault:
+            log.error("%s", fault)
 
     def progress(self, conversation: Conversation) -> Sequence[Message]:
         """What stands in the conversation of this turn so far."""

@@ -3,10 +3,11 @@
 import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 
 from bot import phrases
 from bot.access import Standing
@@ -20,7 +21,7 @@ from bot.models.errors import ModelError
 from bot.moves import Moves
 from bot.plain_text import one_line
 from bot.state.database import StateFault, to_the_end
-from bot.state.inbox import Notice, Received
+from bot.state.inbox import Notice, Received, edited
 from bot.tasks import Tasks
 from bot.turn import Turn
 from memory.errors import MemoryFault
@@ -38,6 +39,8 @@ DISK_PAUSES = (2.0, 10.0, 30.0, 60.0)
 MORE_SECONDS = 1.0
 """How long it is waited for what belongs to a message and is on its way, such as the next picture of an album."""
 MORE_AT_MOST = 20
+ATTACHED_AT_MOST = 20
+"""Pictures, documents and the like of messages in a row that are answered together: what is more has its own turn."""
 PARKING_GRACE = 1.5
 """Seconds that parked turns get to let go of what they use."""
 
@@ -65,12 +68,16 @@ class Assistant:
         self._disk_pauses = disk_pauses
         self._tasks = Tasks()
         self._lanes: Lanes[Received] = Lanes(
-            self._handle, tasks=self._tasks, at_once=turns_at_once, ready=self._moves.settled
+            self._handle, tasks=self._tasks, at_once=turns_at_once, ready=self._ready
         )
         self._notices: Lanes[Notice] = Lanes(self._tell, tasks=self._tasks, at_once=turns_at_once)
         self._turns: dict[ChatId, tuple[Turn, Assignment]] = {}
         self._joined: dict[int, list[str]] = {}
         """By turn: ids of the messages beside the first that a turn of an earlier process had heard."""
+        self._gathering: set[ChatId] = set()
+        """Chats in which it is waited for what belongs to the message that is next."""
+        self._stopped_before: dict[int, int] = {}
+        """By the number of a message whose rest was waited for when it was stopped: the number of the one that did."""
         self._woken = woken or asyncio.Event()
         self._leaving = False
 
@@ -195,7 +202,7 @@ class Assistant:
         for place, waiting in enumerate(lane):
             meant = message.edit_of in (waiting.message.id, waiting.message.edit_of)
             if meant and waiting.state == "waiting":
-                lane[place] = replace(waiting, message=replace(waiting.message, text=message.text))
+                lane[place] = replace(waiting, message=edited(waiting.message, message))
                 await self._house.inbox.edit(waiting.number, message)
                 return True
         return False
@@ -233,15 +240,18 @@ class Assistant:
     async def _handle(self, received: Received, behind: deque[Received]) -> None:
         """Have a message answered and the reply delivered; whatever goes wrong ends here, so that the lane goes on."""
         message = received.message
-        await self._wait_for_more(received, behind)
-        if self._moves.place_of(message.chat) != message.chat:  # it has moved while this was waited for
-            self._take_up(received, first=True)
-            return
+        stopped = self._stopped_before.pop(received.number, None)
+        if parts := _parts_of_command(received, behind):
+            received = await self._gathered(received, parts)
         assignment, shown = self._assignment(received, behind), list(received.shown)
+        assignment.answers += [each.message.id for each in parts]
         pauses = list(self._disk_pauses)
         while True:
             turn = self._made(received, assignment)
             self._turns[message.chat] = turn, assignment
+            if stopped is not None:
+                _hear_what_belongs_to(received, behind, assignment, before=stopped)
+                turn.stop()
             try:
                 delivered = await self._delivery.reply(received, turn, shown=shown)
             finally:
@@ -262,15 +272,34 @@ class Assistant:
         if self._moves.place_of(message.chat) != message.chat:
             self._carry_over(message.chat)  # it may have left something there that came too late
 
-    async def _wait_for_more(self, received: Received, behind: deque[Received]) -> None:
-        """Let what belongs together come in before it is answered; not for long, since it may never come."""
+    async def _gathered(self, received: Received, parts: Sequence[Received]) -> Received:
+        """A command that is said with an album is meant for all of it."""
+        along = (attachment for each in (received, *parts) for attachment in each.message.attachments)
+        whole = replace(received.message, attachments=tuple(along))
+        try:
+            await self._house.inbox.gather(received.number, whole, [each.number for each in parts])
+        except StateFault as fault:
+            log.error("%s", fault)  # after a crash the other parts come once more
+        return replace(received, message=whole)
+
+    async def _ready(self, chat: ChatId) -> None:
+        """Let a move come to its end, and what belongs together come in, before anything is begun in a chat."""
+        await self._moves.settled(chat)
+        self._gathering.add(chat)
+        try:
+            await self._wait_for_more(self._lanes.waiting(chat))
+        finally:
+            self._gathering.discard(chat)
+
+    async def _wait_for_more(self, lane: deque[Received]) -> None:
+        """Not for long, since it may never come. What waits can be edited meanwhile, stopped, and moved."""
+        known = 0
         for _ in range(MORE_AT_MOST):
-            known, last = len(behind), behind[-1] if behind else received
-            if received.state != "waiting" or not last.message.more_soon:
+            row = _row(lane)
+            if len(row) <= known or row[0].state != "waiting" or not row[-1].message.more_soon:
                 return
+            known = len(row)
             await asyncio.sleep(MORE_SECONDS)
-            if len(behind) == known:
-                return
 
     def _made(self, received: Received, assignment: Assignment) -> Turn:
         message = received.message
@@ -333,9 +362,19 @@ class Assistant:
         """
         running = self._running_in(chat)
         if running is None:
-            return False
+            return self._stop_gathering(chat, before)
         turn, assignment = running
         return (not before or assignment.turn < before) and turn.stop()
+
+    def _stop_gathering(self, chat: ChatId, before: int) -> bool:
+        """End what would be begun in a chat as soon as all that belongs to it has come."""
+        lane = self._lanes.waiting(chat)
+        if chat not in self._gathering or not lane or lane[0].number in self._stopped_before:
+            return False
+        if before and lane[0].number > before:
+            return False
+        self._stopped_before[lane[0].number] = before
+        return True
 
     async def idle(self) -> None:
         """Wait until every message that was accepted is answered."""
@@ -395,16 +434,60 @@ class Assistant:
 
 def _alike(message: IncomingMessage, behind: deque[Received]) -> list[Received]:
     """Take what the same person has said next, where it may be answered together."""
-    taken: list[Received] = []
-    while behind and not message.alone:
-        following = behind[0]
-        if (
-            following.state != "waiting"
-            or following.message.sender != message.sender
-            or following.message.alone
-            or command_in(following.message)
-            or following.message.is_blank
-        ):
-            break
-        taken.append(behind.popleft())
+    taken = _belonging_to(message, behind)
+    for _ in taken:
+        behind.popleft()
     return taken
+
+
+def _row(lane: deque[Received]) -> list[Received]:
+    """What is next in a lane, with what may be answered together with it."""
+    return [lane[0], *_belonging_to(lane[0].message, islice(lane, 1, None))] if lane else []
+
+
+def _belonging_to(message: IncomingMessage, behind: Iterable[Received]) -> list[Received]:
+    found, attached = list[Received](), len(message.attachments)
+    for following in behind:
+        more = len(following.message.attachments)
+        if not _goes_with(message, following) or (more and attached + more > ATTACHED_AT_MOST):
+            break
+        attached += more
+        found.append(following)
+    return found
+
+
+def _parts_of_command(received: Received, behind: deque[Received]) -> list[Received]:
+    """Take the other parts of an album to which a command is the caption."""
+    if received.state != "waiting" or not received.message.attachments or not command_in(received.message):
+        return []
+    parts, last = list[Received](), received
+    for each in _belonging_to(received.message, behind):
+        if not last.message.more_soon or each.message.text.strip():
+            break
+        parts.append(behind.popleft())
+        last = each
+    return parts
+
+
+def _goes_with(message: IncomingMessage, following: Received) -> bool:
+    return (
+        following.state == "waiting"
+        and following.message.sender == message.sender
+        and not (message.alone or following.message.alone)
+        and not command_in(following.message)
+        and not following.message.is_blank
+    )
+
+
+def _hear_what_belongs_to(
+    received: Received, behind: deque[Received], assignment: Assignment, *, before: int
+) -> None:
+    """Have a turn that is stopped at its beginning hear what came with its message, as far as it came `before`."""
+    if command_in(received.message):
+        return
+    assignment.to_hear = [received]
+    for each in _belonging_to(received.message, behind):
+        if before and each.number > before:
+            break
+        assignment.to_hear.append(behind.popleft())
+    assignment.answers[:] = [each.message.id for each in assignment.to_hear]

@@ -291,9 +291,9 @@ def mended(messages: Iterable[Message]) -> tuple[Message, ...]:
 
 def _encoded(message: Message, *, by: str = "") -> tuple[str, str]:
     match message:
-        case UserMessage(text, images):
+        case UserMessage(text, images, speaker):
             pictures = [{"type": each.media_type, "data": b64encode(each.data).decode()} for each in images]
-            kept = {"images": pictures} if pictures else {}
+            kept = {**({"images": pictures} if pictures else {}), **({"speaker": speaker} if speaker else {})}
             return "user", _json({"text": text, **kept, **({"by": by} if by else {})})
         case AssistantMessage(text, calls, model, raw):
             told = [{"id": call.id, "name": call.name, "arguments": call.arguments} for call in calls]
@@ -325,7 +325,7 @@ def _message(kind: str, fields: dict[str, Any]) -> Message:
         case "user":
             text, pictures = fields["text"], fields.get("images", ())
             images = (Image(each["type"], b64decode(each["data"])) for each in pictures)
-            return UserMessage(text, tuple(images))
+            return UserMessage(text, tuple(images), fields.get("speaker", ""))
         case "assistant":
             calls = (ToolCall(call["id"], call["name"], call["arguments"]) for call in fields["calls"])
             raw = RawStep(**fields["raw"]) if "raw" in fields else None

@@ -30,12 +30,17 @@ _STEP = 20
 CODE_MINUTES = 10
 
 CODE_CHARS = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"
-_ROWS_AT_A_TIME = 500
+_ROWS_AT_A_TIME = 100
+"""With pictures one of them may have a megabyte."""
 _RESULT = json.dumps({"note": FORGOTTEN})
 
 
 class NotFound(Exception):
     """There is nothing of it, or no such code."""
+
+
+class Removed(Exception):
+    """What the code stands for was removed before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,16 +141,19 @@ class Forgetting:
     async def confirm(self, code: str, *, chat: ChatId, person: PersonId, key: str) -> Forgotten:
         """Remove what was shown and stands there still; done again under the same key, it goes on or tells the same.
 
-        Raises NotFound where this is not the code of this person, here and now. Where notes cannot be written the
-        rest is removed all the same, and the code stays good.
+        Raises NotFound where this is not the code of this person, here and now, and Removed where all is gone by it
+        already: a button is easily pressed twice. Where notes cannot be written the rest is removed all the same,
+        and the code stays good.
         """
         asked = await self._state.read(partial(forgetting.asking, chat=str(chat), person=str(person)))
         if asked is None or not secrets.compare_digest(asked.code.encode(), code.upper().encode()):
             raise NotFound
         if asked.outcome and asked.key == key:
             return _outcome(asked)
+        if asked.outcome:
+            raise Removed
         begun_by_this = asked.unfinished and asked.key == key
-        if not begun_by_this and (asked.outcome or self._is_over(asked)):
+        if not begun_by_this and self._is_over(asked):
             raise NotFound
         asked = replace(asked, key=key, unfinished=True)
         await self._keep(asked)

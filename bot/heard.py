@@ -11,9 +11,13 @@ def said(message: IncomingMessage, *contents: str) -> str:
     """What was said, with what is around it; `contents`: what came along, each in words of its own."""
     parts = [*_quoted(message), *_forwarded(message), message.text, *contents]
     text = "\n\n".join(part for part in parts if part.strip())
-    if message.in_room and (name := _name(message.sender_name)):
-        return f"{name}: {text}"
-    return text
+    name = speaker(message)
+    return f"{name}: {text}" if name else text
+
+
+def speaker(message: IncomingMessage) -> str:
+    """The name that stands before what is said; blank where one person talks alone."""
+    return _name(message.sender_name) if message.in_room else ""
 
 
 def _quoted(message: IncomingMessage) -> list[str]:

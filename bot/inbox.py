@@ -1,6 +1,6 @@
 """The journal of messages: each is on disk before its platform is told, and open until its answer is delivered."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from bot.conversation import Also
@@ -32,6 +32,10 @@ class Inbox:
         """Take in an edit by putting its text in the place of the message with that number, which still waits."""
         owner, at = self._presence.token, self._state.at()
         await self._state.change(lambda db: inbox.edit(db, number, message, owner=owner, at=at))
+
+    async def gather(self, number: int, whole: IncomingMessage, parts: Collection[int]) -> None:
+        """Keep a message that waits together with what came along with its other parts; those are done with."""
+        await self._state.change(lambda db: inbox.gather(db, number, whole, parts))
 
     async def tried(self, turn: int) -> None:
         """Note that a turn is taken up once more after a crash."""

@@ -78,6 +78,9 @@ USAGE = "That does not fit: `{usage}` - {help}"
 USAGE_EXAMPLE = "For example: `{example}`"
 UNKNOWN_COMMAND = "There is no /{name} here; /help shows what there is."
 UNKNOWN_COMMAND_NEAR = "There is no /{name} here; did you mean /{near}? /help shows what there is."
+NO_ANSWER_HERE = "I cannot answer you here."
+NOT_TAKEN_IN = "I could not take that in, so nothing was done. Please try again in a moment."
+FILE_OPTION = "A document to file among the notes, or a voice message to note."
 
 HELP = "Talk to me as you like, or use one of these:\n\n{commands}"
 HELP_ROW = "- `{usage}` {help}"
@@ -212,6 +215,7 @@ PAIR_ROW = "- {who}, for {minutes} min still: `/pair {code}`"
 PAIR_NOBODY = (
     "Nobody asks to be let in just now. Whoever writes to me gets a code, and `/pair CODE` lets them in."
 )
+PAIR_NOT_HERE = "Who asks to be let in is nobody else's business: write `/pair` to me alone."
 PAIR_USED = "{who} has been let in with that code already."
 PAIR_KEPT_OUT = "{who} has been kept out since then. `/allow {person}` takes that back."
 WHO = (

@@ -11,7 +11,7 @@ from bot.attachments.documents import MOST_CHARACTERS, DocumentText, is_picture,
 from bot.attachments.pictures import PictureUnreadable, prepared
 from bot.attachments.sound import MOST_BYTES, format_of
 from bot.attachments.wording import IS_CONTENT, heading, heard, in_bytes, in_minutes, unread, with_content
-from bot.heard import said
+from bot.heard import said, speaker
 from bot.messages import Attachment, AttachmentLost, ChannelFault, ChatId, IncomingMessage
 from bot.model_trouble import reason
 from bot.models.errors import ContextTooLong, ModelError
@@ -80,7 +80,7 @@ class AttachmentReader:
             await self._read(attachment, found)
         if (left := len(message.attachments) - MOST_ATTACHMENTS) > 0:
             found.texts.append(heading("things", facts=[f"{left} more"], told=phrases.TOO_MANY_ATTACHED))
-        return UserMessage(said(message, *found.all_texts()), tuple(found.images))
+        return UserMessage(said(message, *found.all_texts()), tuple(found.images), speaker(message))
 
     async def voice_text(self, message: IncomingMessage, attachment: Attachment) -> str:
         """Give what is said in a voice message. Raises Unread with a sentence for people."""

@@ -4,7 +4,7 @@ import re
 
 from bot import phrases
 from bot.commands.command import CommandCall, CommandContext, Told
-from bot.forgetting import CODE_CHARS, CODE_MINUTES, MOST_LINES, Forgotten, Found, NotFound
+from bot.forgetting import CODE_CHARS, CODE_MINUTES, MOST_LINES, Forgotten, Found, NotFound, Removed
 from bot.messages import Choice
 from bot.places import written_place
 from memory.forgetting import NoteLines
@@ -30,6 +30,8 @@ async def forget(call: CommandCall, context: CommandContext) -> str | Told:
             done = await context.forgetting.confirm(code[1], chat=chat, person=person, key=key)
             return _told(done, code[1].upper())
         return _shown(await context.forgetting.find(asked, chat=chat, person=person))
+    except Removed:
+        return phrases.FORGET_LEAVING["removed"]
     except NotFound:
         return phrases.FORGET_NO_CODE if code else phrases.FORGET_NOTHING
 

@@ -25,7 +25,7 @@ async def pair(call: CommandCall, context: CommandContext) -> str | Told:
     Without one, list who asks.
     """
     if "code" not in call.options:
-        return await _asking(context)
+        return phrases.PAIR_NOT_HERE if call.message.in_room else await _asking(context)
     *groups, last = f"{call.options['code']} {call.options.get('guest', '')}".split()
     guest = bool(groups) and last.lower() == GUEST
     code = "".join(groups if guest else [*groups, last])

@@ -43,6 +43,8 @@ class UserMessage:
 
     text: str
     images: tuple[Image, ...] = ()
+    speaker: str = ""
+    """Whose name, with a colon, `text` begins with, where several people talk; blank elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)

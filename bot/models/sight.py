@@ -86,7 +86,11 @@ def has_pictures(messages: Sequence[Message]) -> bool:
 def without_pictures(messages: Sequence[Message], *, line: str = UNSEEN) -> tuple[Message, ...]:
     """The messages with a line of text for each picture."""
     return tuple(
-        UserMessage("\n".join([*filter(None, [message.text]), *[line] * len(message.images)]))
+        replace(
+            message,
+            text="\n".join([*filter(None, [message.text]), *[line] * len(message.images)]),
+            images=(),
+        )
         if isinstance(message, UserMessage) and message.images
         else message
         for message in messages

@@ -7,7 +7,7 @@ A message is `waiting`; `running` once it stands in its conversation; `answered`
 import json
 import logging
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Literal
 
@@ -17,6 +17,8 @@ from bot.messages import Attachment, ChatId, Choice, IncomingMessage, PersonId, 
 
 log = logging.getLogger(__name__)
 
+EDITED = ("text", "attachments", "quoted")
+"""What an edit puts in the place of what was said; the rest, such as when it was, stays."""
 MessageState = Literal["waiting", "running", "answered", "delivered"]
 
 
@@ -197,13 +199,29 @@ def deliver(db: apsw.Connection, turn: int) -> None:
 
 
 def edit(db: apsw.Connection, number: int, message: IncomingMessage, *, owner: str, at: str) -> None:
-    """Note an edit, and put its text in the place of the message with that number, where that one waits."""
+    """Note an edit, and put what it says in the place of the message with that number, where that one waits."""
     row = db.execute("SELECT payload FROM inbox WHERE number = ? AND state = 'waiting'", (number,)).fetchone()
     if row is not None:
-        payload = json.dumps({**json.loads(row[0]), "text": _encodable(message.text)}, ensure_ascii=False)
-        db.execute("UPDATE inbox SET payload = ? WHERE number = ?", (payload, number))
+        new = json.loads(_encoded(message))
+        payload = {**json.loads(row[0]), **{name: new[name] for name in EDITED}}
+        db.execute(
+            "UPDATE inbox SET payload = ? WHERE number = ?",
+            (json.dumps(payload, ensure_ascii=False), number),
+        )
     if added := add(db, message, owner=owner, at=at):
         deliver(db, added.number)
+
+
+def edited(message: IncomingMessage, by: IncomingMessage) -> IncomingMessage:
+    """A message as it is after an edit."""
+    return replace(message, **{name: getattr(by, name) for name in EDITED})
+
+
+def gather(db: apsw.Connection, number: int, whole: IncomingMessage, parts: Collection[int]) -> None:
+    """Keep a message that waits together with what came along with its other parts; those are done with."""
+    db.execute("UPDATE inbox SET payload = ? WHERE number = ?", (_encoded(whole), number))
+    for part in parts:
+        deliver(db, part)
 
 
 def prune(db: apsw.Connection, *, before: str) -> None:
@@ -279,7 +297,8 @@ def show_notice(db: apsw.Connection, number: int, shown: Sequence[str]) -> None:
 def deliver_notices(db: apsw.Connection, numbers: Collection[int]) -> None:
     """End them."""
     db.executemany(
-        "UPDATE outbox SET delivered = 1, text = '' WHERE number = ?", [(number,) for number in numbers]
+        "UPDATE outbox SET delivered = 1, text = '', choices = '[]' WHERE number = ?",
+        [(number,) for number in numbers],
     )
 
 

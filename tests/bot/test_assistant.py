@@ -3,6 +3,7 @@ import gc
 import json
 import logging
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from bot.commands.memory import look_after_memory
 from bot.commands.table import COMMANDS
 from bot.config import FlushSettings
 from bot.conversation import Conversation, open_calls
-from bot.messages import Attachment, ChannelFault, ChatId, NotAccepted, Reply
+from bot.messages import Attachment, ChannelFault, ChatId, IncomingMessage, NotAccepted, Reply
 from bot.models.errors import BadKey, RateLimited
 from bot.models.protocol import AssistantMessage, ToolResult, UserMessage
 from bot.tools import ToolUse, tool
@@ -1167,3 +1168,172 @@ async def test_a_disk_that_stays_full_is_one_line_in_the_log_each_time(
     await writable(house, yes=True)
     await house.assistant.close(1)
     assert await house.unfinished() == 0, "nothing of it was forgotten"
+
+
+# -- what belongs together ----------------------------------------------------------------------------------
+
+ALBUM: dict[str, Any] = {"chat": "telegram:1", "sender": "telegram:1", "alone": False}
+FILM = Attachment("other", "film")
+
+
+@pytest.fixture
+def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bot.assistant.MORE_SECONDS", 0.05)
+
+
+async def send_part(house: House, text: str, *attachments: Attachment) -> IncomingMessage:
+    part = replace(message(text, **ALBUM, attachments=attachments), more_soon=True)
+    house.sent.append(part)
+    await house.assistant.accept(part)
+    await asyncio.sleep(0.01)
+    return part
+
+
+@pytest.mark.usefixtures("_soon")
+async def test_an_album_is_answered_once_all_of_it_has_come(house: House) -> None:
+    house.model.enqueue("Two pictures")
+    await send_part(house, "one")
+    await send_part(house, "two")
+    await house.quiet()
+    assert house.reply(0) == "Two pictures"
+    assert len(house.telegram.shown) == 1
+
+
+@pytest.mark.usefixtures("_soon")
+async def test_stop_ends_an_album_that_is_still_coming_in_and_nothing_that_is_said_after_it(
+    house: House,
+) -> None:
+    await send_part(house, "one")
+    await send_part(house, "two")
+    await house.accept("/stop", **ALBUM)
+    house.model.enqueue("Hello")
+    await house.accept("Hi", **ALBUM)
+    await house.quiet()
+    assert [house.reply(place) for place in (0, 2, 3)] == [phrases.STOPPED_HERE, phrases.STOPPED, "Hello"]
+    assert await house.history("telegram:1") == ["one", "two", "Hi", "Hello"]
+    assert await house.unfinished() == 0
+
+
+@pytest.mark.usefixtures("_soon")
+async def test_an_edit_of_what_waits_for_its_rest_takes_its_place(house: House) -> None:
+    house.model.enqueue("Two pictures")
+    first = await send_part(house, "A cat")
+    await send_part(house, "two")
+    await house.accept("A dog", **ALBUM, edit_of=first.id)
+    await house.quiet()
+    assert await house.history("telegram:1") == ["A dog", "two", "Two pictures"]
+
+
+@pytest.mark.usefixtures("_soon")
+async def test_an_album_that_nobody_can_read_has_one_answer(house: House) -> None:
+    house.model.enqueue("I see no films")
+    for _ in range(3):
+        await send_part(house, "", FILM)
+    await house.quiet()
+    assert [parts[-1].text for _, parts in house.telegram.shown] == ["I see no films"]
+    assert await house.say("", chat="telegram:1", sender="telegram:1", attachments=(FILM,)) == (
+        phrases.CANNOT_READ_KIND
+    ), "one alone is worth no turn"
+
+
+async def test_stop_does_not_wait_for_what_came_along_with_a_message_that_a_turn_takes_up(
+    tmp_path: Path,
+) -> None:
+    """It is kept all the same, without what was being fetched."""
+    begun, gate, fetching = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    class SlowChannel(RecordingAdapter):
+        async def fetch(self, attachment: Attachment, *, most: int) -> bytes:
+            fetching.set()
+            await asyncio.Event().wait()
+            return b""
+
+    @tool
+    async def waits() -> dict[str, Any]:
+        begun.set()
+        await gate.wait()
+        return {}
+
+    async with open_house(
+        tmp_path, tools=[waits], channels=[RecordingAdapter(), telegram := SlowChannel("telegram")]
+    ) as house:
+        house.model.enqueue(calls=[("waits", {})])
+        asked = await house.accept("Look", **ALBUM)
+        await begun.wait()
+        await house.accept("", **ALBUM, attachments=(Attachment("picture", "cat"),))
+        gate.set()
+        async with asyncio.timeout(5):
+            await fetching.wait()
+            await house.accept("/stop", **ALBUM)
+            await house.assistant.idle()
+        assert telegram.replies()[asked.id] == phrases.STOPPED_HERE
+        assert (await house.history("telegram:1"))[-1] == f"[Attached picture. {phrases.NOT_READ}]"
+        assert await house.unfinished() == 0
+
+
+@pytest.mark.usefixtures("_soon")
+async def test_an_album_that_the_end_of_the_program_cuts_off_is_answered_whole_with_the_next_start(
+    tmp_path: Path,
+) -> None:
+    async with open_house(tmp_path) as house:
+        await send_part(house, "one")
+        await send_part(house, "two")
+        await house.assistant.close(1)
+        assert house.telegram.shown == []
+    model = ScriptedModel()
+    model.enqueue("Two pictures")
+    async with open_house(tmp_path, model=model) as house:
+        await house.quiet()
+        assert await house.history("telegram:1") == ["one", "two", "Two pictures"]
+        assert await house.unfinished() == 0
+
+
+async def test_of_many_attachments_in_a_row_one_turn_takes_so_many_and_the_next_the_rest(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.assistant.ATTACHED_AT_MOST", 2)
+    house.model.enqueue("Hello", delay=0.05)
+    await house.accept("Hi", **ALBUM)
+    await house.asked(1)
+    for text in ("a", "b", "c", "d"):
+        await house.accept(text, **ALBUM, attachments=(FILM,))
+    for reply in ("two of them", "the others"):
+        house.model.enqueue(reply)
+    await house.quiet()
+    said = [text.partition("\n")[0] for text in await house.history("telegram:1")]
+    assert said == ["Hi", "Hello", "a", "b", "two of them", "c", "d", "the others"]
+
+
+@pytest.mark.usefixtures("_soon")
+async def test_a_command_below_an_album_is_meant_for_all_of_it(house: House, tmp_path: Path) -> None:
+    for name in ("a", "b", "c"):
+        house.telegram.files[name] = f"# {name.upper()}\n\nText".encode()
+        attached = Attachment("document", name, name=f"{name}.md")
+        await send_part(house, "" if name != "a" else "/remember", attached)
+    house.model.enqueue("Hello")
+    await house.accept("Hi", **ALBUM)
+    await house.quiet()
+    filed = [file.name for file in (tmp_path / "memory" / "documents").iterdir()]
+    assert len(filed) == 3
+    assert (house.reply(0).count("Filed in"), house.reply(3)) == (3, "Hello")
+    _, parts = house.telegram.shown[0]
+    assert parts[-1].answers == tuple(each.id for each in house.sent[:3])
+    assert await house.history("telegram:1") == ["Hi", "Hello"]
+    assert await house.unfinished() == 0
+
+
+@pytest.mark.usefixtures("_soon")
+async def test_a_command_below_an_album_is_meant_for_all_of_it_also_after_a_crash(tmp_path: Path) -> None:
+    async with open_house(tmp_path) as house:
+        house.telegram.files |= {"a": b"Anna", "b": b"Bert"}
+        first = await send_part(house, "/remember", Attachment("document", "a", name="a.txt"))
+        await send_part(house, "", Attachment("document", "b", name="b.txt"))
+        house.telegram.breaks_on = first.id
+        await house.quiet()
+        assert await house.unfinished() == 1
+    async with open_house(tmp_path) as house:
+        await house.quiet()
+        (shown,) = (parts[-1].text for _, parts in house.telegram.shown)
+        assert shown.count("Filed in") == 2
+        assert len(list((tmp_path / "memory" / "documents").iterdir())) == 2
+        assert await house.unfinished() == 0

@@ -7,7 +7,7 @@ import pytest
 
 from bot.conversation import Conversation
 from bot.inbox import Inbox, answered, begun, got_on
-from bot.messages import ChatId
+from bot.messages import Attachment, ChatId, Choice
 from bot.models.protocol import AssistantMessage, UserMessage
 from bot.presence import Presence
 from bot.state import inbox as table
@@ -132,14 +132,17 @@ async def test_delivering_ends_all_that_a_turn_answers_and_keeps_no_words(
 async def test_a_notice_goes_out_once_under_its_key(state: State, tmp_path: Path) -> None:
     with Presence(tmp_path) as dead:
         inbox = Inbox(state, dead)
-        notice = await inbox.put(HERE, "It is time", key="reminder-1")
+        notice = await inbox.put(HERE, "It is time", key="reminder-1", choices=[Choice("Ann", "/deny a:1")])
         assert notice is not None
         assert await inbox.put(HERE, "It is time", key="reminder-1") is None
         await inbox.show_notice(notice.number, ["m1"])
     with Presence(tmp_path) as presence:
         _, (found,) = await Inbox(state, presence).claim(everywhere)
         assert (found.text, found.shown, found.chat) == ("It is time", ("m1",), HERE)
+        assert found.choices == (Choice("Ann", "/deny a:1"),)
         await Inbox(state, presence).deliver_notice(found.number)
+    rows = await state.read(lambda db: db.execute("SELECT text, choices FROM outbox").fetchall())
+    assert rows == [("", "[]")], "no words are kept"
     with Presence(tmp_path) as presence:
         assert await Inbox(state, presence).claim(everywhere) == ([], [])
 
@@ -230,3 +233,20 @@ async def test_there_is_an_index_on_what_is_open_alone(state: State) -> None:
     )
     assert "inbox_open" in str(plan)
     assert await state.read(table.unfinished) == ()
+
+
+async def test_an_edit_of_a_message_that_waits_changes_what_came_along_too(
+    state: State, tmp_path: Path
+) -> None:
+    old, new = Attachment("picture", "old"), Attachment("picture", "new")
+    said = replace(message("look", alone=False), attachments=(old,), sender_name="Ann")
+    with Presence(tmp_path) as presence:
+        inbox = Inbox(state, presence)
+        first = await inbox.accept(said)
+        assert first
+        change = replace(
+            said, id="edit", edit_of=said.id, text="look here", attachments=(new,), sender_name=""
+        )
+        await inbox.edit(first.number, change)
+    (waiting,) = await left(state, tmp_path)
+    assert waiting.message == replace(said, text="look here", attachments=(new,))

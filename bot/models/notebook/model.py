@@ -104,7 +104,7 @@ def _turn(messages: Sequence[Message]) -> _Turn:
     while start and isinstance(messages[start - 1], UserMessage):
         start -= 1
     heard = _said_in(messages[start:end])
-    told = [without_attached(message.text) for message in heard]
+    told = [without_attached(_own(message)) for message in heard]
     documents = [number for _, attached in told for number in _numbers(attached)]
     others = sum(len(attached) for _, attached in told) - len(documents)
     queries: dict[str, str] = {}
@@ -141,8 +141,13 @@ def _before(messages: Sequence[Message]) -> list[int]:
     return [
         number
         for message in _said_in(messages[max(end - 1, 0) : end])
-        for number in _numbers(without_attached(message.text)[1])
+        for number in _numbers(without_attached(_own(message))[1])
     ]
+
+
+def _own(message: UserMessage) -> str:
+    """What was said, without the name of whoever said it: that is no part of a sentence."""
+    return message.text.removeprefix(f"{message.speaker}: ") if message.speaker else message.text
 
 
 def _numbers(attached: Sequence[str]) -> list[int]:

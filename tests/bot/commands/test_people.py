@@ -174,6 +174,12 @@ async def test_without_a_code_an_owner_sees_who_asks_and_what_to_answer(house: H
     assert await house.say("/pair") == phrases.PAIR_NOBODY
 
 
+async def test_where_others_listen_it_is_not_told_who_asks(house: House) -> None:
+    await house.code_for("telegram:77")
+    assert await house.say("/pair", chat=ROOM) == phrases.PAIR_NOT_HERE
+    assert house.offered == []
+
+
 async def test_an_answer_that_fits_on_no_button_is_offered_as_text_alone(house: House) -> None:
     await house.code_for(f"telegram:{'7' * 60}")
     told = await house.say("/pair")
