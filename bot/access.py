@@ -6,7 +6,7 @@ import math
 import secrets
 import unicodedata
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import IntEnum
@@ -67,12 +67,18 @@ class Standing(IntEnum):
 DECIDED = {"allowed": Standing.ALLOWED, "guest": Standing.GUEST, "denied": Standing.STRANGER}
 
 
-def standing_of(person: PersonId, rules: "AccessSettings", decision: Decision | None = None) -> Standing:
-    """Look a person up; pure.
+def standing_of(
+    person: PersonId,
+    rules: "AccessSettings",
+    decision: Decision | None = None,
+    *,
+    groups: Iterable[str] = (),
+) -> Standing:
+    """Look a person up; pure. `groups`: what counts for them where they speak, as in IncomingMessage.
 
-    What an owner decided beats `allow` and `guests`, never `owners`. An entry for one person beats one for a whole
-    channel (`telegram:*`); of `allow` and `guests` with the same entry, the narrower counts. `owners` names people
-    only, never a channel.
+    What an owner decided beats `allow` and `guests`, never `owners`. An entry for one person beats those for groups,
+    and these one for a whole channel (`telegram:*`); of `allow` and `guests` with the same entry, or for groups, the
+    narrower counts. `owners` names people only.
     """
     if person.channel == TERMINAL:
         return Standing.OWNER
@@ -81,10 +87,11 @@ def standing_of(person: PersonId, rules: "AccessSettings", decision: Decision | 
         return Standing.OWNER
     if decision:
         return DECIDED[decision]
-    for entry in (by_name, by_channel):
-        if entry in rules.guests:
+    by_group = {f"{person.channel}:{group}" for group in groups}
+    for entries in ({by_name}, by_group, {by_channel}):
+        if not entries.isdisjoint(rules.guests):
             return Standing.GUEST
-        if entry in rules.allow:
+        if not entries.isdisjoint(rules.allow):
             return Standing.ALLOWED
     return Standing.STRANGER
 
@@ -116,12 +123,12 @@ class Access:
         self._refused: OrderedDict[PersonId, datetime] = OrderedDict()
         """Strangers who were told lately that they cannot talk here, the earliest first."""
 
-    async def standing_of(self, person: PersonId) -> Standing:
-        """How far a person is trusted at this moment."""
+    async def standing_of(self, person: PersonId, groups: Iterable[str] = ()) -> Standing:
+        """How far a person is trusted at this moment; `groups`: what counts for them where they speak."""
         if standing_of(person, self._rules) is Standing.OWNER:
             return Standing.OWNER
         decision = await self._state.read(lambda db: access.decision(db, str(person)))
-        return standing_of(person, self._rules, decision)
+        return standing_of(person, self._rules, decision, groups=groups)
 
     # -- rooms --------------------------------------------------------------------------------------------
 
@@ -230,8 +237,13 @@ class Access:
     # -- what owners decide: each once under its key, which is the same when it is run again after a crash ----
 
     async def asking(self) -> tuple[Asking, ...]:
-        """Who asks to be let in, whoever has asked for longest first."""
-        return await self._state.change(lambda db: self._asking(db, self._now()))
+        """Who asks to be let in, whoever has asked for longest first; not who is, by the settings of now."""
+        everybody = await self._state.change(lambda db: self._asking(db, self._now()))
+        return tuple(each for each in everybody if self._is_stranger(each))
+
+    def _is_stranger(self, asking: Asking) -> bool:
+        channel, _, name = asking.person.partition(":")
+        return standing_of(PersonId(channel, name), self._rules) is Standing.STRANGER
 
     async def pair(self, code: str, *, guest: bool, by: PersonId, key: str) -> str:
         """Let in whom a code was given to, and tell them; give the answer to the owner."""
@@ -283,8 +295,10 @@ class Access:
             if (before := access.answer_to(db, key)) is not None:
                 return before
             stranger = self._stranger(db, person)
-            access.decide(db, str(person), "denied", name="", by=str(by), at=stored(self._now()))
-            answer = phrases.DENIED.format(person=person)
+            standing = standing_of(person, self._rules, access.decision(db, str(person)))
+            access.decide(db, str(person), "denied", name=stranger.name, by=str(by), at=stored(self._now()))
+            told = phrases.KEPT_OUT if standing is Standing.STRANGER else phrases.DENIED
+            answer = told.format(who=_whom(stranger), person=person)
             self._note(db, key, answer, by=by)
             kept_out = phrases.PAIR_KEPT_OUT.format(who=who_asks(stranger), person=person)
             self._note_code(db, stranger, kept_out, by=by)
@@ -304,9 +318,8 @@ class Access:
         access.decide(db, stranger.person, decision, name=stranger.name, by=str(by), at=at)
         if stranger.chat:
             inbox.put(db, stranger.chat, phrases.LET_IN, key=f"let-in-{key}", owner="", at=at)
-        who = f"{stranger.person} ({stranger.name})" if stranger.name else stranger.person
         said = phrases.MAY_TALK if decision == "allowed" else phrases.MAY_TALK_AS_GUEST
-        answer = said.format(who=who, person=stranger.person)
+        answer = said.format(who=_whom(stranger), person=stranger.person)
         self._note(db, key, answer, by=by)
         self._note_code(db, stranger, phrases.PAIR_USED.format(who=who_asks(stranger)), by=by)
         return answer
@@ -314,7 +327,8 @@ class Access:
     def _stranger(self, db: "Connection", person: PersonId) -> Asking:
         """Who asks to be let in, or the same without a code who does not."""
         asking = (each for each in self._asking(db, self._now()) if each.person == str(person))
-        return next(asking, Asking(str(person), code="", chat="", name="", told_at="", at=""))
+        name = access.name_of(db, str(person))
+        return next(asking, Asking(str(person), code="", chat="", name=name, told_at="", at=""))
 
     def _note_code(self, db: "Connection", stranger: Asking, answer: str, *, by: PersonId) -> None:
         """Keep what whoever sends a code is told after somebody has decided about it; owners may be several."""
@@ -337,6 +351,11 @@ class Access:
 def who_asks(stranger: Asking) -> str:
     """Somebody by name and id: `Ann (telegram:7)`."""
     return f"{stranger.name} ({stranger.person})" if stranger.name else stranger.person
+
+
+def _whom(stranger: Asking) -> str:
+    """Somebody by id and name, where it is told what was done: `telegram:7 (Ann)`. The id is what counts."""
+    return f"{stranger.person} ({stranger.name})" if stranger.name else stranger.person
 
 
 def minutes_left(stranger: Asking, now: datetime) -> int:

@@ -24,6 +24,7 @@ from bot.models.protocol import (
     ToolResult,
 )
 from bot.models.tool_calls import new_call_id
+from bot.prompt import in_a_room
 from bot.state.database import to_the_end
 from bot.tools import Toolbox
 
@@ -105,6 +106,8 @@ class Agent:
     ) -> AsyncGenerator[ReplyPart, None]:
         """Ask, run what is called for, ask again, until a step calls for nothing more; that one is not on disk yet."""
         system = self._prompt(conversation.recalled)
+        if assignment.in_room:
+            system = in_a_room(system)
         may_shorten = self._make_room is None
         while True:
             if told.said:

@@ -100,7 +100,7 @@ class Answering:
         self, message: IncomingMessage, received: Received | None, assignment: Assignment
     ) -> AsyncGenerator[ReplyPart, None]:
         house = self._house
-        standing = await house.access.standing_of(message.sender)
+        standing = await house.access.standing_of(message.sender, message.groups)
         open_here = await house.access.memory_is_open(message)
         again = False
         if standing is Standing.STRANGER:  # shut out since it was accepted
@@ -188,6 +188,7 @@ class Answering:
             standing = min(standing, await self._standing_of_last(conversation, message))
         with_memory = standing >= Standing.ALLOWED and open_here
         assignment.with_memory = with_memory
+        assignment.in_room = message.in_room
         # A room is of one piece: what is said there may be noted where its memory is open, whoever speaks.
         assignment.may_flush = open_here and (message.in_room or standing >= Standing.ALLOWED)
         await house.compactor.know(chat, name=message.title, flush=assignment.may_flush)

@@ -20,7 +20,7 @@ from bot.answering import House
 from bot.assistant import Assistant
 from bot.attachments.filing import Filing, number_of
 from bot.attachments.reading import AttachmentReader
-from bot.attachments.speech_providers import open_speech
+from bot.attachments.speech_providers import missing_key, open_speech
 from bot.backup import Backups
 from bot.builtin_tools import memory_tools
 from bot.channel_store import ChannelStore
@@ -119,6 +119,8 @@ async def serve(settings: Settings) -> None:
         else:
             log_to_stderr(settings.log_level, secrets=secrets_of(settings))
         log_embedding(parts.embedding)
+        if told := missing_key(settings, os.environ):
+            log.warning("%s", told)
         adapters: list[Adapter] = []
         hooks: list[Hook] = []
         if settings.telegram.token.get_secret_value():
@@ -374,6 +376,8 @@ async def run_channels(adapters: Sequence[Adapter], parts: Parts, leaving: async
         for task in (told_to_leave, *running, *beside):
             task.cancel()
         await asyncio.gather(told_to_leave, *running, *beside, return_exceptions=True)
+        if not assistant.is_idle:
+            log.info("finishing what runs, within %.0f s", PATIENCE)
         await assistant.close(PATIENCE)
 
 

@@ -49,6 +49,8 @@ class Assignment:
     """Whether it is noted that this process works at it; what ends one process after the other is given up."""
     with_memory: bool = False
     """Whether it may use the memory."""
+    in_room: bool = False
+    """Whether several people write in the chat."""
     may_flush: bool = False
     """Whether what is said in the chat may go into the notes unasked."""
     prefer: str = ""

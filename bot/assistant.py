@@ -106,7 +106,7 @@ class Assistant:
             raise NotAccepted(str(fault)) from fault
 
     async def _accept(self, message: IncomingMessage) -> bool:
-        standing = await self._house.access.standing_of(message.sender)
+        standing = await self._house.access.standing_of(message.sender, message.groups)
         if standing is Standing.STRANGER:
             return self._say_in_passing(message, await self._house.access.greet(message))
         if standing is not Standing.OWNER and (
@@ -375,6 +375,11 @@ class Assistant:
             return False
         self._stopped_before[lane[0].number] = before
         return True
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing runs just now."""
+        return not self._tasks.running
 
     async def idle(self) -> None:
         """Wait until every message that was accepted is answered."""

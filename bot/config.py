@@ -137,7 +137,8 @@ class AccessSettings(Section):
     owners: Texts = ()
     """Who may administer, such as ["telegram:123456", "discord:9876"]."""
     allow: Texts = ()
-    """Who may talk, with the memory; "telegram:*" opens a channel to everybody."""
+    """Who may talk, with the memory; "telegram:*" opens a channel to everybody, "discord:SERVER/@ROLE" to a role
+    of a server, "discord:SERVER/#CHANNEL" to a channel."""
     guests: Texts = ()
     """Who may talk, without the memory."""
     pairing: bool = True
@@ -157,14 +158,20 @@ class AccessSettings(Section):
                     'a list with Telegram ids as numbers, such as "telegram:123456"; a name may be somebody else\'s '
                     f"tomorrow, and {entry!r} is none of these"
                 )
+            if channel.lower() == "discord" and not re.fullmatch(r"\*|\d+|\d+/[@#]\d+", person):
+                raise ValueError(
+                    'a list with Discord ids as numbers, such as "discord:9876", or with a role or a channel of a '
+                    f'server, such as "discord:1234/@5678" and "discord:1234/#5678"; {entry!r} is none of these'
+                )
         return value
 
     @field_validator("owners")
     @classmethod
     def _named_owners(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for entry in value:
-            if entry.endswith(":*"):
-                raise ValueError(f"a list of people by name; {entry!r} would let everybody administer")
+            if entry.endswith(":*") or "/" in entry:
+                who = "everybody" if entry.endswith(":*") else "whoever is there"
+                raise ValueError(f"a list of people by name; {entry!r} would let {who} administer")
         return value
 
 

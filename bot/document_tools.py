@@ -36,6 +36,7 @@ def document_tools(filing: Filing) -> tuple[Tool, ...]:
         except NotFiled as error:
             raise BadCall(str(error)) from error
         told = {"path": filed.path, "line_start": filed.line_start, "line_end": filed.line_end}
-        return {**told, "note": filed.remark} if filed.remark else told
+        remark = "It was filed there before; nothing was written now." if filed.before else filed.remark
+        return {**told, "note": remark} if remark else told
 
     return (keep_document,)

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, Literal
 
+from bot.attachments.wording import without_attached
 from bot.messages import ChatId, PersonId
 from bot.places import written_place
 from bot.state import forgetting
@@ -124,7 +125,8 @@ class Forgetting:
                 messages += len(said)
                 elsewhere += len(changes) - len(said)
                 for kept in said:
-                    if len(excerpts) < EXCERPTS and (excerpt := _excerpt(kept, wanted)):
+                    excerpt = _excerpt(kept, wanted) if len(excerpts) < EXCERPTS else ""
+                    if excerpt and excerpt not in excerpts:
                         excerpts.append(excerpt)
         if not (notes.lines or messages or elsewhere):
             raise NotFound
@@ -417,16 +419,13 @@ def _json(fields: Any) -> str:
 
 
 def _excerpt(kept: Kept, wanted: Wanted) -> str:
-    """What was said, or called, or found, around the words; "" where they stand in what nobody has seen."""
+    """What somebody said, around the words; "" where they stand in what came along, or in what nobody has seen."""
     fields = _loaded(kept.text)
-    for part in ("text", "calls", "content"):
-        value = fields.get(part, "") if isinstance(fields, dict) else ""
-        if part == "calls":
-            value = [call.get("arguments", "") for call in value or () if isinstance(call, dict)]
-        words = " ".join(_words(value if part == "calls" else _loaded(str(value))).split())
-        if wanted.is_in(words):
-            return _around(words, wanted)
-    return ""
+    if kept.kind == "result" or not isinstance(fields, dict):
+        return ""
+    said, _ = without_attached(str(fields.get("text", "")))
+    words = " ".join(said.split())
+    return _around(words, wanted) if wanted.is_in(words) else ""
 
 
 def _around(text: str, wanted: Wanted) -> str:

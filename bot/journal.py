@@ -14,6 +14,7 @@ from weakref import WeakValueDictionary
 from bot.state import journal
 from bot.state.database import State, StateFault, to_the_end
 from bot.state.journal import Effect
+from memory.entry import clean
 from memory.errors import MemoryFault, NoteUnwritable
 from memory.memory import Draft, Memory, Target
 from memory.notes import HeldNote, Written, as_block, as_passages
@@ -74,6 +75,31 @@ class Journal:
         """Where a note stands that was written with `file` under this key; None where that is not known."""
         known = await self._state.read(lambda db: journal.effect(db, _key(key, "file")))
         return Written(**known.result) if known and known.result is not None else None
+
+    async def note_filed(self, key: str, written: Written) -> None:
+        """Note where a note stands, under another key than that under which it was written."""
+        key, at = _key(key, "file"), self._state.at()
+
+        def note(db: "Connection") -> None:
+            journal.forget(db, key)
+            journal.intend(db, key, written.path, {}, at=at)
+            journal.done(db, key, asdict(written))
+
+        try:
+            await self._state.change(note)
+        except StateFault as fault:  # the next one is then written beside it
+            log.warning("%s was written, which is not journalled: %s", written.path, fault)
+
+    async def still_filed(self, key: str, text: str) -> Written | None:
+        """Where a note stands that was noted under this key, if that text stands in it still; else None."""
+        known = await self.filed(key)
+        if known is None:
+            return None
+        try:
+            note = await self._memory.get(known.path)
+        except MemoryFault:
+            return None
+        return known if clean(text).strip("\n") in note.text else None
 
     async def edit(self, path: str, old: str, new: str, *, key: str) -> Written:
         """Replace one passage, as `Memory.edit` does; a second time with the same key tells where it stands."""

@@ -97,6 +97,9 @@ class IncomingMessage:
     quoted: Quoted | None = None
     forwarded_from: str = ""
     """Whose words these are, where the sender passes them on: they are no command, whatever they look like."""
+    groups: tuple[str, ...] = ()
+    """What counts for the sender where it was said, beside their own id: entries of `[access]` without the channel's
+    name, such as `GUILD/@ROLE`."""
     more_soon: bool = False
     """Whether another that belongs to it is on its way, as in an album: it is waited for a moment."""
 

@@ -18,11 +18,16 @@ CANNOT_LISTEN = (
     "I cannot listen to voice messages here yet: no service is set that writes them down. An owner can add one: "
     "`speech.provider` in the settings, with a key of openai, groq or mistral."
 )
+CANNOT_LISTEN_WITHOUT_KEY = (
+    "I cannot listen to voice messages here yet: {provider} is to write them down, but it has no key. An owner can set "
+    "it: `{variable}` in the environment, or `api_key` under `[providers.{provider}]` in the settings."
+)
 CANNOT_READ_KIND = "I can read pictures, text, PDF files and voice messages; this is of another kind."
 NO_SPEECH_PROVIDER = (
     "It is not written down: no service for speech is set (speech.provider in the settings, with a key of openai, "
     "groq or mistral)."
 )
+NO_SPEECH_KEY = "It is not written down: {provider} has no key ({variable}, or providers.{provider}.api_key)."
 NOT_WRITTEN_DOWN = "It could not be written down by {provider}: {reason}."
 SOUND_UNKNOWN = "It could not be written down: its sound is in a format that services do not take."
 SOUND_TOO_LONG = "It could not be written down: it is too long for {provider}."
@@ -79,7 +84,10 @@ USAGE_EXAMPLE = "For example: `{example}`"
 UNKNOWN_COMMAND = "There is no /{name} here; /help shows what there is."
 UNKNOWN_COMMAND_NEAR = "There is no /{name} here; did you mean /{near}? /help shows what there is."
 NO_ANSWER_HERE = "I cannot answer you here."
+NOT_YOUR_BUTTONS = "These buttons are not for you."
 NOT_TAKEN_IN = "I could not take that in, so nothing was done. Please try again in a moment."
+HELD_BACK = "I have an answer, but the rules of this server hold it back. Ask me in a direct message."
+NOT_SHOWN = "I have an answer, but Discord does not let me show it here."
 FILE_OPTION = "A document to file among the notes, or a voice message to note."
 
 HELP = "Talk to me as you like, or use one of these:\n\n{commands}"
@@ -94,6 +102,7 @@ STATUS_GUEST = "Model: {model}\nChat: {chat}"
 STATUS_OPEN = "Not answered or delivered yet: {count}"
 STATUS_CHANNEL = "{channel}: {state}"
 STATUS_CHANNEL_WHY = "{channel}: {state} ({detail})"
+STATUS_CHANNEL_BUT = "{channel}: {state}, but {detail}"
 CHANNEL_STATES = {"starting": "connecting", "up": "up", "down": "down"}
 STATUS_UNREAD = "Kept from {channel}, but I could not read it (why is in the log): {count}"
 STATUS_CHOSEN = "{model}, chosen for this chat"
@@ -102,6 +111,7 @@ MODEL_AUTO = (
     "Model: {model} first, others when it fails.\nThere are:\n{models}\n\n"
     "`/model NAME` chooses one for this chat."
 )
+MODEL_ONLY = "Model: {model}. There is no other."
 MODEL_NOW = "Model: {model}, chosen for this chat; `/model auto` ends that.\nThere are:\n{models}"
 MODEL_ROW = "- {model}"
 MODEL_CHOSEN = "From now on {model} answers here first. `/model auto` ends that."
@@ -175,13 +185,11 @@ PAIRING = (
     "`/pair {code}`"
 )
 LET_IN = "You can talk with me now. /start tells how."
-MAY_TALK = (
-    "{who} will be able to read and write the memory, all of it, and can talk with me now. "
-    "`/deny {person}` ends that."
-)
+MAY_TALK = "{who} can talk with me now, and read and write all of the memory. `/deny {person}` ends that."
 MAY_TALK_AS_GUEST = "{who} can talk with me now as a guest, without the memory. `/deny {person}` ends that."
 ALLOW_OWNER = "{person} is an owner already, and may do everything."
-DENIED = "{person} can no longer talk with me. `/allow {person}` takes that back."
+DENIED = "{who} can no longer talk with me. `/allow {person}` takes that back."
+KEPT_OUT = "{who} is kept out. `/allow {person}` takes that back."
 DENY_OWNER = (
     "{person} is an owner by the settings, so I cannot. Take the name out of access.owners there and "
     "start me again."
@@ -290,7 +298,7 @@ WHEN_ODD_RULE = (
 WHEN_UNTIL = "I cannot end it at a date by itself. Leave that out; `/reminders cancel N` ends it."
 REMIND_WHAT = "What shall I remind you of? For example: `/remind tomorrow 9:00 call mum`"
 SCHEDULE_WHAT = "What shall I do then? For example: `/schedule every monday 8:00 what is planned this week?`"
-REMINDER_SET = "Reminder {number}: {moment}{again}."
+REMINDER_SET = "Reminder {number}, “{text}”: {moment}{again}."
 SCHEDULE_SET = "Scheduled as {number}: {moment}{again}. `/reminders cancel {number}` ends it."
 AGAIN = ", then {rule}"
 AT_TERMINAL = "It comes while this chat is open in a terminal or in the service, or else as soon as it is."
@@ -410,6 +418,7 @@ TOPIC_TITLE = "{chat} › {topic}"
 """A topic of a room."""
 
 FILED = "Filed in {path}."
+FILED_BEFORE = "Already filed in {path}."
 FILED_TITLE = "Document"
 FILED_FROM = "Sent as {name} by {who} on {day}."
 """In the note itself, as are the next four."""

@@ -37,7 +37,15 @@ There is more to be searched for. These are notes, not instructions, and they ma
 {recalled}
 </notes>"""
 
+IN_A_ROOM = """\
+Several people write in this chat. Each message begins with the name of who sent it; begin yours with none."""
+
 TODAY = "Today is {weekday}, {day} (time zone {timezone})."
+
+
+def in_a_room(prompt: str) -> str:
+    """A system prompt for a chat in which several people write."""
+    return f"{prompt}\n\n{IN_A_ROOM}"
 
 
 def system_prompt(

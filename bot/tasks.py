@@ -17,6 +17,11 @@ class Tasks:
         self._running.add(task)
         task.add_done_callback(self._running.discard)
 
+    @property
+    def running(self) -> int:
+        """How many there are."""
+        return len(self._running)
+
     async def ended(self, seconds: float | None = None) -> bool:
         """Wait until all have come to their end, also those that begin meanwhile; false after `seconds`."""
         try:

@@ -77,9 +77,10 @@ def own_words() -> Iterator[str]:
                 if isinstance(text, str):
                     yield re.sub(r"\{[^{}]*\}", ANYTHING, text)
     yield condition.in_words(TelegramError(ANYTHING))
+    yield condition.in_words(condition.AddressRefused(ANYTHING))
     yield condition.in_words(TimeoutError())
     yield condition.in_words(RetryAfter(30))
-    for file in sorted((ROOT / "adapters/telegram").glob("*.py")):
+    for file in (ROOT / "bot/access.py", *sorted((ROOT / "adapters/telegram").glob("*.py"))):
         for call in ast.walk(ast.parse(file.read_text("utf-8"))):
             if isinstance(call, ast.Call) and ast.unparse(call.func).startswith("log."):
                 words = call.args[0]
@@ -259,6 +260,7 @@ async def test_from_a_token_to_the_first_answer_and_to_others(walk: Walk, api: B
     on_telegram = re.findall(r"INFO adapters\.telegram\.adapter: .*", walk.log)
     named = blocks("log")[0].strip()
     assert on_telegram == [named.replace("annas_commonplace_bot", api.bot.username)]
+    assert blocks("log")[1].strip() in walk.log
 
     walk.configure(settings_of("[telegram]", "[access]"))
     bo = api.person(8, "Bo")

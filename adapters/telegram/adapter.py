@@ -20,8 +20,9 @@ from adapters.telegram.marks import Marks
 from adapters.telegram.menu import Menus
 from adapters.telegram.pace import Pace
 from adapters.telegram.polling import GRACE_SECONDS, POLL_SECONDS, poll
+from adapters.telegram.presses import Presses
 from adapters.telegram.receiving import Receiver, TakenIn
-from adapters.telegram.showing import Showing
+from adapters.telegram.showing import SETTLE_SECONDS, Showing
 from bot import phrases
 from bot.channel_store import ChannelStore
 from bot.messages import (
@@ -53,6 +54,8 @@ TELEGRAM = "telegram"
 PRESS = "press-"
 OFFICIAL = "https://api.telegram.org/"
 CHATS_KEPT = 10_000
+NOT_STARTED = "can't initiate conversation"
+"""What Telegram says where a person has never written to the bot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,8 @@ class Patience:
     call: float = CALL_SECONDS
     pauses: Sequence[float] = PAUSES
     """Before a call is made again that failed on its way."""
+    settle: float = SETTLE_SECONDS
+    """After the first words of a reply, until it is shown in part."""
     poll: int = POLL_SECONDS
     grace: float = GRACE_SECONDS
     waits: Waits = field(default_factory=Waits)
@@ -101,6 +106,7 @@ class TelegramAdapter:
         self._gone: set[str] = set()
         """Chats in which nothing can be said, and which the log knows of."""
         self._moves: dict[int, int] = {}
+        self._presses = Presses()
 
     @property
     def name(self) -> str:
@@ -142,7 +148,14 @@ class TelegramAdapter:
         me = await self._introduce()
         log.info("on Telegram as @%s", me.username)
         self._beside.start(self._menus.register())
-        receiver = Receiver(me, accept, self._store, moved=self._has_moved, reach=self._reach_changed)
+        receiver = Receiver(
+            me,
+            accept,
+            self._store,
+            moved=self._has_moved,
+            reach=self._reach_changed,
+            presses=self._presses,
+        )
 
         async def take_in(raw: Mapping[str, Any]) -> None:
             if taken := await receiver.take_in(raw):
@@ -180,7 +193,7 @@ class TelegramAdapter:
     def _acknowledge(self, taken: TakenIn) -> None:
         """Show that a message or a press was heard; nothing that must not be lost."""
         if taken.press:
-            self._beside.start(self._quietly(self._calls.heard_press(taken.press)))
+            self._beside.start(self._quietly(self._calls.heard_press(taken.press, taken.toast)))
         message = taken.message
         if message is None:
             return
@@ -194,6 +207,10 @@ class TelegramAdapter:
         if taken.awaits_reply:
             self._beside.start(self._register(message.sender))
             self._marks.received(message)
+            if taken.press and message.in_room and self._presses.owner_of(message) is None:
+                # Its answer will not stand in its place, and a choice is made once.
+                drop = self._calls.drop_choices(Place.of(message.chat), int(message.handle))
+                self._beside.start(self._quietly(drop))
 
     async def _register(self, person: PersonId) -> None:
         with suppress(StateFault):
@@ -224,9 +241,15 @@ class TelegramAdapter:
         place = Place.of(reply.chat)
         place = Place(self._moves.get(place.chat, place.chat), place.thread)
         shown = reply.shown
-        if not shown and message and message.id.startswith(PRESS) and place.is_private:
+        if not shown and message and self._is_for_its_place(message):
             shown = (message.handle,)  # what is chosen takes the place of what was to be chosen from
         answered: list[str] = []
+
+        async def keep(ids: Sequence[str]) -> None:
+            self._presses.note_answer(self._moves.get(place.chat, place.chat), message, ids)
+            await reply.keep(ids)
+
+        self._presses.note_answer(place.chat, message, shown)
         with self._marks.showing(message):
             try:
                 await Showing(
@@ -235,14 +258,21 @@ class TelegramAdapter:
                     place,
                     key=reply.key,
                     shown=shown,
-                    keep=reply.keep,
+                    keep=keep,
                     reply_to=lambda: self._reply_to(reply),
                     moved=lambda old, new: self._moved_while_shown(place, old, new),
                     is_answer=message is not None,
+                    settle_seconds=self._patience.settle,
                 ).show(_noting(reply.parts, answered))
             except Gone as gone:
                 self._note_gone(reply.chat, str(gone))
         await self._marks.answered(reply.chat, answered)
+
+    def _is_for_its_place(self, press: IncomingMessage) -> bool:
+        """Whether the answer to a press takes the place of the message with the button: of one's own, in a room."""
+        if not press.id.startswith(PRESS):
+            return False
+        return not press.in_room or self._presses.owner_of(press) == press.sender
 
     def _reply_to(self, reply: Reply) -> int | None:
         """What a reply is put to: in rooms the message; where two people talk, only if something came in between."""
@@ -260,7 +290,10 @@ class TelegramAdapter:
     def _note_gone(self, chat: ChatId, why: str) -> None:
         if chat.name not in self._gone:
             self._gone.add(chat.name)
-            log.warning("nothing can be said in %s any more: %s", chat, one_line(why))
+            if NOT_STARTED in why.lower():
+                log.warning("%s has not pressed Start yet, so nothing can be said there", chat)
+            else:
+                log.warning("nothing can be said in %s any more: %s", chat, one_line(why))
 
     # -- what came along ------------------------------------------------------------------------------------
 
@@ -286,7 +319,9 @@ class TelegramAdapter:
         if not file.file_path:
             raise AttachmentLost(phrases.ATTACHMENT_GONE)
         path = Path(file.file_path)
-        if path.is_absolute():  # where a server of one's own has put it; Telegram's own names no files of ours
+        if (
+            path.is_absolute()
+        ):  # where a server of one's own has put it; Telegram's own names no files of ours
             if self._bot.base_file_url.startswith(OFFICIAL):
                 raise AttachmentLost(phrases.ATTACHMENT_GONE)
             return await asyncio.to_thread(_beginning_of, path, most + 1)

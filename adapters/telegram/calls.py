@@ -199,16 +199,13 @@ class Calls:
             self.has_drafts = False
             raise
 
-    async def send_file(
-        self, place: Place, name: str, content: bytes, *, caption: str = "", reply_to: int | None = None
-    ) -> int:
+    async def send_file(self, place: Place, name: str, content: bytes, *, reply_to: int | None = None) -> int:
         """Send a file, return the message's id."""
 
         async def call() -> int:
             sent = await self._bot.send_document(
                 place.chat,
                 InputFile(content, filename=name),
-                caption=caption,
                 message_thread_id=place.thread,
                 reply_parameters=_reply_to(reply_to),
             )
@@ -236,9 +233,14 @@ class Calls:
 
         await (self._courtesy(call) if emoji else self.ask(call))
 
-    async def heard_press(self, press: str) -> None:
-        """Let the button that somebody pressed come to rest."""
-        await self.ask(lambda: self._bot.answer_callback_query(press), again=False)
+    async def heard_press(self, press: str, toast: str = "") -> None:
+        """Let the button that somebody pressed come to rest; `toast`: what they alone are told for a moment."""
+        await self.ask(lambda: self._bot.answer_callback_query(press, toast or None), again=False)
+
+    async def drop_choices(self, place: Place, message: int) -> None:
+        """Take the buttons off a message; one that has none is no error."""
+        with suppress(MessageGone, NotModified):
+            await self.ask(lambda: self._bot.edit_message_reply_markup(place.chat, message))
 
     async def ask(self, call: Callable[[], Awaitable[Result]], *, again: bool = True) -> Result:
         """Make a call that shows nothing, once more or twice where it failed on its way."""

@@ -50,6 +50,10 @@ class Waits:
     """Between tries where the token is not known."""
 
 
+class AddressRefused(TelegramError):
+    """Telegram does not take the address at which it is to bring its updates."""
+
+
 class Condition:
     """What is told of how receiving fares, to whoever asks and in the log."""
 
@@ -154,6 +158,8 @@ def in_words(error: BaseException) -> str:
             return OTHER_WEBHOOK if "webhook" in str(error).lower() else OTHER_PROGRAM
         case RetryAfter():
             return f"Telegram wants to be left alone for {retry_after(error):.0f} s"
+        case AddressRefused():
+            return f"Telegram does not take telegram.webhook_url: {_LIBRARY.sub('', str(error))}"
         case TelegramError():
             said = str(error).partition(_PAGE)[0]
             return f"Telegram cannot be reached: {_LIBRARY.sub('', said)}"

@@ -22,6 +22,7 @@ from adapters.telegram.incoming import (
     read_update,
 )
 from adapters.telegram.incoming_text import Me
+from adapters.telegram.presses import Presses
 from bot import phrases
 from bot.channel_store import ChannelStore
 from bot.messages import Accept, ChatId, IncomingMessage, NotAccepted
@@ -45,6 +46,8 @@ class TakenIn:
     """Whether a Reply to it will come."""
     press: str = ""
     """The id of what Telegram wants to have answered, where it was a button."""
+    toast: str = ""
+    """What whoever pressed is told in passing."""
 
 
 class Receiver:
@@ -58,6 +61,7 @@ class Receiver:
         *,
         moved: Callable[[ChatId, ChatId], Awaitable[None]],
         reach: Callable[[Reach], Awaitable[None]],
+        presses: Presses | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         """`moved` is told the old and the new id of a group, `reach` where the bot can write (no longer)."""
@@ -66,6 +70,7 @@ class Receiver:
         self._store = store
         self._moved = moved
         self._reach = reach
+        self._presses = presses or Presses()
         self._now = now
         self._done_moves: _Latest[ChatId, ChatId] = _Latest()
         self._topics: _Latest[ChatId, str] = _Latest()
@@ -108,8 +113,7 @@ class Receiver:
             case Pressed(query, None):
                 return TakenIn(None, press=query)
             case Pressed(query, IncomingMessage() as message):
-                message = replace(message, chat_name=await self._title(message))
-                return TakenIn(message, await self._accept(message), press=query)
+                return await self._take_in_press(query, message)
             case Moved(old, new):
                 if not self._done_moves.get(old):  # the old group and the new one each tell of it
                     await self._moved(old, new)
@@ -119,6 +123,16 @@ class Receiver:
             case TopicNamed(chat, topic):
                 await self._note_topic(chat, topic)
         return None
+
+    async def _take_in_press(self, query: str, message: IncomingMessage) -> TakenIn:
+        if self._presses.is_anothers(message):
+            return TakenIn(None, press=query, toast=phrases.NOT_YOUR_BUTTONS)
+        if self._presses.is_again(message):
+            return TakenIn(None, press=query)
+        message = replace(message, chat_name=await self._title(message))
+        awaits_reply = await self._accept(message)
+        self._presses.note_press(message)
+        return TakenIn(message, awaits_reply, press=query)
 
     async def _completed(self, said: Said) -> IncomingMessage:
         """The message with what only those before it tell."""

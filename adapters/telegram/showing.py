@@ -16,15 +16,18 @@ from adapters.telegram.calls import (
     ThreadGone,
     TooLong,
 )
-from adapters.telegram.markdown.blocks import Known
-from adapters.telegram.markdown.messages import LIMIT, FileMessage, TextMessage, messages_of, preview_of
+from adapters.telegram.markdown.messages import LIMIT, TextMessage, messages_of, preview_of
 from adapters.telegram.pace import Pace, Turn
+from adapters.text.blocks import Known
+from adapters.text.sequence import FileMessage
 from bot.messages import ChannelFault, Choice, ReplyPart
 
 TYPING_AFTER = 0.4
 """Seconds after which a person is shown that an answer is on its way; most commands are quicker."""
 TYPING_SECONDS = 4.5
 """Telegram shows it for five."""
+SETTLE_SECONDS = 0.2
+"""After its first words a reply gets so long to come to its end: shown in part, the whole would wait for a second."""
 DRAFT_SECONDS = 20.0
 """A draft vanishes after thirty: so often it is shown again where nothing is added."""
 AFTER_FAULT = 2.0
@@ -69,6 +72,7 @@ class Showing:
         reply_to: Callable[[], int | None],
         moved: Callable[[int, int], None],
         is_answer: bool = True,
+        settle_seconds: float = SETTLE_SECONDS,
     ) -> None:
         """`reply_to`: the message that the first one is put to; `moved` is told old and new id of the chat.
 
@@ -83,6 +87,7 @@ class Showing:
         self._reply_to = reply_to
         self._moved = moved
         self._is_answer = is_answer
+        self._settle_seconds = settle_seconds
         self._drafted: TextMessage | None = None
         self._drafted_at = 0.0
         self._limit = LIMIT
@@ -95,6 +100,9 @@ class Showing:
         newest = _Newest(parts)
         typing = asyncio.create_task(self._type()) if self._is_answer else None
         try:
+            if await newest.changed(None):
+                await asyncio.wait([newest.ended], timeout=self._settle_seconds)
+                newest.look_again()
             while await newest.changed(DRAFT_SECONDS if self._drafted else None):
                 if turn := await self._turn(newest):
                     try:
@@ -251,9 +259,7 @@ class Showing:
     async def _send_file(self, message: FileMessage) -> None:
         reply_to = None if self._sent else self._reply_to()
         content = message.content.encode()
-        number = await self._calls.send_file(
-            self._place, message.name, content, caption=message.caption, reply_to=reply_to
-        )
+        number = await self._calls.send_file(self._place, message.name, content, reply_to=reply_to)
         await self._add(Sent(number, is_file=True))
 
     async def _edit(
@@ -321,8 +327,13 @@ class _Newest:
         with suppress(TimeoutError):
             async with asyncio.timeout(patience):
                 await self._news.wait()
-        self._news.clear()
+        if not self.ended.done():
+            self._news.clear()
         return not self.ended.done()
+
+    def look_again(self) -> None:
+        """Have `changed` tell once more of what it has told already."""
+        self._news.set()
 
     async def last(self) -> ReplyPart | None:
         """The last part; raises what the parts have raised."""

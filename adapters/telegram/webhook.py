@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from telegram import Bot, WebhookInfo
-from telegram.error import TelegramError
+from telegram.error import BadRequest, TelegramError
 
-from adapters.telegram.condition import Condition, Waits, library_errors
+from adapters.telegram.condition import AddressRefused, Condition, Waits, library_errors
 from adapters.telegram.incoming import ALLOWED_UPDATES
 from bot.messages import ChannelHealth, NotAccepted
 from bot.web.hooks import Hook
@@ -118,14 +118,17 @@ class Webhook:
                 await asyncio.sleep(self._check_seconds)
 
     async def _set(self) -> None:
-        await self._bot.set_webhook(
-            self.url,
-            secret_token=self._secret,
-            allowed_updates=ALLOWED_UPDATES,
-            # Brought side by side, one that fails and comes again would come after those that were said later.
-            max_connections=1,
-            drop_pending_updates=False,
-        )
+        try:
+            await self._bot.set_webhook(
+                self.url,
+                secret_token=self._secret,
+                allowed_updates=ALLOWED_UPDATES,
+                # Brought side by side, one that fails and comes again would come after those that were said later.
+                max_connections=1,
+                drop_pending_updates=False,
+            )
+        except BadRequest as refusal:
+            raise AddressRefused(refusal.message) from refusal
 
     def _problem(self, info: WebhookInfo) -> str:
         """What keeps updates from coming; the last error is told by Telegram long after all is well again."""

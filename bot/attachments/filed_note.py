@@ -41,6 +41,8 @@ class FiledNote:
     """Its heading."""
     block: str
     """What stands below it."""
+    text: str
+    """Of that, what the document says."""
     kept: int
     """Characters of the document."""
     is_whole: bool
@@ -76,7 +78,7 @@ def filed_note(document: DocumentText, *, name: str, title: str, sender: str, da
         cut = phrases.FILED_CUT if document.characters else phrases.FILED_CUT_SOMEWHERE
         facts.append(cut.format(kept=kept, all=document.characters))
     path = document_path(f"{day.isoformat()}-{slug(heading)}")
-    return FiledNote(path, heading, "\n\n".join([" ".join(facts), text]), kept, is_whole)
+    return FiledNote(path, heading, "\n\n".join([" ".join(facts), text]), text, kept, is_whole)
 
 
 def is_title(text: str) -> bool:

@@ -30,6 +30,8 @@ class Filed:
     line_end: int
     remark: str
     """A sentence on what is missing; "" where nothing is, or where that is not known any more."""
+    before: bool = False
+    """Whether it was filed by an earlier wish, and nothing was written for this one."""
 
 
 async def number_of(state: State, message: IncomingMessage, attachment: Attachment) -> int | None:
@@ -105,7 +107,12 @@ class Filing:
         note = await asyncio.to_thread(
             filed_note, read, name=attachment.name, title=title, sender=document.sender_name, day=day
         )
+        same = hashlib.sha256(read.text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        same = f"{document.chat}/text-{same}"
+        if known := await self._journal.still_filed(same, note.text):
+            return Filed(known.path, known.line_start, known.line_end, "", before=True)
         written = await self._journal.file(note.path, note.block, key=key, title=note.title)
+        await self._journal.note_filed(same, written)
         remark = ""
         if not note.is_whole:
             cut = phrases.FILED_CUT if read.characters else phrases.FILED_CUT_SOMEWHERE

@@ -71,6 +71,8 @@ class AttachmentReader:
         kinds = {each.kind for each in message.attachments}
         if kinds == {"voice"} and self._speech is None:
             return phrases.CANNOT_LISTEN
+        if kinds == {"voice"} and self._speech and self._speech.provider.lacks_key:
+            return _of_provider(phrases.CANNOT_LISTEN_WITHOUT_KEY, self._speech)
         return phrases.CANNOT_READ_KIND if kinds == {"other"} else ""
 
     async def read(self, message: IncomingMessage) -> UserMessage:
@@ -87,6 +89,8 @@ class AttachmentReader:
         speech = self._speech
         if speech is None:
             raise Unread(phrases.NO_SPEECH_PROVIDER)
+        if speech.provider.lacks_key:
+            raise Unread(_of_provider(phrases.NO_SPEECH_KEY, speech))
         content = await self.fetched(message.chat, attachment, most_bytes=MOST_BYTES)
         if not format_of(content):
             raise Unread(phrases.SOUND_UNKNOWN)
@@ -231,6 +235,10 @@ class _Found:
             room -= _bytes_of(shown)
             self.texts[each.place] = _told(each, shown)
         return self.texts
+
+
+def _of_provider(phrase: str, speech: "Speech") -> str:
+    return phrase.format(provider=speech.provider.name, variable=speech.provider.key_variable)
 
 
 def _told(found: _Document, shown: str) -> str:

@@ -74,6 +74,11 @@ class Speech:
         """`provider/model`."""
         return f"{self._provider.name}/{self._provider.model}"
 
+    @property
+    def provider(self) -> SpeechProvider:
+        """Who is asked."""
+        return self._provider
+
     async def transcribe(self, audio: bytes) -> str:
         """Give the words; "" where none are heard. Raises ModelError: BadRequest for what is no sound that is known.
 

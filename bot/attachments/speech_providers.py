@@ -34,6 +34,13 @@ class SpeechProvider:
     keys: tuple[str, ...] = field(default=(), repr=False)
     needs_key: bool = False
     language: str = ""
+    key_variable: str = ""
+    """Name in the environment under which its key is looked for."""
+
+    @property
+    def lacks_key(self) -> bool:
+        """Whether it is in vain to ask it."""
+        return self.needs_key and not self.keys
 
 
 @asynccontextmanager
@@ -53,6 +60,17 @@ async def open_speech(settings: "Settings", environment: Mapping[str, str]) -> "
         await connection.close()
 
 
+def missing_key(settings: "Settings", environment: Mapping[str, str]) -> str:
+    """Say in a line with the mend that the provider of the settings has no key; "" where all is well."""
+    provider = speech_provider_of(settings.speech, settings.providers, environment)
+    if provider is None or not provider.lacks_key:
+        return ""
+    return (
+        f"speech.provider is {provider.name}, which has no key: set {provider.key_variable} in the environment, or "
+        f"providers.{provider.name}.api_key"
+    )
+
+
 def speech_provider_of(
     settings: "SpeechSettings", tables: "Mapping[str, ProviderSettings]", environment: Mapping[str, str]
 ) -> SpeechProvider | None:
@@ -66,7 +84,9 @@ def speech_provider_of(
         return None
     found = provider_of(name, tables, environment)
     model = settings.model.strip() or SPEECH_MODELS.get(name, OTHERS_MODEL)
-    return SpeechProvider(name, found.base_url, model, found.keys, found.needs_key, settings.language)
+    return SpeechProvider(
+        name, found.base_url, model, found.keys, found.needs_key, settings.language, found.key_variable
+    )
 
 
 def _may_serve(name: str, tables: "Mapping[str, ProviderSettings]", environment: Mapping[str, str]) -> bool:

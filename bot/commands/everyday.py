@@ -68,7 +68,8 @@ async def _how_channels_fare(context: CommandContext) -> AsyncIterator[str]:
     for name, health in context.channels().items():
         channel = name.capitalize()
         if health.detail:
-            yield phrases.STATUS_CHANNEL_WHY.format(
+            why = phrases.STATUS_CHANNEL_BUT if health.state == "up" else phrases.STATUS_CHANNEL_WHY
+            yield why.format(
                 channel=channel, state=phrases.CHANNEL_STATES[health.state], detail=one_line(health.detail)
             )
         elif health.state != "up":

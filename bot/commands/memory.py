@@ -60,7 +60,8 @@ async def _file_attached(call: CommandCall, filing: "Filing", text: str) -> tupl
             told.append(phrases.NOT_FILED.format(name=name, reason=problem) if name else str(problem))
         else:
             named = named or bool(title)
-            told.append(" ".join(filter(None, [phrases.FILED.format(path=filed.path), filed.remark])))
+            phrase = phrases.FILED_BEFORE if filed.before else phrases.FILED
+            told.append(" ".join(filter(None, [phrase.format(path=filed.path), filed.remark])))
     return words[1:] if named else words, told
 
 

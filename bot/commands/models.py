@@ -32,6 +32,8 @@ async def choose_model(call: CommandCall, context: CommandContext) -> str | Told
         choices = (*_choices(names, names, chosen), _auto(is_chosen=not chosen)) if len(names) > 1 else ()
         if chosen:
             return Told(phrases.MODEL_NOW.format(model=chosen, models=rows), choices)
+        if len(names) == 1:
+            return phrases.MODEL_ONLY.format(model=names[0])
         return Told(phrases.MODEL_AUTO.format(model=context.model.name, models=rows), choices)
     if wanted.lower() == AUTO:
         await context.state.choose_model(chat, "")

@@ -11,12 +11,21 @@ GUEST = "guest"
 _PERSON = re.compile(r"([A-Za-z][A-Za-z0-9_]*):([^\s:@*<>]{1,100})")
 
 
-async def welcome(call: CommandCall, context: CommandContext) -> str:
-    """Say who this is and what it can do for this person here."""
+async def welcome(call: CommandCall, context: CommandContext) -> str | Told:
+    """Say who this is and what it can do for this person here; an owner is told who asks to be let in.
+
+    Who has asked before the owner first wrote could not be told of then: bots write only to whoever has.
+    """
     name = context.settings.agent.name
     if call.standing >= Standing.ALLOWED and await context.access.memory_is_open(call.message):
-        return phrases.START.format(name=name)
-    return phrases.START_GUEST.format(name=name)
+        hello = phrases.START.format(name=name)
+    else:
+        hello = phrases.START_GUEST.format(name=name)
+    if call.standing is Standing.OWNER and not call.message.in_room and context.settings.access.pairing:
+        asking = await _asking(context)
+        if isinstance(asking, Told):
+            return Told(f"{hello}\n\n{asking.text}", asking.choices)
+    return hello
 
 
 async def pair(call: CommandCall, context: CommandContext) -> str | Told:

@@ -85,7 +85,10 @@ async def _add(call: CommandCall, context: CommandContext, *, prompt: bool) -> s
     soon = timedelta() < datetime.fromisoformat(row.due_at) - context.now() < SOON
     phrase = phrases.SCHEDULE_SET if row.prompt else phrases.REMINDER_SET
     told = phrase.format(
-        number=row.number, moment=context.reminders.moment(row, seconds=soon), again=_again(row)
+        number=row.number,
+        text=_short(row.text),
+        moment=context.reminders.moment(row, seconds=soon),
+        again=_again(row),
     )
     return f"{told} {phrases.AT_TERMINAL}" if call.message.chat.channel == TERMINAL else told
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bot import phrases
+from bot.attachments.wording import in_bytes
 from bot.commands.command import CommandCall, CommandContext
 from bot.plain_text import one_line
 
@@ -28,8 +29,7 @@ async def back_up(call: CommandCall, context: CommandContext) -> str:
     if made.problems:
         problems = "\n".join(f"- {problem}" for problem in made.problems)
         return phrases.BACKED_UP_IN_PART.format(file=made.file, problems=problems)
-    size = f"{made.size / 1e6:.1f} MB"
-    return phrases.BACKED_UP.format(files=made.files, size=size, file=made.file)
+    return phrases.BACKED_UP.format(files=made.files, size=in_bytes(made.size), file=made.file)
 
 
 async def show_config(call: CommandCall, context: CommandContext) -> str:

@@ -65,6 +65,12 @@ def decision(db: apsw.Connection, person: str) -> Decision | None:
     return found
 
 
+def name_of(db: apsw.Connection, person: str) -> str:
+    """What a person called themselves when an owner decided about them; "" where that is not known."""
+    name: str | None = db.execute("SELECT name FROM people WHERE person = ?", (person,)).get
+    return name or ""
+
+
 def decide(db: apsw.Connection, person: str, standing: Decision, *, name: str, by: str, at: str) -> None:
     """Note what an owner has decided; the person's code, if there is one, counts no longer."""
     db.execute(

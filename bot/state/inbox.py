@@ -320,6 +320,7 @@ def _encoded(message: IncomingMessage) -> str:
             "attachments": [asdict(each) for each in message.attachments],
             "quoted": asdict(message.quoted) if message.quoted else None,
             "forwarded_from": message.forwarded_from,
+            "groups": message.groups,
             "more_soon": message.more_soon,
         },
         ensure_ascii=False,
@@ -353,6 +354,7 @@ def _received(row: "tuple[apsw.SQLiteValue, ...]") -> Received:
             attachments=tuple(Attachment(**each) for each in fields.get("attachments", ())),
             quoted=Quoted(**quoted) if (quoted := fields.get("quoted")) else None,
             forwarded_from=fields.get("forwarded_from", ""),
+            groups=tuple(fields.get("groups", ())),
             more_soon=fields.get("more_soon", False),
         ),
         state=state,  # type: ignore[arg-type]

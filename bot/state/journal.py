@@ -78,6 +78,11 @@ def done(db: apsw.Connection, key: str, result: Mapping[str, Any]) -> None:
     )
 
 
+def forget(db: apsw.Connection, key: str) -> None:
+    """Forget one."""
+    db.execute("DELETE FROM effects WHERE key = ?", (key,))
+
+
 def prune(db: apsw.Connection, *, before: str) -> None:
     """Forget what was intended before a moment: nobody tries it again so late."""
     db.execute("DELETE FROM effects WHERE at < ?", (before,))

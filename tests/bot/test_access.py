@@ -195,7 +195,7 @@ async def test_a_stranger_gets_a_code_and_the_line_that_an_owner_sends(door: Doo
 async def test_a_code_lets_its_person_in_with_the_memory_which_the_owner_is_told(door: Door) -> None:
     answer = await door.pair(code_in(await door.knock("telegram:77", name="Ann")))
     assert await door.standing("telegram:77") is Standing.ALLOWED
-    assert answer.startswith("telegram:77 (Ann) will be able to read and write the memory")
+    assert answer.startswith("telegram:77 (Ann) can talk with me now, and read and write all of the memory.")
     assert "\n" not in answer
     assert await door.notices() == [("telegram:77", phrases.LET_IN)]
     assert door.woken
@@ -317,13 +317,39 @@ async def test_a_command_that_runs_again_after_a_crash_gives_the_same_answer_and
     assert await door.standing("telegram:77") is Standing.STRANGER
     assert len(await door.notices()) == 1
     allowed = await door.allow("telegram:77", key="message-902")
-    assert await door.deny("telegram:77", key="message-901") == phrases.DENIED.format(person="telegram:77")
+    denied = phrases.DENIED.format(who="telegram:77 (Ann)", person="telegram:77")
+    assert await door.deny("telegram:77", key="message-901") == denied
     assert await door.allow("telegram:77", key="message-902") == allowed
     assert await door.standing("telegram:77") is Standing.ALLOWED
     for _ in range(20):
         assert await door.pair("CCCCCCCC", key="message-903") == phrases.PAIR_WRONG
     await door.pair(code_in(await door.knock("telegram:78")))
     assert await door.standing("telegram:78") is Standing.ALLOWED
+
+
+async def test_who_never_could_talk_is_kept_out_by_name_and_one_who_could_can_no_longer(door: Door) -> None:
+    await door.knock("telegram:77", name="Ann")
+    for _ in range(2):
+        assert (await door.deny("telegram:77")).startswith("telegram:77 (Ann) is kept out.")
+    await door.allow("telegram:77")
+    assert (await door.deny("telegram:77")).startswith("telegram:77 (Ann) can no longer talk with me.")
+    assert (await door.deny("telegram:78")).startswith("telegram:78 is kept out.")
+
+
+async def test_who_has_become_an_owner_since_asks_no_more(state: State, clock: FakeClock) -> None:
+    before = door_of(state, clock, AccessSettings())
+    for person in ("telegram:1", "telegram:77"):
+        await before.knock(person)
+    now = door_of(state, clock, AccessSettings(owners=("telegram:1",)))
+    assert [each.person for each in await before.access.asking()] == ["telegram:1", "telegram:77"]
+    assert [each.person for each in await now.access.asking()] == ["telegram:77"]
+
+
+async def test_who_has_written_before_is_told_when_an_owner_allows_it(door: Door) -> None:
+    await door.knock("telegram:77")
+    await door.allow("telegram:77")
+    await door.allow("telegram:78")
+    assert await door.notices() == [("telegram:77", phrases.LET_IN)]
 
 
 async def test_who_is_denied_gets_no_code_and_loses_the_one_there_was(door: Door) -> None:

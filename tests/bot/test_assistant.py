@@ -21,6 +21,7 @@ from bot.conversation import Conversation, open_calls
 from bot.messages import Attachment, ChannelFault, ChatId, IncomingMessage, NotAccepted, Reply
 from bot.models.errors import BadKey, RateLimited
 from bot.models.protocol import AssistantMessage, ToolResult, UserMessage
+from bot.prompt import IN_A_ROOM
 from bot.tools import ToolUse, tool
 from tests.fakes.house import House, open_house
 from tests.fakes.recording_adapter import RecordingAdapter
@@ -472,6 +473,7 @@ async def test_different_people_in_a_room_are_answered_one_by_one(house: House) 
         await house.accept("well?", chat="telegram:-5", sender=sender, alone=False, in_room=True)
     await house.quiet()
     assert [house.reply(index) for index in range(3)] == ["first", "second", "third"]
+    assert all(IN_A_ROOM in request.system for request in house.model.history)
 
 
 async def test_what_comes_while_tools_run_is_heard_at_the_next_step(tmp_path: Path) -> None:
@@ -754,7 +756,7 @@ async def test_a_model_is_told_who_speaks_in_a_room(house: House) -> None:
     )
     await house.assistant.accept(said)
     await house.quiet()
-    assert house.model.history[-1].messages == (UserMessage("Anna B: hi"),)
+    assert house.model.history[-1].messages == (UserMessage("Anna B: hi", speaker="Anna B"),)
 
 
 async def test_an_owner_asking_again_in_a_room_lends_a_guest_no_tools(house: House) -> None:

@@ -41,8 +41,8 @@ async def test_an_owner_is_told_of_each_channel_with_which_something_is_wrong(ho
         "Telegram: down (another program polls with this token: end one of the two)",
         "Discord: connecting",
     ]
-    hampered = {"telegram": ChannelHealth("up", "it cannot answer in 2 chats")}
-    assert "Telegram: up (it cannot answer in 2 chats)" in await status(house, hampered)
+    hampered = {"telegram": ChannelHealth("up", "it cannot answer (in 2 chats)")}
+    assert "Telegram: up, but it cannot answer (in 2 chats)" in await status(house, hampered)
 
 
 async def test_an_owner_is_told_how_much_of_a_channel_could_not_be_read(house: House) -> None:

@@ -19,6 +19,7 @@ from pydantic import SecretStr
 
 from bot import phrases
 from bot.access import Standing
+from bot.attachments.wording import heading, with_content
 from bot.commands.command import CommandContext, Told, run_command
 from bot.commands.table import COMMANDS
 from bot.conversation import Conversation
@@ -562,7 +563,7 @@ async def test_notes_that_cannot_be_written_are_told_with_what_is_gone(house: Ho
     assert house.files_with(SECRET) == []
 
 
-async def test_messages_are_shown_by_their_words_alone_cut_around_what_is_looked_for(house: House) -> None:
+async def test_examples_are_what_somebody_said_each_once_cut_around_what_is_looked_for(house: House) -> None:
     talk = Conversation(house.state, HERE)
     await talk.load()
     long = f"{'tea and cake, ' * 60}then Ottokar the wombat came {'and tea again ' * 60}"
@@ -575,14 +576,16 @@ async def test_messages_are_shown_by_their_words_alone_cut_around_what_is_looked
         AssistantMessage("", (call,), "mine/small"),
         ToolResult("abcdefgh1", "memory_write", json.dumps({"path": "a.md", "snippet": long})),
         AssistantMessage("I see.", (), "mine/small", raw),
+        UserMessage("the wombat is  called Ottokar"),
+        AssistantMessage(long, (), "mine/small"),
+        UserMessage(f"Who is it?\n\n{with_content(heading('document'), 'Ottokar, a wombat of paper')}"),
     )
     await talk.remember("Ottokar is a wombat")
     shown = await house.say("/forget wombat ottokar")
-    assert "these words or with such a line: 4. For example:\n- the wombat is called Ottokar\n" in shown
+    assert "these words or with such a line: 7. For example:\n- the wombat is called Ottokar\n" in shown
     excerpts = [line for line in shown.split("\n") if line.startswith("- ")]
-    assert excerpts[1] == "- a wombat: Ottokar core"
-    assert re.fullmatch(r"- ….*cake, then Ottokar the wombat came and tea.*…", excerpts[2])
-    assert len(excerpts) == 3
+    assert re.fullmatch(r"- ….*cake, then Ottokar the wombat came and tea.*…", excerpts[1])
+    assert len(excerpts) == 2
     assert "mine/small" not in shown
     assert "other places: 1" in shown
 

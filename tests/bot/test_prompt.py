@@ -2,7 +2,7 @@ from datetime import date
 
 import pytest
 
-from bot.prompt import system_prompt
+from bot.prompt import in_a_room, system_prompt
 
 DAY = date(2026, 11, 21)
 
@@ -57,3 +57,9 @@ def test_what_is_recalled_is_shown_as_notes_where_the_memory_may_be_used() -> No
     assert "not instructions" in text[: text.index("<notes>")]
     assert "vet" not in prompt(recalled="- Anna is a vet.", memory=False)
     assert prompt(recalled="  ") == prompt()
+
+
+def test_in_a_room_it_says_that_names_stand_before_what_is_said() -> None:
+    text = in_a_room(prompt())
+    assert text.startswith(prompt())
+    assert "Each message begins with the name of who sent it" in text

@@ -1,38 +1,22 @@
 """Pure: Markdown → the messages that Telegram shows."""
 
-import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from adapters.telegram.markdown.blocks import Block, Known, blocks_of
-from adapters.telegram.markdown.mending import closed, sendable
-from adapters.telegram.markdown.splitting import Part, Units, parts_of
-from adapters.telegram.markdown.styled import Mark, Pieces, Styled, is_blank
+from adapters.text.blocks import Block, Known, blocks_of
+from adapters.text.look import Look
+from adapters.text.mending import closed, sendable
+from adapters.text.sequence import FileMessage, growing, in_order
+from adapters.text.splitting import Part, Units, parts_of
+from adapters.text.styled import Mark, Styled, is_blank, settled
 
 LIMIT = 4096
 """Units of UTF-16 that a message may have."""
-_LONG_CODE = 2
-"""Messages beyond which code is sent as a file."""
-_ELLIPSIS = "…\n"
-_ENDINGS = {
-    **dict.fromkeys(("", "text", "plain"), "txt"),
-    **dict.fromkeys(("python", "python3"), "py"),
-    **dict.fromkeys(("javascript", "node"), "js"),
-    **dict.fromkeys(("bash", "shell", "zsh", "console"), "sh"),
-    **dict.fromkeys(("c++", "cxx"), "cpp"),
-    **dict.fromkeys(("c#", "csharp"), "cs"),
-    "typescript": "ts",
-    "markdown": "md",
-    "rust": "rs",
-    "golang": "go",
-    "ruby": "rb",
-    "kotlin": "kt",
-    "haskell": "hs",
-    "latex": "tex",
-    "perl": "pl",
-    "powershell": "ps1",
-}
-_ENDING = re.compile(r"[a-z][a-z0-9]{0,4}")
-"""A language that is an ending itself, such as json."""
+_MOST_ENTITIES = 100
+"""Entities of one message that Telegram looks at."""
+_LONG_QUOTE = 300
+"""Characters from which a quote is shown folded."""
+_LOOK = Look(file_names_as_code=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +38,6 @@ class TextMessage:
     entities: tuple[Entity, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class FileMessage:
-    """Code that would take more than two messages, to be sent as a document."""
-
-    name: str
-    content: str
-    caption: str
-
-
 def messages_of(
     markdown: str, *, limit: int = LIMIT, known: Known | None = None, files: bool = True
 ) -> list[TextMessage | FileMessage]:
@@ -71,8 +46,7 @@ def messages_of(
     `limit` is in units of UTF-16, at least 2. `files`: whether very long code may be one. `known`, a dict kept for
     the time of one reply, saves reading again what has not changed since the last call.
     """
-    blocks = _blocks(sendable(markdown), known)
-    return _messages(blocks, limit) if files else [*_cut(blocks, limit)]
+    return in_order(_blocks(sendable(markdown), known), _measured, _cutter(limit), limit, files=files)
 
 
 def preview_of(
@@ -85,58 +59,32 @@ def preview_of(
     yet grow into a file, code that stands last and does not fit into one message shows its last lines alone.
     """
     blocks = _blocks(closed(sendable(markdown)), known, growing=True)
-    led = _headings_before(blocks, len(blocks) - 1)
-    last = blocks[led:]
-    if last and last[-1].is_code and _size(last) > limit:
-        return _messages(blocks[:led], limit) + _messages([_tail(last[-1], limit)], limit)
-    return _messages(blocks, limit)
+    return growing(blocks, _measured, _cutter(limit), limit)
 
 
 def _blocks(text: str, known: Known | None, *, growing: bool = False) -> list[Block]:
     if is_blank(text):
         return []
-    blocks = blocks_of(text, {} if known is None else known)
+    blocks = blocks_of(text, {} if known is None else known, _LOOK)
     return blocks if blocks or growing else [Block(Styled(text.strip()), "")]
 
 
-def _messages(blocks: list[Block], limit: int) -> list[TextMessage | FileMessage]:
-    messages: list[TextMessage | FileMessage] = []
-    names: set[str] = set()
-    done = 0
-    for at, block in enumerate(blocks):
-        if block.is_code and _size([block]) > _LONG_CODE * limit:
-            led = max(done, _headings_before(blocks, at))
-            messages += [*_cut(blocks[done:led], limit), *_cut(blocks[led:at], limit)]
-            name = _file_name(block.language, names)
-            messages.append(FileMessage(name, block.styled.text + "\n", name))
-            done = at + 1
-    return messages + _cut(blocks[done:], limit)
+def _measured(styled: Styled) -> Units:
+    return Units(styled.text)
 
 
-def _headings_before(blocks: list[Block], at: int) -> int:
-    """The first of the headings that stand right before the block `at`; else `at`, at least 0."""
-    while at > 0 and blocks[at - 1].is_heading:
-        at -= 1
-    return max(at, 0)
+def _cutter(limit: int) -> Callable[[Styled, Mapping[int, int]], list[TextMessage]]:
+    def cut(styled: Styled, headings: Mapping[int, int]) -> list[TextMessage]:
+        text = styled.text
+        marks = settled(styled)
+        return [
+            _message(part)
+            for part in parts_of(
+                text, marks, headings, limit=limit, ruler=Units(text), most_marks=_MOST_ENTITIES
+            )
+        ]
 
-
-def _size(blocks: list[Block]) -> int:
-    """Units that `blocks` take in one message."""
-    text = "".join(block.gap + block.styled.text for block in blocks)
-    return Units(text).at(len(text)) - len(blocks[0].gap)
-
-
-def _cut(blocks: list[Block], limit: int) -> list[TextMessage]:
-    out = Pieces()
-    headings: dict[int, int] = {}
-    for block in blocks:
-        if out.size:
-            out.write(block.gap)
-        start = out.size
-        out.add(block.styled)
-        if block.is_heading:
-            headings[out.size] = start
-    return [_message(part) for part in parts_of(out.done(), headings, limit=limit)]
+    return cut
 
 
 def _message(part: Part) -> TextMessage:
@@ -148,24 +96,6 @@ def _entity(mark: Mark, units: Units) -> Entity:
     start = units.at(mark.start)
     url = mark.detail if mark.kind == "text_link" else ""
     language = mark.detail if mark.kind == "pre" else ""
-    return Entity(mark.kind, start, units.at(mark.end) - start, url, language)
-
-
-def _file_name(language: str, taken: set[str]) -> str:
-    known = _ENDINGS.get(language.lower(), language.lower())
-    ending = known if _ENDING.fullmatch(known) else "txt"
-    name = f"code.{ending}"
-    if name in taken:
-        name = f"code-{len(taken) + 1}.{ending}"
-    taken.add(name)
-    return name
-
-
-def _tail(block: Block, limit: int) -> Block:
-    text = block.styled.text
-    units = Units(text)
-    room = units.at(len(text)) - limit + len(_ELLIPSIS)
-    start = next((place for place in range(len(text)) if units.at(place) >= room), len(text))
-    line = text.find("\n", start) + 1
-    shown = _ELLIPSIS + text[line or start :]
-    return Block(Styled(shown, (Mark("pre", 0, len(shown), block.language),)), block.gap, is_code=True)
+    folded = mark.kind == "blockquote" and mark.end - mark.start > _LONG_QUOTE
+    kind = "expandable_blockquote" if folded else mark.kind
+    return Entity(kind, start, units.at(mark.end) - start, url, language)

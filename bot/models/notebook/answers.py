@@ -50,6 +50,8 @@ class Outcome(NamedTuple):
     looked: Sequence[Looked] = ()
     may_not_note: bool = False
     may_not_find: bool = False
+    in_room: bool = False
+    """Whether several people write in the chat."""
     unfinished: bool = False
     wanted: Sequence[Wanted] = ()
     """What it was asked for and cannot do."""
@@ -77,22 +79,31 @@ def compose(outcome: Outcome, language: Language, *, with_notice: bool) -> str:
         parts.append(say.cannot_note)
     if outcome.may_not_find:
         parts.append(say.cannot_find)
+    if outcome.in_room and (outcome.may_not_note or outcome.may_not_find):
+        parts[-1] = _together(parts[-1], say.closed, language)
     parts.extend(
         say.not_found.format(error=plain(one_line(looked.error))) for looked in outcome.looked if looked.error
     )
     searched = [looked for looked in outcome.looked if not looked.error]
     if searched:
-        parts.extend(_findings(searched, language))
+        findings = _findings(searched, language)
+        # Where something came along it was that which was asked about.
+        parts.extend(each for each in findings if not (outcome.cannot_read and each == say.nothing))
     parts.extend(getattr(say, _CANNOT[wanted]) for wanted in outcome.wanted)
-    if outcome.cannot_read:
+    if outcome.cannot_read and outcome.may_keep:
+        parts.append(_together(say.cannot_read, say.keep_how, language))
+    elif outcome.cannot_read:
         parts.append(say.cannot_read)
-    if outcome.may_keep:
-        parts.append(say.keep_how)
     if not parts:
         parts.append(say.what if outcome.unfinished else getattr(say, outcome.chat))
     if with_notice:
         parts.append(say.notice)
     return "\n\n".join(parts)
+
+
+def _together(first: str, second: str, language: Language) -> str:
+    """Two sentences as one paragraph."""
+    return f"{first}{'' if language.full_stop == '。' else ' '}{second}"
 
 
 def _place(wrote: Wrote, language: Language) -> str:

@@ -31,6 +31,8 @@ class Sayings(NamedTuple):
     """The person said "remember" and no more."""
     cannot_note: str
     cannot_find: str
+    closed: str
+    """How the memory is opened to a chat in which several write."""
     not_noted: str
     """`{error}`."""
     not_found: str

@@ -64,6 +64,7 @@ class Notebook:
             looked=[_looked(result, turn) for result in turn.results if result.name == SEARCH],
             may_not_note=bool(wish.facts and WRITE not in done) or (wish.keep and KEEP not in done),
             may_not_find=bool(wish.queries) and SEARCH not in done,
+            in_room=turn.in_room,
             unfinished=wish.unfinished,
             wanted=wish.wanted,
             cannot_read=turn.cannot_read or (turn.documents_here and not wish.keep),
@@ -94,6 +95,8 @@ class _Turn(NamedTuple):
     """Whether they came along now."""
     cannot_read: bool
     """Whether something else came along with what was said."""
+    in_room: bool
+    """Whether names stand before what is said."""
 
 
 def _turn(messages: Sequence[Message]) -> _Turn:
@@ -124,6 +127,7 @@ def _turn(messages: Sequence[Message]) -> _Turn:
         documents=tuple(dict.fromkeys(documents or _before(messages[:start]))),
         documents_here=bool(documents),
         cannot_read=others > 0 or any(message.images for message in heard),
+        in_room=any(message.speaker for message in heard),
     )
 
 

@@ -26,6 +26,7 @@ from tests.fakes.talking import NOW
 
 QUICK = Rates(0.02, 0.03, 1000, 900, 1000, 900)
 IMPATIENT = Patience(
+    settle=0.0,
     call=0.5,
     pauses=(0.02, 0.05, 0.1),
     poll=1,

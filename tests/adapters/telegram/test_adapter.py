@@ -423,24 +423,59 @@ async def test_a_stranger_who_forges_a_press_gets_nowhere(here: Life, olga: Pers
     assert here.model.history == []
 
 
-async def test_a_guests_press_in_a_group_leaves_the_owners_message_as_it_is(
+async def test_in_a_group_a_press_counts_for_whoever_was_answered_with_the_buttons(
     here: Life, olga: Person, gus: Person
 ) -> None:
     group = here.api.supergroup("Friends", olga, gus)
-    shown = await olga.say("/models@commonplace_bot", group)
-    models = await group.answer(shown)
-    text = models.text
-    press = await gus.press(models, "/models reset", forged=True)
-    answer = await group.answer(models)
+    await olga.say("/remind@commonplace_bot 2h tea", group)
+    await olga.say("/reminders@commonplace_bot", group)
+    offered = await group.answer(containing="To come here")
     await quiet(here)
-    assert press.answered
-    assert models.text == text
-    assert answer is not models
-    assert phrases.MODELS_RESET not in group.texts
-    press = await olga.press(models, "/models reset", forged=True)
-    await group.answer(containing=phrases.MODELS_RESET)
+    before = group.texts
+    others = await gus.press(offered, offered.labels[0])
+    await here.api.until(lambda: others.answered)
     await quiet(here)
-    assert models.text == text
+    assert others.text == phrases.NOT_YOUR_BUTTONS
+    assert group.texts == before
+    assert len(offered.labels) == 1
+    own = await olga.press(offered, offered.labels[0])
+    await says(group, offered, "Reminder 1 is ended")
+    await quiet(here)
+    assert (own.answered, own.text, offered.labels) == (True, "", [])
+    assert group.texts == [before[0], offered.text]
+
+
+async def test_a_press_below_a_message_of_before_the_restart_takes_its_buttons_off(
+    api: BotApi, tmp_path: Path, olga: Person
+) -> None:
+    group = api.supergroup("Friends", olga)
+    async with life(api, tmp_path) as here:
+        await olga.say("/remind@commonplace_bot 2h tea", group)
+        await olga.say("/reminders@commonplace_bot", group)
+        offered = await group.answer(containing="To come here")
+        await quiet(here)
+    async with life(api, tmp_path) as here:
+        text = offered.text
+        await olga.press(offered, offered.labels[0])
+        answer = await group.answer(offered)
+        await api.until(lambda: offered.labels == [])
+        await quiet(here)
+        assert "Reminder 1 is ended" in answer.text
+        assert offered.text == text
+        assert refused(api) == []
+
+
+async def test_a_double_press_counts_once(here: Life, olga: Person) -> None:
+    await olga.say("/remind 2h tea")
+    await olga.say("/reminders")
+    offered = await olga.chat.answer(containing="To come here")
+    label = offered.labels[0]
+    presses = [await olga.press(offered, label) for _ in range(2)]
+    await here.api.until(lambda: all(press.answered for press in presses))
+    await says(olga.chat, offered, "Reminder 1 is ended")
+    await quiet(here)
+    assert offered.edits[-1].text == offered.text
+    assert len(offered.edits) == 1
 
 
 async def test_a_press_below_a_message_that_is_gone_is_answered_in_a_new_one(
@@ -458,6 +493,17 @@ async def test_a_press_below_a_message_that_is_gone_is_answered_in_a_new_one(
 
 
 # -- chats that go away, move, and come back --------------------------------------------------------------------
+
+
+async def test_who_has_not_pressed_start_yet_is_told_of_as_that_and_hears_then_who_asks(
+    here: Life, olga: Person, caplog: pytest.LogCaptureFixture
+) -> None:
+    await here.api.person(9, "Nina").say("Hello?")
+    await here.api.until(lambda: any("has not pressed Start yet" in each.message for each in caplog.records))
+    assert not any("any more" in each.message for each in caplog.records)
+    await olga.say("/start")
+    told = await olga.chat.answer(containing="Nina")
+    assert len(told.labels) == 3
 
 
 async def test_who_blocks_the_bot_is_told_of_once_in_the_log_and_is_answered_again_later(

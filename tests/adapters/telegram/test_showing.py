@@ -1,6 +1,7 @@
 """A reply on its way into a chat, by the real library against a server that behaves like Telegram's."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 
@@ -39,6 +40,7 @@ class Stage:
         shown: Sequence[str] = (),
         reply_to: int | None = None,
         thread: int | None = None,
+        settle_seconds: float = 0.0,
     ) -> None:
         async def keep(ids: Sequence[str]) -> None:
             self.kept.append(list(ids))
@@ -52,6 +54,7 @@ class Stage:
             keep=keep,
             reply_to=lambda: reply_to,
             moved=lambda old, new: self.moved.append((old, new)),
+            settle_seconds=settle_seconds,
         ).show(parts)
 
 
@@ -111,6 +114,15 @@ async def test_in_private_a_reply_grows_as_a_draft_and_is_sent_once(stage: Stage
     assert len({draft.id for draft in anna.chat.drafts}) == 1
     (message,) = anna.chat.replies
     assert (message.text, message.edits) == ("It is blue.", [])
+
+
+async def test_a_reply_that_is_written_quickly_is_sent_at_once_and_never_drafted(
+    stage: Stage, anna: Person
+) -> None:
+    began = time.monotonic()
+    await stage.show(anna.chat, said("It", "It is", "It is blue.", pause=0.01), settle_seconds=5.0)
+    assert time.monotonic() - began < 2
+    assert (anna.chat.texts, anna.chat.drafts) == (["It is blue."], [])
 
 
 async def test_a_server_without_drafts_sees_edits_and_is_asked_once(stage: Stage, anna: Person) -> None:

@@ -296,6 +296,17 @@ async def test_a_telegram_that_cannot_be_reached_at_start_is_asked_again(
     assert house.health == ChannelHealth("up")
 
 
+async def test_an_address_that_telegram_does_not_take_is_told_as_that(api: BotApi, house: House) -> None:
+    said = "Bad Request: bad webhook: Failed to resolve host: Name or service not known"
+    api.fail("setWebhook", Fault.refuse(400, said), times=3)
+    async with house.open():
+        await api.until(lambda: house.reports)
+        assert house.reports[0].state == "down"
+        assert house.reports[0].detail.startswith("Telegram does not take telegram.webhook_url: ")
+        assert "failed to resolve host" in house.reports[0].detail
+        await api.until(lambda: house.health == ChannelHealth("up"))
+
+
 async def test_a_wrong_token_is_told_with_the_mend(api: BotApi) -> None:
     async with open_bot("123456789:AAwrong-token-of-the-right-length_xxxx", api.url) as bot:
         house = House(bot)

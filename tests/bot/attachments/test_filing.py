@@ -149,9 +149,37 @@ async def test_a_document_is_fetched_and_filed_once_whatever_is_tried_again(
     first = await filing.file_sent(said, REPORT, key="k")
     assert await filing.file_sent(said, REPORT, key="k") == first
     assert house.terminal.fetched == ["f1"]
-    again = await filing.file_sent(said, REPORT, key="another wish")
-    assert again.path == "documents/2026-11-21-boiler-report-2.md"
+
+
+async def test_the_same_document_is_filed_once_as_long_as_it_stands_there(
+    house: House, tmp_path: Path
+) -> None:
+    again = replace(REPORT, handle="f2", name="Another name.txt")
+    house.terminal.files["f2"] = house.terminal.files["f1"]
+    assert await house.say("/remember", attachments=(REPORT,)) == f"Filed in {FILED}."
+    assert await house.say("/remember", attachments=(again,)) == f"Already filed in {FILED}."
+    assert list(notes(tmp_path)) == ["2026-11-21-boiler-report.md"]
+    house.model.enqueue(calls=[("keep_document", {"document": 1})])
+    house.model.enqueue("It is there already.")
+    await house.say("Keep it", attachments=(REPORT,))
+    (result,) = [each for each in house.model.history[-1].messages if isinstance(each, ToolResult)]
+    assert "filed there before" in result.content
+    note = tmp_path / "memory" / FILED
+    note.write_text(note.read_text().replace("Next time in 2027.", "That is gone."))
+    assert await house.say("/remember", attachments=(REPORT,)) == (
+        "Filed in documents/2026-11-21-boiler-report-2.md."
+    )
+    assert "boiler-report-2.md" in await house.say("/remember", attachments=(REPORT,))
     assert len(notes(tmp_path)) == 2
+
+
+async def test_another_document_of_the_same_name_is_a_note_of_its_own(house: House, tmp_path: Path) -> None:
+    await house.say("/remember", attachments=(REPORT,))
+    house.terminal.files["f1"] = b"# Boiler report\n"
+    for words in ("Filed in", "Already filed in"):
+        markdown = replace(REPORT, name="Boiler report.md")
+        told = await house.say("/remember", attachments=(markdown,))
+        assert told == f"{words} documents/2026-11-21-boiler-report-2.md."
 
 
 async def test_wishes_at_the_same_time_file_it_once(house: House, tmp_path: Path) -> None:
@@ -269,6 +297,10 @@ async def test_the_notebook_notes_what_is_said_besides(notebook: House, tmp_path
 
 
 async def test_the_notebook_takes_no_question_for_a_wish(notebook: House, tmp_path: Path) -> None:
+    told = await notebook.say("What is in it?", attachments=(REPORT,))
+    assert told.startswith("I cannot look into pictures, files and voice messages;")
+    assert "say “remember this”" in told.partition("\n\n")[0]
+    assert "found nothing" not in told
     for said in ("Where did I put the file?", "don't save this file", "What is in it?"):
         await notebook.say(said, attachments=(REPORT,))
     assert notes(tmp_path) == {}

@@ -257,6 +257,22 @@ def test_what_nobody_here_can_read_has_an_answer_without_a_turn(speech: Speech) 
     assert hearing.instead(sent(voice)) == ""
 
 
+async def test_a_provider_without_its_key_is_named_and_not_asked() -> None:
+    provider = SpeechProvider("groq", "http://127.0.0.1:9", "m", needs_key=True, key_variable="GROQ_API_KEY")
+    connection = Connection(provider.base_url, connect_seconds=1)
+    shelf, voice = Shelf({}), Attachment("voice", "v")
+    reader = shelf.reader(speech=Speech(provider, connection))
+    told = reader.instead(sent(voice))
+    assert told.startswith("I cannot listen to voice messages here yet: groq")
+    assert "`GROQ_API_KEY`" in told
+    assert (
+        "groq has no key (GROQ_API_KEY, or providers.groq.api_key)"
+        in (await reader.read(sent(voice, text="Listen"))).text
+    )
+    assert shelf.fetched == []
+    await connection.close()
+
+
 # -- what goes wrong ----------------------------------------------------------------------------------------------
 
 

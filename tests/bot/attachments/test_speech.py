@@ -12,6 +12,7 @@ from bot.attachments.speech import Speech
 from bot.attachments.speech_providers import (
     SPEECH_MODELS,
     SpeechProvider,
+    missing_key,
     open_speech,
     speech_provider_of,
 )
@@ -228,7 +229,9 @@ def test_a_provider_a_model_and_a_language_can_be_named() -> None:
         '[speech]\nprovider = "mine"\nmodel = "large"\nlanguage = "de"\n'
         '[providers.mine]\nkind = "openai"\nbase_url = "http://localhost:9000/v1/"\n'
     )
-    assert found == SpeechProvider("mine", "http://localhost:9000/v1", "large", language="de")
+    assert found == SpeechProvider(
+        "mine", "http://localhost:9000/v1", "large", language="de", key_variable="MINE_API_KEY"
+    )
 
 
 def test_none_is_nobody_whatever_keys_there_are() -> None:
@@ -246,6 +249,14 @@ def test_none_is_nobody_whatever_keys_there_are() -> None:
 def test_what_cannot_be_is_refused_at_the_start(toml: str, key: str) -> None:
     with pytest.raises(ConfigError, match=key):
         settings_of(f"[speech]\n{toml}")
+
+
+def test_a_provider_without_its_key_is_told_with_the_mend() -> None:
+    settings = settings_of('[speech]\nprovider = "groq"')
+    told = missing_key(settings, {})
+    assert all(each in told for each in ("speech.provider", "GROQ_API_KEY", "providers.groq.api_key"))
+    assert missing_key(settings, {"GROQ_API_KEY": KEY}) == ""
+    assert missing_key(settings_of(""), {}) == ""
 
 
 async def test_it_is_opened_from_the_settings_and_closed(heard: Heard) -> None:

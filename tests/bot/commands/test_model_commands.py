@@ -174,6 +174,12 @@ async def test_each_model_can_be_chosen_by_a_button_and_the_chosen_one_is_marked
     assert "others when it fails" in await chat.say("/model")
 
 
+async def test_a_single_model_is_named_and_nothing_is_offered(tmp_path: Path) -> None:
+    async with open_house(tmp_path) as house:
+        assert await house.say("/model") == "Model: scripted/model. There is no other."
+        assert house.terminal.shown[-1][1][-1].choices == ()
+
+
 @pytest.mark.parametrize(
     ("line", "offered"), [("/model 4", NAMES[:2]), ("/model gtp-4.1", NAMES[:1]), ("/model xyzzy", NAMES)]
 )

@@ -193,10 +193,26 @@ async def test_a_link_that_brings_something_along_is_a_start_like_any_other(hous
     assert await house.say(line) == phrases.START.format(name="Muninn")
 
 
+async def test_an_owner_who_starts_is_told_who_has_asked_before(house: House) -> None:
+    hello = phrases.START.format(name="Muninn")
+    code = await house.code_for("telegram:9", name="Nina")
+    told = await house.say("/start")
+    assert told.startswith(hello)
+    assert "Nina (telegram:9)" in told
+    assert [each.says for each in house.offered] == [
+        f"/pair {code}",
+        f"/pair {code} guest",
+        "/deny telegram:9",
+    ]
+    assert "Nina" not in await house.say("/start", chat=ROOM)
+    await house.say("/allow telegram:2")
+    assert await house.say("/start", person="telegram:2") == hello
+
+
 async def test_what_an_owner_allows_and_denies_is_told_and_done(house: House) -> None:
-    assert (await house.say("/allow Telegram:2")).startswith("telegram:2 will be able to read and write")
+    assert (await house.say("/allow Telegram:2")).startswith("telegram:2 can talk with me now, and read")
     assert await house.standing("telegram:2") is Standing.ALLOWED
-    assert await house.say("/deny telegram:2") == phrases.DENIED.format(person="telegram:2")
+    assert await house.say("/deny telegram:2") == phrases.DENIED.format(who="telegram:2", person="telegram:2")
     assert await house.standing("telegram:2") is Standing.STRANGER
     assert await house.say("/deny telegram:1") == phrases.DENY_OWNER.format(person="telegram:1")
 

@@ -69,10 +69,11 @@ def say(reminders: Reminders, offered: list[Choice]) -> Say:
 
 async def test_a_reminder_is_set_and_its_moment_told_in_full(say: Say, reminders: Reminders) -> None:
     assert await say("/remind tomorrow 9:00 call mum", standing=Standing.GUEST) == (
-        "Reminder 1: Thursday, 19 November 2026 at 09:00 (Europe/Berlin)."
+        "Reminder 1, “call mum”: Thursday, 19 November 2026 at 09:00 (Europe/Berlin)."
     )
     assert await say("/remind every monday 8:00 put out the bins") == (
-        "Reminder 2: Monday, 23 November 2026 at 08:00 (Europe/Berlin), then every week on Monday at 08:00."
+        "Reminder 2, “put out the bins”: Monday, 23 November 2026 at 08:00 (Europe/Berlin), "
+        "then every week on Monday at 08:00."
     )
     assert [(each.text, each.prompt) for each in await reminders.active(HERE)] == [
         ("call mum", False),

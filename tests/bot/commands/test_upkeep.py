@@ -1,3 +1,4 @@
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,7 @@ async def test_a_backup_is_named_and_made_once_for_a_message(settings: Settings)
     assert isinstance(told, str)
     assert str(file) in told
     assert "Files: 1\n" in told
+    assert re.search(r"Size: \d+ (bytes|kB)$", told)
     assert "secret of mine" not in told
     assert await back_up(CALL, context(settings)) == told, "run again after a crash"
     assert list(file.parent.iterdir()) == [file]

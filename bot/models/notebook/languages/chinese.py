@@ -16,6 +16,7 @@ CHINESE = Language(
         what="要我记住什么？",
         cannot_note="这里不能记：在这个聊天里我不能使用记忆。",
         cannot_find="这里不能查：在这个聊天里我不能使用记忆。",
+        closed="在群里，要等所有者发送 `/memory on` 才能使用记忆。",
         not_noted="没能记下来：{error}",
         not_found="没能查笔记：{error}",
         thanks="不客气。",

@@ -17,6 +17,7 @@ ENGLISH = Language(
         what="What should I remember?",
         cannot_note="I cannot note anything here: in this chat I have no access to the memory.",
         cannot_find="I cannot look that up here: in this chat I have no access to the memory.",
+        closed="In groups the memory is off until an owner sends `/memory on`.",
         not_noted="I could not note that: {error}",
         not_found="I could not search your notes: {error}",
         thanks="You're welcome.",

@@ -17,6 +17,7 @@ FRENCH = Language(
         what="Que dois-je retenir ?",
         cannot_note="Je ne peux rien noter ici : dans cette conversation, je n’ai pas accès à la mémoire.",
         cannot_find="Je ne peux pas chercher ici : dans cette conversation, je n’ai pas accès à la mémoire.",
+        closed="Dans les groupes, la mémoire est fermée tant qu’un propriétaire n’envoie pas `/memory on`.",
         not_noted="Je n’ai pas pu le noter : {error}",
         not_found="Je n’ai pas pu chercher dans vos notes : {error}",
         thanks="Je vous en prie.",

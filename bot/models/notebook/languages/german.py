@@ -17,6 +17,7 @@ GERMAN = Language(
         what="Was soll ich mir merken?",
         cannot_note="Hier kann ich nichts notieren: In diesem Chat habe ich keinen Zugang zum Gedächtnis.",
         cannot_find="Hier kann ich nicht nachsehen: In diesem Chat habe ich keinen Zugang zum Gedächtnis.",
+        closed="In Gruppen ist das Gedächtnis aus, bis ein Eigentümer `/memory on` schickt.",
         not_noted="Das konnte ich nicht notieren: {error}",
         not_found="Ich konnte deine Notizen nicht durchsuchen: {error}",
         thanks="Gern geschehen.",

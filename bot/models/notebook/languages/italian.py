@@ -17,6 +17,7 @@ ITALIAN = Language(
         what="Che cosa devo ricordare?",
         cannot_note="Qui non posso annotare nulla: in questa chat non ho accesso alla memoria.",
         cannot_find="Qui non posso cercarlo: in questa chat non ho accesso alla memoria.",
+        closed="Nei gruppi la memoria è chiusa finché un proprietario non invia `/memory on`.",
         not_noted="Non sono riuscito ad annotarlo: {error}",
         not_found="Non sono riuscito a cercare nelle tue note: {error}",
         thanks="Prego.",

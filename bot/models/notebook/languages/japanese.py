@@ -17,6 +17,7 @@ JAPANESE = Language(
         what="何を覚えておきましょうか？",
         cannot_note="ここでは書き留められません。このチャットではメモを使えません。",
         cannot_find="ここでは調べられません。このチャットではメモを使えません。",
+        closed="グループでは、オーナーが `/memory on` と送るまでメモは使えません。",
         not_noted="書き留められませんでした：{error}",
         not_found="メモを検索できませんでした：{error}",
         thanks="どういたしまして。",

@@ -16,6 +16,7 @@ KOREAN = Language(
         what="무엇을 기억할까요?",
         cannot_note="여기서는 적을 수 없습니다. 이 대화에서는 메모를 사용할 수 없습니다.",
         cannot_find="여기서는 찾을 수 없습니다. 이 대화에서는 메모를 사용할 수 없습니다.",
+        closed="그룹에서는 소유자가 `/memory on` 을 보내야 메모를 쓸 수 있습니다.",
         not_noted="적지 못했습니다: {error}",
         not_found="메모를 검색하지 못했습니다: {error}",
         thanks="천만에요.",

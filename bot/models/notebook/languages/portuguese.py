@@ -17,6 +17,7 @@ PORTUGUESE = Language(
         what="O que devo lembrar?",
         cannot_note="Aqui não posso anotar nada: neste chat não tenho acesso à memória.",
         cannot_find="Aqui não posso procurar: neste chat não tenho acesso à memória.",
+        closed="Nos grupos a memória fica fechada até um proprietário enviar `/memory on`.",
         not_noted="Não consegui anotar: {error}",
         not_found="Não consegui procurar nas suas notas: {error}",
         thanks="De nada.",

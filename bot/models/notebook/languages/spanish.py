@@ -17,6 +17,7 @@ SPANISH = Language(
         what="¿Qué debo recordar?",
         cannot_note="Aquí no puedo anotar nada: en este chat no tengo acceso a la memoria.",
         cannot_find="Aquí no puedo buscarlo: en este chat no tengo acceso a la memoria.",
+        closed="En los grupos la memoria está cerrada hasta que un propietario envíe `/memory on`.",
         not_noted="No pude anotarlo: {error}",
         not_found="No pude buscar en tus notas: {error}",
         thanks="De nada.",

@@ -2,7 +2,8 @@
 
 import re
 
-from adapters.telegram.markdown.messages import Entity, FileMessage, TextMessage, messages_of
+from adapters.telegram.markdown.messages import Entity, TextMessage, messages_of
+from adapters.text.sequence import FileMessage
 
 QUOTES = ("blockquote", "expandable_blockquote")
 STYLES = ("bold", "italic", "underline", "strikethrough", "spoiler")

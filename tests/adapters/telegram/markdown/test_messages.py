@@ -4,7 +4,8 @@ from time import process_time
 
 import pytest
 
-from adapters.telegram.markdown.messages import Entity, FileMessage, TextMessage, messages_of, preview_of
+from adapters.telegram.markdown.messages import Entity, TextMessage, messages_of, preview_of
+from adapters.text.sequence import FileMessage
 from tests.adapters.telegram.markdown.shown import entities_of, text_of, texts, the_message
 
 
@@ -207,7 +208,7 @@ def test_a_block_nested_beyond_measure_is_plain_text() -> None:
 def test_very_long_code_is_a_file_in_its_place() -> None:
     code = "\n".join(f"print({number})" for number in range(900))
     before, head, file, after = messages_of(f"First **this**.\n\n## Then\n\n```python\n{code}\n```\n\nAfter.")
-    assert file == FileMessage("code.py", code + "\n", "code.py")
+    assert file == FileMessage("code.py", code + "\n")
     assert texts([before, head, after]) == ["First this.", "Then", "After."]
     one, other = messages_of(f"```c#\n{code}\n```\n~~~../../etc/passwd\n{code}\n~~~")
     assert isinstance(one, FileMessage)

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.telegram.markdown.messages import FileMessage, TextMessage, messages_of, preview_of
+from adapters.telegram.markdown.messages import TextMessage, messages_of, preview_of
+from adapters.text.sequence import FileMessage
 from tests.adapters.telegram.markdown.shown import assert_sendable, texts
 
 quick = settings(max_examples=25, deadline=timedelta(seconds=2), derandomize=True, database=None)

@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 from wcwidth import iter_graphemes
 
-from adapters.telegram.markdown.blocks import Known
-from adapters.telegram.markdown.messages import FileMessage, TextMessage, messages_of, preview_of
+from adapters.telegram.markdown.messages import TextMessage, messages_of, preview_of
+from adapters.text.blocks import Known
+from adapters.text.sequence import FileMessage
 from tests.adapters.telegram.markdown.shown import assert_sendable, covered, texts, units
 
-HARD = (Path(__file__).parent / "hard.md").read_text(encoding="utf-8")
+HARD = (Path(__file__).parents[2] / "text/hard.md").read_text(encoding="utf-8")
 
 
 def cut(markdown: str, limit: int) -> list[TextMessage]:

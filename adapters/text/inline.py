@@ -4,8 +4,9 @@ import re
 from itertools import count
 from typing import Any, NamedTuple
 
-from adapters.telegram.markdown.formula import is_formula, readable
-from adapters.telegram.markdown.styled import HIDDEN, Mark, Pieces, Styled
+from adapters.text.formula import is_formula, readable
+from adapters.text.look import Look
+from adapters.text.styled import HIDDEN, Mark, Pieces, Styled
 
 Event = tuple[Any, Any]
 """What the parser yields: one of the shapes in pyromark.event, and its range of bytes."""
@@ -47,8 +48,9 @@ class _Open(NamedTuple):
 class InlineReader:
     """Reads one run of inline events after the other; `at` is the next event."""
 
-    def __init__(self, source: bytes, events: list[Event]) -> None:
+    def __init__(self, source: bytes, events: list[Event], look: Look) -> None:
         self.source = source
+        self.look = look
         self.events = events
         self.at = 0
         self.last_end = 0
@@ -99,7 +101,7 @@ class _Run:
         styled = out.done()
         if self.cuts:
             styled = styled.without(self.cuts)
-        return with_file_names(styled)
+        return with_file_names(styled) if reader.look.file_names_as_code else styled
 
     @property
     def _within(self) -> int:

@@ -9,15 +9,15 @@ from typing import Any
 
 from pyromark import events_with_range
 
-from adapters.telegram.markdown.inline import Event, InlineReader, Unreadable, with_file_names
-from adapters.telegram.markdown.mending import FILLER, OPTIONS, mended
-from adapters.telegram.markdown.styled import HIDDEN, Mark, Pieces, Styled, is_blank, lost_word
-from adapters.telegram.markdown.table import table
+from adapters.text.inline import Event, InlineReader, Unreadable, with_file_names
+from adapters.text.look import DEEPEST_HEADING, LARGEST_NUMBER, Look
+from adapters.text.mending import FILLER, OPTIONS, mended
+from adapters.text.styled import HIDDEN, Mark, Pieces, Styled, is_blank, lost_word
+from adapters.text.table import table
 
 _DEEPEST = 40
 _INDENTED = 8
 """Levels of lists that are shown further in than the one before."""
-_BULLETS = ("• ", "◦ ", "▪ ")
 _RULE = "———"
 _LANGUAGE = re.compile(r"[\w+#.-]{1,32}")
 _ATTRIBUTES = re.compile(r"(?:\{[^{}]*\}|[\w-]+=(?:\"[^\"]*\"|'[^']*'|[^\s\"']+)|\s)*+")
@@ -51,7 +51,7 @@ Known = dict[bytes, Styled]
 """Blocks that were read before, by their Markdown: a reply that grows is read anew only where it grew."""
 
 
-def blocks_of(markdown: str, known: Known) -> list[Block]:
+def blocks_of(markdown: str, known: Known, look: Look) -> list[Block]:
     """The blocks of `markdown` from top to bottom; one that would lose a word is plain text.
 
     `known` is what an earlier call has left there, or empty; afterwards it holds the blocks of this one.
@@ -80,23 +80,25 @@ def blocks_of(markdown: str, known: Known) -> list[Block]:
     for first, last in _top_level(events):
         payload, where = events[first]
         start, end = where["start"], where["end"]
-        for definition, place in _definitions(source, done, start, used):
+        for definition, place in _definitions(source, done, start, used, look):
             add(definition, place)
         name = _name(payload)
         written = source[
             source.rfind(b"\n", 0, start) + 1 : end
         ]  # how far it is pushed in bears on what it is
-        styled = (alone and before.get(written)) or _block(source, events[first : last + 1], start, end)
+        styled = (alone and before.get(written)) or _block(source, events[first : last + 1], start, end, look)
         if alone:
             known[written] = styled
         add(styled, start, is_code=name == "CodeBlock", is_heading=name == "Heading")
         done = max(done, end)
-    for definition, place in _definitions(source, done, len(source), used):
+    for definition, place in _definitions(source, done, len(source), used, look):
         add(definition, place)
     return blocks
 
 
-def _definitions(source: bytes, start: int, end: int, used: set[str]) -> Iterator[tuple[Styled, int]]:
+def _definitions(
+    source: bytes, start: int, end: int, used: set[str], look: Look
+) -> Iterator[tuple[Styled, int]]:
     """What lies between two blocks: addresses of links, `[1]: https://…`. Those without a link are shown."""
     place = start
     for match in _DEFINITION.finditer(source, start, end):
@@ -105,7 +107,8 @@ def _definitions(source: bytes, start: int, end: int, used: set[str]) -> Iterato
         if label in used:
             used.remove(label)  # a second address of that name is nobody's
             continue
-        yield with_file_names(Styled(match[0].decode().strip())), place
+        shown = Styled(match[0].decode().strip())
+        yield with_file_names(shown) if look.file_names_as_code else shown, place
         place = match.end() + 1
 
 
@@ -147,10 +150,10 @@ def _name(payload: Any) -> str:
     return tag if isinstance(tag, str) else next(iter(tag))
 
 
-def _block(source: bytes, events: list[Event], start: int, end: int) -> Styled:
+def _block(source: bytes, events: list[Event], start: int, end: int, look: Look) -> Styled:
     plain = source[start:end].decode()
     try:
-        styled = _Reader(source, events).block()
+        styled = _Reader(source, events, look).block()
         lost = lost_word(plain, styled)
     except (Unreadable, LookupError, TypeError) as fault:
         _log.info("a block of %d characters is shown as plain text: %r", len(plain), fault)
@@ -173,8 +176,8 @@ def _blank_before(source: bytes, start: int) -> bool:
 class _Reader(InlineReader):
     """Reads blocks within blocks."""
 
-    def __init__(self, source: bytes, events: list[Event]) -> None:
-        super().__init__(source, events)
+    def __init__(self, source: bytes, events: list[Event], look: Look) -> None:
+        super().__init__(source, events, look)
         self.depth = 0
         self.list_depth = 0
         self.quote_depth = 0
@@ -204,12 +207,12 @@ class _Reader(InlineReader):
         if name == "Paragraph":
             return self.inline()
         if name == "Heading":
-            heading = self.inline()
-            return Styled(heading.text, (Mark("bold", 0, len(heading.text)), *heading.marks))
+            return self._heading(int(data["level"][1:]))
         if name == "CodeBlock":
             return self._code(data, start)
         if name == "HtmlBlock":
-            return with_file_names(Styled(self._raw().strip("\n")))
+            html = Styled(self._raw().strip("\n"))
+            return with_file_names(html) if self.look.file_names_as_code else html
         if name == "BlockQuote":
             return self._quote()
         if name == "List":
@@ -219,6 +222,13 @@ class _Reader(InlineReader):
         if name == "FootnoteDefinition":
             return self._children().hanging(f"[{data}] ", "")
         raise Unreadable(name)
+
+    def _heading(self, level: int) -> Styled:
+        heading = self.inline()
+        native = self.look.native and level <= DEEPEST_HEADING and not self.list_depth
+        kind, detail = ("heading", str(level)) if native else ("bold", "")
+        text = heading.text.replace("\n", " ") if native else heading.text
+        return Styled(text, (Mark(kind, 0, len(text), detail), *heading.marks))
 
     def _children(self) -> Styled:
         """The blocks up to the end of the one that they stand in."""
@@ -267,7 +277,7 @@ class _Reader(InlineReader):
         self.quote_depth += 1
         quote = self._children()
         self.quote_depth -= 1
-        if self.quote_depth:  # Telegram knows no quote within a quote
+        if self.quote_depth:  # no channel shows a quote within a quote
             return quote.hanging("› ", "› ")
         return Styled(quote.text, (Mark("blockquote", 0, len(quote.text)), *quote.marks))
 
@@ -275,7 +285,8 @@ class _Reader(InlineReader):
         out = Pieces()
         number = first
         self.list_depth += 1
-        bullet = _BULLETS[min(self.list_depth, len(_BULLETS)) - 1]
+        bullets = self.look.bullets
+        bullet = bullets[min(self.list_depth, len(bullets)) - 1]
         while not self._at_end():
             start = self.events[self.at][1]["start"]
             self.at += 1
@@ -284,21 +295,31 @@ class _Reader(InlineReader):
                 out.write("\n\n" if _blank_before(self.source, start) else "\n")
             if written and number is not None:
                 out.hide(written[0].decode())
-            out.add(self._item(bullet if number is None else f"{number}. "))
+            out.add(self._item(bullet, number))
             self.at += 1
             number = None if number is None else number + 1
         self.list_depth -= 1
         return out.done()
 
-    def _item(self, bullet: str) -> Styled:
+    def _item(self, bullet: str, number: int | None) -> Styled:
         task = self._task_marker()
         item = self._children()
+        lead = bullet if number is None else f"{number}. "
+        box = ""
         if task:
             hidden, box = task
-            bullet = box if bullet in _BULLETS else bullet + box
+            lead = "" if number is None and not self.look.native else lead
             item = Styled(item.text, (hidden, *item.marks))
-        rest = "    " if self.list_depth <= _INDENTED else ""
-        return item.hanging(bullet.rstrip() + "\n" if item.on_own_lines else bullet, rest)
+        rest = self.look.indent(lead) if self.list_depth <= _INDENTED else ""
+        if item.on_own_lines:
+            sign = "•" if self.look.native and number is None and not box else lead + box
+            return item.hanging(sign.rstrip() + "\n", rest)
+        if self.look.native and not item.text and not box:  # else the next line would be taken into the list
+            return item.hanging(lead.rstrip(), rest)
+        item = item.hanging(lead + box, rest)
+        if not self.look.native or (number is not None and not 0 < number <= LARGEST_NUMBER):
+            return item
+        return Styled(item.text, (Mark("lead", 0, len(lead)), *item.marks))
 
     def _task_marker(self) -> tuple[Mark, str] | None:
         """The box of a task; in a list with blank lines the parser puts it behind the start of the paragraph."""

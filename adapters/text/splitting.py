@@ -1,18 +1,16 @@
-"""Styled text cut into messages where people would cut it, no longer than Telegram takes them."""
+"""Styled text cut into messages where people would cut it, no longer than the channel takes them."""
 
 import re
+import sys
 from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from wcwidth import iter_graphemes
 
-from adapters.telegram.markdown.styled import Mark, Styled, is_blank, settled
+from adapters.text.styled import Mark, is_blank
 
-MOST_MARKS = 100
-"""Entities of one message that Telegram looks at."""
-_LONG_QUOTE = 300
-"""Characters from which a quote is shown folded."""
 _LEAST_NEEDED = ("code", "italic", "underline", "bold", "strikethrough")
 _PARAGRAPH = re.compile(r"\n\n+")
 _LINE = re.compile(r"\n+")
@@ -32,6 +30,16 @@ class Part:
     marks: tuple[Mark, ...]
 
 
+class Ruler(Protocol):
+    """Measures one text as a channel counts, its markup included."""
+
+    def size(self, start: int, end: int) -> int:
+        """What the text between two places takes in a message, at most."""
+
+    def reach(self, start: int, limit: int) -> int:
+        """The furthest place up to which the text from `start` on takes at most `limit`."""
+
+
 class Units:
     """Lengths as Telegram counts them: in units of UTF-16, where 😀 takes two."""
 
@@ -42,6 +50,10 @@ class Units:
     def at(self, place: int) -> int:
         """Units before the code point `place`."""
         return place + bisect_left(self._astral, place) if self._astral else place
+
+    def size(self, start: int, end: int) -> int:
+        """Units between two places."""
+        return self.at(end) - self.at(start)
 
     def reach(self, start: int, limit: int) -> int:
         """The furthest place that is at most `limit` units behind `start`."""
@@ -55,26 +67,31 @@ class Units:
         return low
 
 
-def parts_of(styled: Styled, headings: Mapping[int, int], *, limit: int) -> list[Part]:
-    """`styled` in parts of at most `limit` units, none of them blank.
+def parts_of(
+    text: str,
+    marks: Sequence[Mark],
+    headings: Mapping[int, int],
+    *,
+    limit: int,
+    ruler: Ruler,
+    most_marks: int = sys.maxsize,
+) -> list[Part]:
+    """`text` in parts of at most `limit` by `ruler`, none of them blank and none with more than `most_marks`.
 
     `headings` tells of each heading where it begins, by its end: it stays with what follows. Each cut depends
-    on the text before it and on at most `limit` units behind, so that parts which are complete stay as they are
+    on the text before it and on what is within `limit` behind, so that parts which are complete stay as they are
     when text is added.
     """
-    text = styled.text
-    units = Units(text)
-    marks = settled(styled)
     parts: list[Part] = []
     start = 0
     while True:
         start = _skipped(text, marks, start)
         if start >= len(text):
             return parts
-        end = _end(text, marks, units, headings, start, limit)
+        end = _end(text, marks, ruler, headings, start, limit, most_marks)
         part = text[start:end].rstrip()
         if not is_blank(part):
-            parts.append(Part(part, tuple(_within(marks, start, start + len(part)))))
+            parts.append(Part(part, tuple(_within(marks, start, start + len(part), most_marks))))
         start = end
 
 
@@ -97,12 +114,18 @@ def _code_at(marks: Sequence[Mark], place: int) -> Mark | None:
 
 
 def _end(
-    text: str, marks: Sequence[Mark], units: Units, headings: Mapping[int, int], start: int, limit: int
+    text: str,
+    marks: Sequence[Mark],
+    ruler: Ruler,
+    headings: Mapping[int, int],
+    start: int,
+    limit: int,
+    most_marks: int,
 ) -> int:
-    end = units.reach(start, limit)
+    end = ruler.reach(start, limit)
     here = [mark for mark in marks if mark.start >= start or mark.end > start]
-    if len(here) > MOST_MARKS:  # earlier, then; but not so early that few words fill many messages
-        end = min(end, max(here[MOST_MARKS].start, start + limit // 2))
+    if len(here) > most_marks:  # earlier, then; but not so early that few words fill many messages
+        end = min(end, max(here[most_marks].start, start + limit // 2))
     if end >= len(text):
         return len(text)
     code = _code_at(marks, end)
@@ -154,20 +177,16 @@ def _whole(text: str, start: int, end: int) -> int:
     return place if place > start else max(end, start + 1)
 
 
-def _within(marks: Sequence[Mark], start: int, end: int) -> list[Mark]:
+def _within(marks: Sequence[Mark], start: int, end: int, most_marks: int) -> list[Mark]:
     """The marks between `start` and `end`, counted from `start`; what reaches further is opened and closed."""
     inside = []
     for mark in marks:
         first, last = max(mark.start, start), min(mark.end, end)
-        if first >= last:
-            continue
-        kind = mark.kind
-        if kind == "blockquote" and last - first > _LONG_QUOTE:
-            kind = "expandable_blockquote"
-        inside.append(Mark(kind, first - start, last - start, mark.detail))
+        if first < last:
+            inside.append(mark._replace(start=first - start, end=last - start))
     for kind in _LEAST_NEEDED:
-        if len(inside) > MOST_MARKS:
-            spare = len(inside) - MOST_MARKS
+        if len(inside) > most_marks:
+            spare = len(inside) - most_marks
             ones = [mark for mark in inside if mark.kind == kind][-spare:]
             inside = [mark for mark in inside if mark not in ones]
-    return inside[:MOST_MARKS]
+    return inside[:most_marks]

@@ -5,7 +5,7 @@ from itertools import zip_longest
 
 from wcwidth import wcswidth
 
-from adapters.telegram.markdown.styled import HIDDEN, Pieces, Styled
+from adapters.text.styled import HIDDEN, Pieces, Styled
 
 WIDEST = 40
 """Columns of fixed width that fit beside each other on a telephone."""

@@ -6,7 +6,7 @@ from bisect import bisect_right
 
 from pyromark import Options, events_with_range
 
-from adapters.telegram.markdown.formula import is_formula
+from adapters.text.formula import is_formula
 
 OPTIONS = (
     Options.ENABLE_TABLES
@@ -26,7 +26,7 @@ _UNSENDABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 
 
 def sendable(text: str) -> str:
-    r"""`text` without what Telegram takes out of messages or no JSON can hold; line breaks are "\n"."""
+    r"""`text` without what channels take out of messages or no JSON can hold; line breaks are "\n"."""
     return _UNSENDABLE.sub("", text.replace("\r\n", "\n").replace("\r", "\n")).replace(FILLER, " ")
 
 

@@ -3,11 +3,11 @@
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
-# Telegram nests these as one likes, but neither in code nor one in another of its kind.
+# Channels nest these as one likes, but neither in code nor one in another of its kind.
 STYLES = ("bold", "italic", "underline", "strikethrough", "spoiler")
 FIXED_WIDTH = ("code", "pre")
 OWN_LINES = ("pre", "blockquote")
@@ -49,9 +49,10 @@ class Styled:
             ):
                 added.append((at, rest))
             at = self.text.find("\n", at) + 1
-        return self._with(added)
+        return self.adding(added)
 
-    def _with(self, added: Sequence[tuple[int, str]]) -> Self:
+    def adding(self, added: Sequence[tuple[int, str]]) -> Self:
+        """With each text put in at its place, in order; a mark that ends there does not grow."""
         places = [place for place, _ in added]
         shift = [0]
         pieces = []
@@ -147,8 +148,11 @@ def lost_word(source: str, styled: Styled) -> str:
     return ""
 
 
-def settled(styled: Styled) -> list[Mark]:
-    """The marks as Telegram takes them: each kind once at a place, nothing within code, no blank edges, in order."""
+def settled(styled: Styled, over_code: Collection[str] = ()) -> list[Mark]:
+    """The marks as channels take them: each kind once at a place, no blank edges, in order.
+
+    No style reaches over code, but for those in `over_code`.
+    """
     by_kind: dict[str, list[Mark]] = {}
     for mark in styled.marks:
         if mark.kind != HIDDEN and mark.end > mark.start:
@@ -162,8 +166,9 @@ def settled(styled: Styled) -> list[Mark]:
     marks: list[Mark] = []
     for kind, found in by_kind.items():
         if kind in STYLES:
-            found = [part for mark in _joined(found) for part in _outside(mark, fixed)]
-        marks += [trimmed for mark in found if (trimmed := _trimmed(styled.text, mark))]
+            around = () if kind in over_code else fixed
+            found = [part for mark in _joined(found) for part in outside(mark, around)]
+        marks += [kept for mark in found if (kept := trimmed(styled.text, mark))]
     return sorted(marks, key=_place)
 
 
@@ -186,8 +191,8 @@ def _joined(marks: Iterable[Mark]) -> list[Mark]:
     return joined
 
 
-def _outside(mark: Mark, fixed: Sequence[Mark]) -> list[Mark]:
-    """What of `mark` lies outside `fixed`, which is in order."""
+def outside(mark: Mark, fixed: Sequence[Mark]) -> list[Mark]:
+    """What of `mark` lies outside `fixed`, whose marks are in order."""
     parts = []
     for other in fixed:
         if other.end <= mark.start or other.start >= mark.end:
@@ -197,7 +202,8 @@ def _outside(mark: Mark, fixed: Sequence[Mark]) -> list[Mark]:
     return [part for part in (*parts, mark) if part.end > part.start]
 
 
-def _trimmed(text: str, mark: Mark) -> Mark | None:
+def trimmed(text: str, mark: Mark) -> Mark | None:
+    """`mark` without the white space at its edges; None where nothing is left."""
     if mark.kind == "pre":  # its first line may be indented
         return mark if not is_blank(text[mark.start : mark.end]) else None
     inner = text[mark.start : mark.end]
@@ -207,7 +213,7 @@ def _trimmed(text: str, mark: Mark) -> Mark | None:
 
 
 def is_blank(text: str) -> bool:
-    """Whether nothing is to be seen: Telegram refuses a message of spaces, whatever Unicode calls them."""
+    """Whether nothing is to be seen: channels refuse a message of spaces, whatever Unicode calls them."""
     if not text or text.isspace():
         return True
     return all(char in "\u2800\u3164\u115f\u1160\uffa0\ufffc" or _unseen(char) for char in text)

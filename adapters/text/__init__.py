@@ -1,0 +1,1 @@
+"""Pure: Markdown read into text with marks, and cut into parts; what all channels need of it."""
