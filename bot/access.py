@@ -130,6 +130,14 @@ class Access:
         decision = await self._state.read(lambda db: access.decision(db, str(person)))
         return standing_of(person, self._rules, decision, groups=groups)
 
+    async def people_of(self, channel: str) -> list[PersonId]:
+        """Everybody of a channel who is known by name and may talk."""
+        named = {*self._rules.owners, *self._rules.allow, *self._rules.guests}
+        named.update(await self._state.read(lambda db: access.let_in(db, channel)))
+        ids = (each.partition(":")[2] for each in sorted(named) if each.startswith(f"{channel}:"))
+        people = (PersonId(channel, each) for each in ids if each != "*" and "/" not in each)
+        return [each for each in people if await self.standing_of(each) is not Standing.STRANGER]
+
     # -- rooms --------------------------------------------------------------------------------------------
 
     async def memory_is_open(self, message: IncomingMessage) -> bool:

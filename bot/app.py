@@ -5,6 +5,7 @@ import logging
 import os
 import socket
 import sys
+import warnings
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass
@@ -39,6 +40,7 @@ from bot.journal import Journal
 from bot.limits import DailyBudget, MessageRate
 from bot.log import log_to_file, log_to_stderr, secrets_of
 from bot.messages import Adapter, ChatId, IncomingMessage, PersonId
+from bot.models.fallback import FallbackModel
 from bot.models.opening import open_model
 from bot.presence import Presence
 from bot.prompt import system_prompt
@@ -59,9 +61,11 @@ from bot.tools import Toolbox
 from bot.upkeep import Nights, Upkeep
 from memory.embeddings.opening import Embedding
 from memory.forgetting import Wanted
+from memory.listing import list_notes
 from memory.memory import Memory
 
 if TYPE_CHECKING:
+    from adapters.discord.adapter import DiscordAdapter
     from adapters.telegram.adapter import TelegramAdapter
     from bot.web.hooks import Hook
 
@@ -80,6 +84,7 @@ class Parts:
 
     assistant: Assistant
     access: Access
+    model: FallbackModel
     memory: Memory
     embedding: Embedding
     reminders: Reminders
@@ -96,7 +101,7 @@ class Parts:
 
 async def serve(settings: Settings) -> None:
     """Run the service until it is told to leave, or until its only channel, standard input, has ended."""
-    configured = bool(settings.telegram.token.get_secret_value())
+    configured = any(each.token.get_secret_value() for each in (settings.telegram, settings.discord))
     at_terminal = not configured and stdin_is_a_channel()
     if not (configured or at_terminal or settings.server.enabled):
         raise CannotStart(
@@ -127,6 +132,8 @@ async def serve(settings: Settings) -> None:
             telegram = await stack.enter_async_context(open_telegram(settings, parts))
             adapters.append(telegram)
             hooks.extend(telegram.hooks)
+        if settings.discord.token.get_secret_value():
+            adapters.append(await stack.enter_async_context(open_discord(settings, parts)))
         if at_terminal:
             adapters.append(open_terminal(settings, assistant, session="main"))
         for adapter in adapters:
@@ -296,7 +303,7 @@ async def open_assistant(
             delivery=Delivery(inbox, channels),
             woken=woken,
         )
-        yield Parts(assistant, access, memory, embedding, reminders, woken, state, channels, upkeep)
+        yield Parts(assistant, access, model, memory, embedding, reminders, woken, state, channels, upkeep)
 
 
 def log_embedding(embedding: Embedding) -> None:
@@ -351,6 +358,35 @@ async def open_telegram(settings: Settings, parts: Parts) -> "AsyncIterator[Tele
             yield adapter
         finally:
             await adapter.close()
+
+
+@asynccontextmanager
+async def open_discord(settings: Settings, parts: Parts) -> "AsyncIterator[DiscordAdapter]":
+    """Open Discord as a channel; it need not be there yet."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings(
+            "ignore", "'audioop' is deprecated"
+        )  # the library's own, on Python 3.11 and 3.12
+        from adapters.discord.adapter import DISCORD, DiscordAdapter
+        from adapters.discord.completion import Sources
+
+    async def notes() -> list[str]:
+        listed = await asyncio.to_thread(list_notes, settings.memory_folder)
+        return [note.path for note in listed.notes]
+
+    adapter = DiscordAdapter(
+        settings.discord,
+        store=ChannelStore(parts.state, DISCORD),
+        access=parts.access,
+        people=partial(parts.access.people_of, DISCORD),
+        commands=COMMANDS,
+        sources=Sources(lambda: list(parts.model.plan.candidates), notes, parts.reminders.active),
+        threads=settings.discord.threads,
+    )
+    try:
+        yield adapter
+    finally:
+        await adapter.close()
 
 
 async def run_channels(adapters: Sequence[Adapter], parts: Parts, leaving: asyncio.Event) -> None:

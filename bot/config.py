@@ -24,6 +24,7 @@ BUILTIN_MODEL = "notebook"
 PRIVATE_FOLDER = ".commonplace"
 TELEGRAM_API = "https://api.telegram.org"
 TELEGRAM_VARIABLE = "TELEGRAM_BOT_TOKEN"
+DISCORD_VARIABLE = "DISCORD_BOT_TOKEN"
 TELEGRAM_FORM = "a bot's token as @BotFather gives it: digits, a colon, then letters, digits, _ and -"
 
 Secrets = Annotated[tuple[SecretStr, ...], Strict(False)]
@@ -118,12 +119,22 @@ class TelegramSettings(Section):
 
 
 class DiscordSettings(Section):
-    """The Discord channel. This version has none yet: leave the token empty."""
+    """The Discord channel."""
 
     token: SecretStr = SecretStr("")
-    """The bot's token, from the developer portal."""
+    """The bot's token, from the developer portal; empty for that of the environment, DISCORD_BOT_TOKEN."""
     api_base: str = "https://discord.com/api/v10"
     """Address of Discord's API; an HTTP proxy for it works too."""
+    threads: bool = False
+    """Whether what is said to the bot in a channel is answered in a thread of its own."""
+
+    @field_validator("token")
+    @classmethod
+    def _token(cls, value: SecretStr) -> SecretStr:
+        token = value.get_secret_value().strip()
+        if any(not character.isprintable() or character.isspace() for character in token):
+            raise ValueError("a token as the developer portal shows it, in one piece")
+        return SecretStr(token)
 
     @field_validator("api_base")
     @classmethod
@@ -564,7 +575,13 @@ def load_settings(config: Path | None = None, workspace: Path | None = None) -> 
         # Not checked here: it may be meant for another program, and most commands have no use for it.
         token = SecretStr(os.environ.get(TELEGRAM_VARIABLE, "").strip())
         telegram = telegram.model_copy(update={"token": token})
-    loaded = settings.model_copy(update={"workspace": folder, "providers": providers, "telegram": telegram})
+    discord = settings.discord
+    if not discord.token:
+        token = SecretStr(os.environ.get(DISCORD_VARIABLE, "").strip())
+        discord = discord.model_copy(update={"token": token})
+    loaded = settings.model_copy(
+        update={"workspace": folder, "providers": providers, "telegram": telegram, "discord": discord}
+    )
     loaded._read_from = ReadFrom(file)
     return loaded
 

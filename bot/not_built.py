@@ -12,7 +12,5 @@ if TYPE_CHECKING:
 
 def not_built(settings: "Settings") -> Iterator[tuple[tuple[str, ...], str]]:
     """Each key that is set in vain, with what this version lacks."""
-    if settings.discord.token:
-        yield ("discord", "token"), "no Discord channel"
     if settings.index.url:
         yield ("index", "url"), "no index but its own file"

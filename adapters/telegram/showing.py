@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from zlib import crc32
 
+from adapters.newest import Newest
 from adapters.telegram.calls import (
     Calls,
     Gone,
@@ -97,7 +98,7 @@ class Showing:
 
     async def show(self, parts: AsyncIterator[ReplyPart]) -> None:
         """Show it; raises Gone where nobody can be told any more, ChannelFault where that may work later."""
-        newest = _Newest(parts)
+        newest = Newest(parts)
         typing = asyncio.create_task(self._type()) if self._is_answer else None
         try:
             if await newest.changed(None):
@@ -121,7 +122,7 @@ class Showing:
 
     # -- while it grows -------------------------------------------------------------------------------------
 
-    async def _turn(self, newest: "_Newest") -> Turn | None:
+    async def _turn(self, newest: Newest) -> Turn | None:
         """Wait until a step may be shown; None where the reply came to its end before."""
         waiting = asyncio.create_task(self._pace.turn(self._place.chat, urgent=False))
         try:
@@ -303,43 +304,3 @@ def _give_back(waiting: "asyncio.Task[Turn]") -> None:
 
     waiting.cancel()
     waiting.add_done_callback(given)
-
-
-class _Newest:
-    """The latest part of a reply, for who is slower than it grows."""
-
-    def __init__(self, parts: AsyncIterator[ReplyPart]) -> None:
-        self.text = ""
-        self.ended: asyncio.Task[ReplyPart | None] = asyncio.create_task(self._read(parts))
-        self._news = asyncio.Event()
-        self.ended.add_done_callback(lambda _: self._news.set())
-
-    async def _read(self, parts: AsyncIterator[ReplyPart]) -> ReplyPart | None:
-        part: ReplyPart | None = None
-        async for part in parts:
-            if not part.final and part.text.strip():
-                self.text = part.text
-                self._news.set()
-        return part
-
-    async def changed(self, patience: float | None) -> bool:
-        """Wait until there is more, or for `patience` seconds; false once all of it is there."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(patience):
-                await self._news.wait()
-        if not self.ended.done():
-            self._news.clear()
-        return not self.ended.done()
-
-    def look_again(self) -> None:
-        """Have `changed` tell once more of what it has told already."""
-        self._news.set()
-
-    async def last(self) -> ReplyPart | None:
-        """The last part; raises what the parts have raised."""
-        return await self.ended
-
-    async def close(self) -> None:
-        """Let go of the parts: whoever made them may close them now."""
-        self.ended.cancel()
-        await asyncio.wait([self.ended])

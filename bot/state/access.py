@@ -65,6 +65,15 @@ def decision(db: apsw.Connection, person: str) -> Decision | None:
     return found
 
 
+def let_in(db: apsw.Connection, channel: str) -> tuple[str, ...]:
+    """Who of a channel was let in by an owner, as `channel:id`."""
+    rows = db.execute(
+        "SELECT person FROM people WHERE standing != 'denied' AND substr(person, 1, ?) = ? ORDER BY person",
+        (len(channel) + 1, f"{channel}:"),
+    )
+    return tuple(str(row[0]) for row in rows)
+
+
 def name_of(db: apsw.Connection, person: str) -> str:
     """What a person called themselves when an owner decided about them; "" where that is not known."""
     name: str | None = db.execute("SELECT name FROM people WHERE person = ?", (person,)).get

@@ -397,7 +397,7 @@ def test_a_name_that_fits_two_providers_means_the_one_written_so() -> None:
 
 
 def test_keys_of_other_programs_do_not_matter() -> None:
-    names = ["DISCORD_BOT_TOKEN", "OPENAI_API_KEY", "TIMEZONE", "WORKSPACE", "MEMORY"]
+    names = ["OPENAI_API_KEY", "TIMEZONE", "WORKSPACE", "MEMORY"]
     assert load("", **dict.fromkeys(names, "123:x")) == load("")
 
 
@@ -410,6 +410,15 @@ def test_the_telegram_token_may_stand_in_its_usual_variable() -> None:
     assert telegram_token("", TELEGRAM_BOT_TOKEN=" 12:ab-C_\n") == "12:ab-C_"
     assert telegram_token('[telegram]\ntoken = "3:own"', TELEGRAM_BOT_TOKEN="12:abc") == "3:own"
     assert telegram_token("", TELEGRAM_BOT_TOKEN="12:abc", COMMONPLACE_TELEGRAM__TOKEN="3:own") == "3:own"
+
+
+def test_the_discord_token_may_stand_in_its_usual_variable() -> None:
+    def token(text: str, **environment: str) -> str:
+        return load(text, **environment).discord.token.get_secret_value()
+
+    assert token("") == ""
+    assert token("", DISCORD_BOT_TOKEN=" abc.def\n") == "abc.def"
+    assert token('[discord]\ntoken = "own"', DISCORD_BOT_TOKEN="abc") == "own"
 
 
 def test_a_telegram_token_is_taken_without_the_blanks_around_it() -> None:
@@ -647,8 +656,8 @@ def test_a_mistake_in_the_file_is_named_with_what_is_allowed(text: str, expected
         ),
         (
             "COMMONPLACE_DISCORD__TOKEN",
-            "s3cret",
-            ["discord.token is set", "(from COMMONPLACE_DISCORD__TOKEN)"],
+            "s3cret in two pieces",
+            ["discord.token is not allowed as it stands", "(from COMMONPLACE_DISCORD__TOKEN)"],
         ),
     ],
 )
@@ -664,7 +673,6 @@ def test_a_mistake_in_the_environment_is_named_with_its_variable(
 @pytest.mark.parametrize(
     ("text", "key", "lack"),
     [
-        ('[discord]\ntoken = "s3cret"', "discord.token", "no Discord channel"),
         ('[index]\nurl = "postgresql://me:s3cret@host/x"', "index.url", "no index"),
     ],
 )

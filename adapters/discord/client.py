@@ -1,0 +1,189 @@
+"""The library's client: one connection to Discord, that tells a listener what happens, in order."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+import discord
+
+log = logging.getLogger(__name__)
+
+LONGEST_HOLD = 60.0
+"""Seconds that the library waits for a rate limit to end, before it raises RateLimited."""
+
+
+class Listener(Protocol):
+    """What is told of what happens. Each of these only notes it, so that nothing waits and the order is kept."""
+
+    def connected(self, client: discord.Client) -> None:
+        """A session begins: what was said before it is not told any more."""
+        ...
+
+    def resumed(self) -> None:
+        """A session goes on: nothing was missed."""
+        ...
+
+    def disconnected(self) -> None:
+        """The connection is gone; the library tries to get it back."""
+        ...
+
+    def guild_available(self, guild: discord.Guild) -> None:
+        """A guild can be heard from now on."""
+        ...
+
+    def guild_unavailable(self, guild: discord.Guild) -> None:
+        """A guild cannot be heard for now."""
+        ...
+
+    def guilds_known(self) -> None:
+        """All guilds that can be heard have been told."""
+        ...
+
+    def said(self, message: discord.Message) -> None:
+        """There is a message."""
+        ...
+
+    def edited(self, message: discord.Message) -> None:
+        """A message is another one now."""
+        ...
+
+    def unreadable(self, event: str, raw: Mapping[str, Any], error: Exception) -> None:
+        """The library stumbled over an event."""
+        ...
+
+    async def identify(self, *, initial: bool) -> None:
+        """A session is about to begin; raises where it must not."""
+        ...
+
+
+def intents() -> discord.Intents:
+    """What Discord is to tell of: guilds, messages in them, direct messages; what is privileged is asked for apart."""
+    wanted = discord.Intents.none()
+    wanted.guilds = True
+    wanted.guild_messages = True
+    wanted.dm_messages = True
+    return wanted
+
+
+def open_client(
+    listener: Listener, *, shards: int, guilds_within: float, heartbeat_within: float
+) -> discord.Client:
+    """Give a client that has asked nothing yet; it serves for one login.
+
+    `guilds_within`: seconds after the last guild that Discord told of until all are taken to be known;
+    `heartbeat_within`: seconds without a sign of life until a connection is taken to be dead.
+    """
+    # Its loggers tell of everything with tracebacks, and of what somebody wrote; what matters is told by us.
+    logging.getLogger("discord").setLevel(logging.CRITICAL)
+    options: dict[str, Any] = {
+        "intents": intents(),
+        "max_messages": None,
+        "member_cache_flags": discord.MemberCacheFlags.none(),
+        "chunk_guilds_at_startup": False,
+        "guild_ready_timeout": guilds_within,
+        "heartbeat_timeout": heartbeat_within,
+        "max_ratelimit_timeout": LONGEST_HOLD,
+        "allowed_mentions": discord.AllowedMentions.none(),
+    }
+    client = _Sharded(shard_count=shards, **options) if shards > 1 else _Single(**options)
+    client.listener = listener
+    _listen(client, listener)
+    return client
+
+
+def may_read_all(client: discord.Client) -> bool:
+    """Whether Discord gives this application the text of messages that do not mention it; known after the login."""
+    flags = client.application_flags
+    return flags.gateway_message_content or flags.gateway_message_content_limited
+
+
+def ask_for_text(client: discord.Client) -> None:
+    """Ask for the text of all messages; to be done before it connects."""
+    client._connection._intents.message_content = True
+
+
+class _Single(discord.Client):
+    listener: Listener
+
+    async def before_identify_hook(self, shard_id: int | None, *, initial: bool = False) -> None:
+        await self.listener.identify(initial=initial)
+
+    def dispatch(self, event: str, /, *args: Any, **kwargs: Any) -> None:
+        if not self.is_closed():  # the library goes on to tell of things, without a loop to do it in
+            super().dispatch(event, *args, **kwargs)
+
+
+class _Sharded(_Single, discord.AutoShardedClient):
+    pass
+
+
+def _listen(client: discord.Client, listener: Listener) -> None:
+    """Have events told. Each runs in a task of its own, but those begin in order, and end before they wait."""
+
+    async def on_connect() -> None:
+        listener.connected(client)
+
+    async def on_resumed() -> None:
+        listener.resumed()
+
+    async def on_disconnect() -> None:
+        listener.disconnected()
+
+    async def on_guild_available(guild: discord.Guild) -> None:
+        listener.guild_available(guild)
+
+    async def on_guild_unavailable(guild: discord.Guild) -> None:
+        listener.guild_unavailable(guild)
+
+    async def on_ready() -> None:
+        listener.guilds_known()
+
+    async def on_message(message: discord.Message) -> None:
+        listener.said(message)
+
+    async def on_raw_message_edit(payload: discord.RawMessageUpdateEvent) -> None:
+        listener.edited(payload.message)
+
+    async def on_error(event: str, *_: object, **__: object) -> None:
+        log.exception("Discord: what came as %s could not be handled", event)
+
+    for told in (
+        on_connect,
+        on_resumed,
+        on_disconnect,
+        on_guild_available,
+        on_guild_unavailable,
+        on_ready,
+        on_message,
+        on_raw_message_edit,
+        on_error,
+    ):
+        client.event(told)
+    client.event(_renamed(on_guild_available, "on_guild_join"))
+    parsers = client._connection.parsers
+    for event, parse in parsers.items():
+        if event not in ("READY", "RESUMED"):
+            parsers[event] = _guarded(event, parse, listener)
+
+
+def _renamed(told: Callable[[discord.Guild], Any], name: str) -> Any:
+    async def again(guild: discord.Guild) -> None:
+        await told(guild)
+
+    again.__name__ = name
+    return again
+
+
+def _guarded(event: str, parse: Callable[[Any], None], listener: Listener) -> Callable[[Any], None]:
+    """One event that the library cannot read would end the connection, and come again in the next one."""
+
+    def guarded(raw: Any) -> None:
+        try:
+            parse(raw)
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever it is, it must not stop those that come after it
+            listener.unreadable(event, raw if isinstance(raw, Mapping) else {"data": raw}, error)
+
+    return guarded

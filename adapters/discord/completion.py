@@ -1,0 +1,147 @@
+"""What is offered while somebody fills in a command: only to those who may use it, and no more than it would tell."""
+
+import asyncio
+import re
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from adapters.discord.incoming import Said
+from bot.access import Standing
+from bot.commands.command import Command, usable_by
+from bot.messages import ChatId, IncomingMessage
+from bot.plain_text import one_line
+from bot.state.reminders import ReminderRow
+
+COMPLETED = {("help", "command"), ("model", "name"), ("memory", "what"), ("reminders", "number")}
+"""Commands and their options that are completed."""
+MOST_OFFERED = 25
+LABEL_CHARS = 100
+VALUE_CHARS = 100
+NOTES_SECONDS = 5.0
+"""For so long a list of notes is good: every key that is pressed asks anew."""
+AUTO = "auto"
+
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}\.md")
+_CORE = "MEMORY.md"
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """A command that is being filled in."""
+
+    command: str
+    option: str = ""
+    """The one that is written in just now."""
+    begun: str = ""
+    """What stands in it."""
+    others: Mapping[str, str] = field(default_factory=dict)
+    """What stands in the others, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """Something that can be picked."""
+
+    label: str
+    value: str
+    """What stands in the option then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where that is known which can be picked."""
+
+    models: Callable[[], Sequence[str]]
+    """The names of all that can answer."""
+    notes: Callable[[], Awaitable[Iterable[str]]]
+    """The paths of all notes."""
+    reminders: Callable[[ChatId], Awaitable[Sequence[ReminderRow]]]
+    """What is to come in a chat, the nearest first."""
+
+
+class Completion:
+    """Tells what can be picked. Who may not use a command is offered nothing, as if there were nothing."""
+
+    def __init__(
+        self,
+        sources: Sources,
+        *,
+        commands: Sequence[Command],
+        standing: Callable[[Said], Awaitable[Standing]],
+        memory_is_open: Callable[[IncomingMessage], Awaitable[bool]],
+    ) -> None:
+        """`standing`: how far whoever types is trusted; `memory_is_open`: whether the memory may be used there."""
+        self._sources = sources
+        self._commands = commands
+        self._standing = standing
+        self._memory_is_open = memory_is_open
+        self._notes: tuple[str, ...] = ()
+        self._notes_until = 0.0
+        self._listing = asyncio.Lock()
+
+    async def offers(self, said: Said, typed: Typed) -> list[Offer]:
+        """What can be picked, the likeliest first. Raises what the sources raise."""
+        standing = await self._standing(said)
+        usable = {command.name: command for command in usable_by(standing, self._commands)}
+        command = usable.get(typed.command)
+        if command is None or (typed.command, typed.option) not in COMPLETED:
+            return []
+        is_closed = command.uses_memory and not await self._memory_is_open(said.message)
+        if is_closed and typed.others.get("action") not in command.also_closed:
+            return []
+        match typed.command:
+            case "help":
+                found = [Offer(f"/{each.name}: {each.help}", each.name) for each in usable.values()]
+            case "model":
+                found = [Offer(name, name) for name in (*self._sources.models(), AUTO)]
+            case "memory":
+                found = await self._offered_notes(typed)
+            case _:
+                return await self._offered_reminders(said, typed, standing)
+        return _fitting(found, typed.begun)
+
+    async def _offered_notes(self, typed: Typed) -> list[Offer]:
+        if typed.others.get("action") != "get":
+            return []
+        async with self._listing:
+            if time.monotonic() >= self._notes_until:
+                self._notes = tuple(await self._sources.notes())
+                self._notes_until = time.monotonic() + NOTES_SECONDS
+        paths = sorted(self._notes)
+        days = [path for path in reversed(paths) if _DAY.fullmatch(path)]
+        core = [path for path in paths if path == _CORE]
+        rest = [path for path in paths if path != _CORE and not _DAY.fullmatch(path)]
+        return [Offer(path, path) for path in (*core, *days, *rest)]
+
+    async def _offered_reminders(self, said: Said, typed: Typed, standing: Standing) -> list[Offer]:
+        """By number or words; of several numbers in a row the last one is completed."""
+        before, _, last = typed.begun.rpartition(" ")
+        if not all(each.strip("#,").isdecimal() for each in before.split()):
+            before, last = "", typed.begun
+        rows = await self._sources.reminders(said.message.chat)
+        found = [
+            Offer(f"#{row.number} {row.text}", f"{before} {row.number}".strip())
+            for row in rows
+            if standing is Standing.OWNER or not row.prompt
+        ]
+        return _fitting(found, last)
+
+
+def _fitting(offers: Iterable[Offer], begun: str) -> list[Offer]:
+    """Those in which it stands that was begun, at the beginning first; no more than can be shown."""
+    wanted = begun.strip().casefold()
+    ranked: tuple[list[Offer], ...] = ([], [], [])
+    for offer in offers:
+        # A note's path that is cut would be another note's.
+        if not 0 < len(offer.value) <= VALUE_CHARS:
+            continue
+        label = offer.label.casefold()
+        if label.lstrip("/#").startswith(wanted.lstrip("/#")):
+            ranked[0].append(offer)
+        elif f"/{wanted}" in label:
+            ranked[1].append(offer)
+        elif wanted in label:
+            ranked[2].append(offer)
+    found = [offer for rank in ranked for offer in rank][:MOST_OFFERED]
+    return [Offer(one_line(offer.label, limit=LABEL_CHARS), offer.value) for offer in found]

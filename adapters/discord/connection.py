@@ -1,0 +1,316 @@
+"""The connection to Discord: opened, held, and made anew where it cannot be held, for as long as it takes."""
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import aiohttp
+import discord
+from discord.gateway import ReconnectWebSocket
+
+from adapters.discord.client import ask_for_text, may_read_all, open_client
+from adapters.discord.condition import (
+    Condition,
+    ConnectionLost,
+    TooManySessions,
+    Waits,
+    is_intent_off,
+)
+from adapters.discord.files import fetch_file
+from adapters.discord.gateway import Gateway, ask_gateway, point_library_at
+from adapters.discord.receiving import AcceptSaid, Pauses, Receiver
+from bot.channel_store import ChannelStore
+from bot.config import DiscordSettings
+from bot.messages import Attachment, ChannelFault, ChannelHealth, IncomingMessage, PersonId
+
+log = logging.getLogger(__name__)
+
+CLOSE_SECONDS = 5.0
+SESSIONS_AT_ONCE = 10
+SESSIONS_WITHIN = 600.0
+"""So many sessions may be begun in so many seconds: a thousand a day are allowed, then Discord resets the token."""
+EXPECTED = (
+    discord.DiscordException,
+    aiohttp.ClientError,
+    OSError,
+    TimeoutError,
+    ConnectionLost,
+    TooManySessions,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long Discord is waited for; seconds."""
+
+    waits: Waits = field(default_factory=Waits)
+    pauses: Pauses = field(default_factory=Pauses)
+    client: float = 20.0
+    """For a connection, where something is to be asked of Discord."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Who is told what, beside the assistant. None of them waits, none may raise."""
+
+    health: Callable[[ChannelHealth], None]
+    opened: Callable[[discord.Client], None] = lambda _: None
+    """A client, before it connects: for what must hear its events, such as a tree of commands."""
+    ready: Callable[[discord.Client], None] = lambda _: None
+    """A session has begun, and all guilds are known; again with each new one."""
+    guild: Callable[[discord.Client, discord.Guild], None] = lambda _, __: None
+    """A guild can be heard, also one that the bot has just come into."""
+    taken: Callable[[IncomingMessage, bool], None] = lambda _, __: None
+    """A message was taken in, and whether a Reply to it will come."""
+
+
+class Connection:
+    """The bot that has one token, on Discord."""
+
+    def __init__(
+        self,
+        settings: DiscordSettings,
+        store: ChannelStore,
+        *,
+        people: Callable[[], Awaitable[Sequence[PersonId]]],
+        told: Told,
+        patience: Patience | None = None,
+    ) -> None:
+        """`people`: owners, and others who were let in: Discord tells no bot where they wrote to it meanwhile."""
+        self._api_base = settings.api_base.rstrip("/")
+        self._token = settings.token.get_secret_value().strip()
+        self._store = store
+        self._people = people
+        self._told = told
+        self._patience = patience or Patience()
+        self._waits = self._patience.waits
+        self._condition = Condition(told.health, self._waits, token=self._token)
+        self._client: discord.Client | None = None
+        self._logged_in = asyncio.Event()
+        self._lost = asyncio.Event()
+        self._back = asyncio.Event()
+        self._begun: deque[float] = deque()
+        """When sessions began."""
+        self._sessions_left = 1000
+        self._shards = 1
+        self._reads_all = False
+        self._is_text_refused = False
+        self._receiver: Receiver | None = None
+
+    @property
+    def reads_all(self) -> bool:
+        """Whether the bot is given the text of messages that do not mention it, as in its own threads."""
+        return self._reads_all
+
+    async def client(self) -> discord.Client:
+        """The client that is logged in, waited for a while. Raises ChannelFault."""
+        try:
+            async with asyncio.timeout(self._patience.client):
+                while True:
+                    await self._logged_in.wait()
+                    if self._client and not self._client.is_closed():
+                        return self._client
+                    await asyncio.sleep(0.1)
+        except TimeoutError as error:
+            raise ChannelFault("Discord cannot be reached") from error
+
+    async def fetch(self, attachment: Attachment, *, most: int) -> bytes:
+        """Get a file that somebody sent. Raises AttachmentLost, ChannelFault."""
+        return await fetch_file(attachment, most=most, client=self.client)
+
+    async def run(self, accept: AcceptSaid) -> None:
+        """Receive until cancelled, however long Discord cannot be reached, or knows the token not."""
+        receiver = self._receiver = Receiver(
+            accept,
+            self._store,
+            people=self._people,
+            taken=self._told.taken,
+            hampered=self._condition.hampered,
+            pauses=self._patience.pauses,
+        )
+        await receiver.load()
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(receiver.keep_saving())
+                group.create_task(self._stay_connected(receiver))
+        finally:
+            self._receiver = None
+            await receiver.close()
+
+    # -- one connection after the other ---------------------------------------------------------------------
+
+    async def _stay_connected(self, receiver: Receiver) -> None:
+        while True:
+            error: Exception = ConnectionLost()
+            try:
+                await self._connect(receiver)
+            except EXPECTED as expected:
+                error = expected
+            except Exception as unexpected:
+                log.exception("Discord: the connection has failed")
+                error = unexpected
+            if is_intent_off(error):  # switched off since the login told that it was on
+                self._is_text_refused = True
+                receiver.text_is_hidden(True)
+            await asyncio.sleep(self._condition.failed(error))
+
+    async def _connect(self, receiver: Receiver) -> None:
+        """One client from its login to its end: none serves for a second one."""
+        async with asyncio.timeout(self._waits.call):
+            gateway = await ask_gateway(self._api_base, self._token)
+        if gateway.sessions < gateway.shards:
+            raise TooManySessions(gateway.reset_after)
+        self._sessions_left, self._shards = gateway.sessions, gateway.shards
+        point_library_at(self._api_base, gateway)
+        client = open_client(
+            _Listener(self, receiver),
+            shards=gateway.shards,
+            guilds_within=self._waits.guilds,
+            heartbeat_within=self._waits.heartbeat,
+        )
+        try:
+            async with asyncio.timeout(self._waits.call):
+                await client.login(self._token)
+            self._reads_all = may_read_all(client) and not self._is_text_refused
+            if self._reads_all:
+                ask_for_text(client)
+                receiver.text_is_hidden(False)
+            self._told.opened(client)
+            self._client = client
+            self._logged_in.set()
+            await self._hold(client, gateway)
+        finally:
+            self._logged_in.clear()
+            self._client = None
+            await _close(client)
+
+    async def _hold(self, client: discord.Client, gateway: Gateway) -> None:
+        """Be connected until that ends, or the library does not get it back."""
+        self._back.clear()
+        self._lost.set()
+        connecting = asyncio.create_task(client.connect())
+        watching = asyncio.create_task(self._watch())
+        try:
+            await asyncio.wait([connecting, watching], return_when=asyncio.FIRST_COMPLETED)
+            if watching.done():
+                watching.result()
+            try:
+                connecting.result()
+            except AttributeError as error:
+                # The library stumbles over a first connection that fails: what failed stands behind its own error.
+                if client.ws is None and isinstance(error.__context__, EXPECTED):
+                    raise error.__context__ from None
+                if client.ws is None and isinstance(error.__context__, ReconnectWebSocket):
+                    raise ConnectionLost from None
+                raise
+        finally:
+            for task in (connecting, watching):
+                task.cancel()
+            await asyncio.gather(connecting, watching, return_exceptions=True)
+
+    async def _watch(self) -> None:
+        """Tell of a connection that is lost for more than a moment; raise ConnectionLost where it stays so."""
+        while True:
+            await self._lost.wait()
+            if not await self._is_back_within(self._waits.told):
+                self._condition.lost()
+                if not await self._is_back_within(self._waits.given_up):
+                    raise ConnectionLost
+
+    async def _is_back_within(self, seconds: float) -> bool:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._back.wait()
+        return self._back.is_set()
+
+    # -- what the client tells ------------------------------------------------------------------------------
+
+    def heard(self) -> None:
+        """Note that Discord can be heard."""
+        self._lost.clear()
+        self._back.set()
+        self._condition.well()
+
+    def unheard(self) -> None:
+        """Note that it cannot, for now."""
+        self._back.clear()
+        self._lost.set()
+
+    def ready(self, client: discord.Client) -> None:
+        """Tell that all guilds are known."""
+        self._told.ready(client)
+
+    def guild(self, client: discord.Client, guild: discord.Guild) -> None:
+        """Tell of a guild."""
+        self._told.guild(client, guild)
+
+    async def identify(self, *, initial: bool) -> None:
+        """Let a session begin, unless there were too many of them."""
+        now = time.monotonic()
+        while self._begun and now - self._begun[0] > SESSIONS_WITHIN:
+            self._begun.popleft()
+        if self._sessions_left <= 0 or len(self._begun) >= SESSIONS_AT_ONCE + self._shards:
+            raise TooManySessions(SESSIONS_WITHIN - (now - self._begun[0]) if self._begun else 0.0)
+        self._sessions_left -= 1
+        self._begun.append(now)
+        if not initial:
+            await asyncio.sleep(self._waits.identify)
+
+
+class _Listener:
+    """What a client tells, given to those whom it concerns."""
+
+    def __init__(self, connection: Connection, receiver: Receiver) -> None:
+        self._connection = connection
+        self._receiver = receiver
+        self._client: discord.Client | None = None
+
+    def connected(self, client: discord.Client) -> None:
+        self._client = client
+        self._receiver.connected(client)
+        self._connection.heard()
+
+    def resumed(self) -> None:
+        self._connection.heard()
+
+    def disconnected(self) -> None:
+        self._connection.unheard()
+
+    def guild_available(self, guild: discord.Guild) -> None:
+        self._receiver.guild_available(guild)
+        if self._client:
+            self._connection.guild(self._client, guild)
+
+    def guild_unavailable(self, guild: discord.Guild) -> None:
+        self._receiver.guild_unavailable(guild)
+
+    def guilds_known(self) -> None:
+        self._receiver.guilds_known()
+        if self._client:
+            self._connection.ready(self._client)
+
+    def said(self, message: discord.Message) -> None:
+        self._receiver.said(message)
+
+    def edited(self, message: discord.Message) -> None:
+        self._receiver.edited(message)
+
+    def unreadable(self, event: str, raw: Mapping[str, Any], error: Exception) -> None:
+        self._receiver.unreadable(event, raw, error)
+
+    async def identify(self, *, initial: bool) -> None:
+        await self._connection.identify(initial=initial)
+
+
+async def _close(client: discord.Client) -> None:
+    try:
+        async with asyncio.timeout(CLOSE_SECONDS):
+            await client.close()
+    except Exception as error:  # noqa: BLE001 - whatever it is, the next connection does not depend on it
+        log.debug("discord: closing failed: %s", type(error).__name__)
+        await client.http.close()

@@ -1,0 +1,56 @@
+"""Direct conversations by person: Discord tells where they are when it is asked to open one."""
+
+from contextlib import suppress
+from typing import Any
+
+import discord
+
+from adapters.discord.calls import Calls, Gone
+from adapters.discord.heard import DIRECT
+from adapters.discord.incoming import CHANNEL
+from bot.channel_store import ChannelStore
+from bot.messages import ChatId, PersonId
+from bot.state.database import StateFault
+
+PERSON = "@"
+"""Before a person's number, in the name of the chat with them: it is the same for every bot that talks with them."""
+
+
+def chat_with(person: PersonId) -> ChatId:
+    """The direct conversation with a person."""
+    return ChatId(CHANNEL, f"{PERSON}{person.id}")
+
+
+class Directs:
+    """The channels of direct conversations."""
+
+    def __init__(self, calls: Calls, store: ChannelStore) -> None:
+        self._calls = calls
+        self._store = store
+        self._channels: dict[str, int] = {}
+
+    async def channel_of(self, person: str) -> int:
+        """Where a person is written to; opened where it was not. Raises Gone, ChannelFault."""
+        if channel := self._channels.get(person):
+            return channel
+        channel = await self._noted(person) or await self._opened(person)
+        self._channels[person] = channel
+        return channel
+
+    async def _noted(self, person: str) -> int:
+        with suppress(StateFault):
+            noted = await self._store.get(f"{DIRECT}{person}")
+            return int(noted) if noted.isdigit() else 0
+        return 0
+
+    async def _opened(self, person: str) -> int:
+        async def open_one(client: discord.Client) -> int:
+            raw: Any = await client.http.start_private_message(int(person))
+            return int(raw["id"])
+
+        if not person.isdigit():
+            raise Gone("no such person")
+        channel = await self._calls.make(open_one)
+        with suppress(StateFault):
+            await self._store.put(f"{DIRECT}{person}", str(channel))
+        return channel

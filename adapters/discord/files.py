@@ -1,0 +1,79 @@
+"""Files that somebody sent: fetched when wanted, by an address that Discord lets die after a day."""
+
+from collections.abc import Awaitable, Callable
+
+import aiohttp
+import discord
+
+from adapters.discord.condition import in_words
+from adapters.discord.incoming_contents import Handle
+from bot import phrases
+from bot.messages import Attachment, AttachmentLost, ChannelFault
+
+PIECE = 65_536
+SECONDS = 60.0
+EXPIRED = (401, 403, 404, 410)
+
+
+class _Expired(Exception):
+    """The address is not known any more."""
+
+
+async def fetch_file(
+    attachment: Attachment, *, most: int, client: Callable[[], Awaitable[discord.Client]]
+) -> bytes:
+    """Get a file of `most` bytes at most. Raises AttachmentLost, ChannelFault.
+
+    `client` gives one that is logged in; it is asked for only where the address has died.
+    """
+    if attachment.size > most:
+        raise _too_large(most)
+    try:
+        handle = Handle.parse(attachment.handle)
+    except ValueError as error:
+        raise AttachmentLost(phrases.ATTACHMENT_GONE) from error
+    try:
+        try:
+            return await _download(handle.address, most=most)
+        except _Expired:
+            address = await _new_address(await client(), handle)
+            return await _download(address, most=most)
+    except _Expired as error:
+        raise AttachmentLost(phrases.ATTACHMENT_GONE) from error
+    except (aiohttp.ClientError, discord.DiscordException, TimeoutError) as error:
+        wait = error.retry_after if isinstance(error, discord.RateLimited) else 0.0
+        raise ChannelFault(in_words(error), retry_after=wait) from error
+
+
+async def _download(address: str, *, most: int) -> bytes:
+    timeout = aiohttp.ClientTimeout(total=SECONDS)
+    async with aiohttp.ClientSession(timeout=timeout) as session, session.get(address) as answer:
+        if answer.status in EXPIRED:
+            raise _Expired
+        answer.raise_for_status()
+        content = bytearray()
+        async for piece in answer.content.iter_chunked(PIECE):
+            content += piece
+            if len(content) > most:
+                raise _too_large(most)
+        return bytes(content)
+
+
+async def _new_address(client: discord.Client, handle: Handle) -> str:
+    """Ask for the message again: Discord tells a new address with it."""
+    if not handle.message:
+        raise _Expired
+    channel = client.get_partial_messageable(handle.channel)
+    try:
+        message = await channel.fetch_message(handle.message)
+    except (discord.NotFound, discord.Forbidden) as error:
+        raise _Expired from error
+    files = [*message.attachments, *(one for each in message.message_snapshots for one in each.attachments)]
+    for file in files:
+        if file.id == handle.attachment:
+            return file.url
+    raise _Expired
+
+
+def _too_large(most: int) -> AttachmentLost:
+    return AttachmentLost(phrases.ATTACHMENT_TOO_LARGE.format(most=most >> 20))

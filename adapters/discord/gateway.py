@@ -1,0 +1,82 @@
+"""Where Discord's gateway is, and how often a bot may connect to it: asked before the library connects."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any
+
+import aiohttp
+import yarl
+from discord import GatewayNotFound, LoginFailure, RateLimited
+from discord.gateway import DiscordWebSocket
+from discord.http import Route
+
+
+@dataclass(frozen=True, slots=True)
+class Gateway:
+    """What Discord tells a bot that is about to connect."""
+
+    address: str
+    shards: int = 1
+    """In how many connections at once."""
+    sessions: int = 1000
+    """How many more sessions may be begun today."""
+    reset_after: float = 0.0
+    """Seconds until there are more of them."""
+
+
+async def ask_gateway(api_base: str, token: str) -> Gateway:
+    """Ask an API at `api_base`, without a slash at its end, for its gateway.
+
+    Raises LoginFailure, RateLimited, GatewayNotFound, aiohttp.ClientError, TimeoutError.
+    """
+    async with aiohttp.ClientSession(headers={"User-Agent": "DiscordBot (commonplace, 1)"}) as session:
+        plain, mine = await asyncio.gather(
+            _get(session, f"{api_base}/gateway"),
+            _get(session, f"{api_base}/gateway/bot", authorization=f"Bot {token}"),
+        )
+    address = plain.get("url") or mine.get("url")
+    if not isinstance(address, str) or yarl.URL(address).scheme not in ("ws", "wss"):
+        raise GatewayNotFound
+    limit = mine.get("session_start_limit")
+    limit = limit if isinstance(limit, dict) else {}
+    return Gateway(
+        address,
+        shards=_count(mine.get("shards"), 1),
+        sessions=_count(limit.get("remaining"), 1000),
+        reset_after=_count(limit.get("reset_after"), 0) / 1000,
+    )
+
+
+def point_library_at(api_base: str, gateway: Gateway) -> None:
+    """Have the library, which asks nobody where to connect, go there: for all of its clients in this process."""
+    Route.BASE = api_base
+    DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL(gateway.address)
+
+
+async def _get(session: aiohttp.ClientSession, url: str, *, authorization: str = "") -> dict[str, Any]:
+    headers = {"Authorization": authorization} if authorization else {}
+    async with session.get(url, headers=headers) as answer:
+        if answer.status == 401:
+            raise LoginFailure("the token is not known")
+        if answer.status == 429:
+            raise RateLimited(_seconds(answer.headers.get("Retry-After", "")))
+        if answer.status >= 500:
+            answer.raise_for_status()
+        if answer.status != 200:  # a proxy may know only one of the two
+            return {}
+        try:
+            told = await answer.json(content_type=None)
+        except ValueError as error:
+            raise GatewayNotFound from error
+        return told if isinstance(told, dict) else {}
+
+
+def _count(value: object, otherwise: int) -> int:
+    return value if isinstance(value, int) and value >= 0 else otherwise
+
+
+def _seconds(text: str) -> float:
+    try:
+        return min(max(float(text), 0.0), 86_400.0)
+    except ValueError:
+        return 0.0

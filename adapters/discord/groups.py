@@ -1,0 +1,20 @@
+"""Pure: the groups in which somebody says something, as the settings name them."""
+
+from adapters.discord.incoming import Said
+
+
+def groups_of(said: Said, *, parent: int | None = None) -> tuple[str, ...]:
+    """`GUILD`, `GUILD/#CHANNEL` and `GUILD/@ROLE`, each for what is said in that guild alone.
+
+    Nothing for what is said where two people talk, whatever roles they have elsewhere. `parent`: of what is said in
+    a thread, the channel that it belongs to.
+    """
+    if not said.guild:
+        return ()
+    channels = [said.message.chat.name, *([str(parent)] if parent else [])]
+    return (
+        str(said.guild),
+        *(f"{said.guild}/#{channel}" for channel in channels),
+        # Everybody there has the role that has the guild's own number.
+        *(f"{said.guild}/@{role}" for role in said.roles or () if role != said.guild),
+    )

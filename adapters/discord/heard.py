@@ -1,0 +1,158 @@
+"""How far all that was said on Discord is taken in, kept so that what was missed can be told after a restart."""
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+
+from discord.utils import snowflake_time, time_snowflake
+
+from bot.channel_store import ChannelStore
+
+log = logging.getLogger(__name__)
+
+UP_TO = "heard"
+"""The message up to which all is taken in, whatever its channel."""
+BEHIND = "behind:"
+"""… but not in these channels: up to which message it is there."""
+DIRECT = "dm:"
+"""The direct conversation with each person, since Discord tells bots of none."""
+THREAD = "thread:"
+"""Threads in which the bot was spoken to, with a message in each: Discord tells bots only of those that are open."""
+
+SLACK = timedelta(seconds=5)
+"""Messages of the same moment do not always come in the order of their numbers."""
+RECENT = 20_000
+MOST_DIRECT = 500
+THREADS_KEPT = timedelta(days=30)
+THREAD_NOTED_AGAIN = timedelta(days=1)
+
+
+class Heard:
+    """One mark for all channels, and one more for each in which not all before it is taken in.
+
+    Numbers of messages hold the moment at which they were written, so that one mark serves all channels. It stays
+    where it was from the beginning of a session until it is known what was missed before that.
+    """
+
+    def __init__(self, store: ChannelStore, *, slack: timedelta = SLACK) -> None:
+        self._store = store
+        self._slack = slack
+        self._mark = 0
+        self._highest = 0
+        self._unsettled: set[str] = set()
+        self._saved_mark = 0
+        self._saved_behind: dict[int, int] = {}
+        self.behind: dict[int, int] = {}
+        """Channels of an earlier process that nobody has looked at yet."""
+        self.direct: dict[str, int] = {}
+        """Direct conversations, by person."""
+        self.threads: dict[int, int] = {}
+        self._recent: OrderedDict[str, None] = OrderedDict()
+
+    async def load(self) -> None:
+        """Read what an earlier process has left. Raises StateFault."""
+        self._mark = self._saved_mark = _number(await self._store.get(UP_TO))
+        self._saved_behind = await self._numbers(BEHIND)
+        self.behind = dict(self._saved_behind)
+        direct = await self._store.starting_with(DIRECT)
+        self.direct = {key.removeprefix(DIRECT): _number(value) for key, value in direct.items()}
+        for person in sorted(self.direct, key=lambda one: self.direct[one])[:-MOST_DIRECT]:
+            del self.direct[person]
+            await self._store.put(f"{DIRECT}{person}", "")
+        self.threads = await self._numbers(THREAD)
+        oldest = _now() - THREADS_KEPT
+        for thread, message in list(self.threads.items()):
+            if snowflake_time(message) < oldest:
+                del self.threads[thread]
+                await self._store.put(f"{THREAD}{thread}", "")
+
+    async def _numbers(self, prefix: str) -> dict[int, int]:
+        found = await self._store.starting_with(prefix)
+        return {_number(key.removeprefix(prefix)): _number(value) for key, value in found.items()}
+
+    # -- the mark -------------------------------------------------------------------------------------------
+
+    @property
+    def mark(self) -> int:
+        """The message up to which all is taken in; 0 where the bot has never been there before."""
+        if not self._unsettled and self._highest:
+            self._mark = max(self._mark, before(self._highest, self._slack))
+        return self._mark
+
+    def see(self, message: int) -> None:
+        """Note that a message came, whoever wrote it."""
+        self._highest = max(self._highest, message)
+
+    def begin(self, *parts: str) -> None:
+        """A new session begins: until all `parts` are settled nobody knows what was missed before it."""
+        mark = self.mark
+        self._unsettled = set(parts)
+        self._mark = mark
+
+    def settle(self, part: str) -> None:
+        """What was missed in one part is known now."""
+        if not self._unsettled:
+            return
+        self._unsettled.discard(part)
+        if not self._unsettled and not self.mark:
+            self._mark = time_snowflake(_now() - self._slack)  # the first time: nothing before this is for us
+
+    # -- what was taken in ----------------------------------------------------------------------------------
+
+    def knows(self, message: str) -> bool:
+        """Whether a message was taken in by this process, not too long ago."""
+        return message in self._recent
+
+    def took(self, message: str) -> None:
+        """Note that a message was taken in."""
+        self._recent[message] = None
+        if len(self._recent) > RECENT:
+            self._recent.popitem(last=False)
+
+    async def note_direct(self, person: str, channel: int) -> None:
+        """Keep where a person talks with the bot. Raises StateFault."""
+        if self.direct.get(person) != channel:
+            await self._store.put(f"{DIRECT}{person}", str(channel))
+            self.direct[person] = channel
+
+    async def note_thread(self, thread: int, message: int) -> None:
+        """Keep that the bot was spoken to in a thread. Raises StateFault."""
+        noted = self.threads.get(thread)
+        if noted is None or snowflake_time(message) - snowflake_time(noted) > THREAD_NOTED_AGAIN:
+            await self._store.put(f"{THREAD}{thread}", str(message))
+            self.threads[thread] = message
+
+    # -- on disk --------------------------------------------------------------------------------------------
+
+    async def save(self, pending: Mapping[int, int]) -> None:
+        """Put the marks on disk; `pending`: channels that are behind, and up to which message. Raises StateFault."""
+        mark = self.mark
+        behind = {**self.behind, **pending}
+        # What is behind first: a crash in between may leave too much to be read again, never too little.
+        await asyncio.gather(
+            *(
+                self._store.put(f"{BEHIND}{channel}", str(message))
+                for channel, message in behind.items()
+                if self._saved_behind.get(channel) != message
+            )
+        )
+        if mark != self._saved_mark:
+            await self._store.put(UP_TO, str(mark))
+        gone = [channel for channel in self._saved_behind if channel not in behind]
+        await asyncio.gather(*(self._store.put(f"{BEHIND}{channel}", "") for channel in gone))
+        self._saved_mark, self._saved_behind = mark, behind
+
+
+def before(message: int, span: timedelta) -> int:
+    """The number that a message would have that was written so much earlier."""
+    return max(message - (int(span.total_seconds() * 1000) << 22), 0)
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isdigit() else 0
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

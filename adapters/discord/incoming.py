@@ -1,0 +1,194 @@
+"""Pure: one message of Discord → what was said, in our words."""
+
+from dataclasses import dataclass
+from datetime import UTC
+
+import discord
+from discord import ChannelType, MessageReferenceType, MessageType
+
+from adapters.discord.incoming_contents import Contents, contents_of, embedded_words
+from adapters.discord.incoming_text import Names, names_me, read_text, whole
+from bot import phrases
+from bot.messages import ChatId, IncomingMessage, PersonId, Quoted
+from bot.plain_text import one_line
+
+CHANNEL = "discord"
+SAID = (MessageType.default, MessageType.reply)
+"""The kinds of message that somebody writes; all others Discord writes itself."""
+QUOTED_CHARS = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Somebody wrote, or changed what they had written."""
+
+    message: IncomingMessage
+    is_hidden: bool = False
+    """Whether it is meant for the bot, and Discord keeps from the bot what it says."""
+    in_thread: bool = False
+    guild: int = 0
+    """Where it was said; 0 for a direct conversation."""
+    roles: tuple[int, ...] | None = None
+    """The sender's roles in the guild; None where they are not told, as in a direct conversation."""
+
+
+def read_message(message: discord.Message, me: int) -> Said | None:
+    """Tell what was said; None for what is of no interest here. `me` is the bot's own id."""
+    return _said(message, me, id=str(message.id))
+
+
+def read_edit(message: discord.Message, me: int) -> Said | None:
+    """Tell what somebody put in a message's place; None where only Discord added a preview."""
+    if message.edited_at is None:
+        return None
+    number = str(message.id)
+    return _said(message, me, id=f"{number}.{int(message.edited_at.timestamp() * 1000)}", edit_of=number)
+
+
+def chat_of(channel: int) -> ChatId:
+    """Each channel, thread and direct conversation is a chat."""
+    return ChatId(CHANNEL, str(channel))
+
+
+def person_of(user: int) -> PersonId:
+    """A person, by number."""
+    return PersonId(CHANNEL, str(user))
+
+
+def name_of(user: discord.User | discord.Member) -> str:
+    """What people call somebody there."""
+    return one_line(whole(user.display_name))
+
+
+def title_of(channel: object, guild: discord.Guild | None) -> str:
+    """What people call a channel: `#general · Guild`; "" for a direct conversation."""
+    if guild is None:
+        return ""
+    name = _line(getattr(channel, "name", ""))
+    if isinstance(channel, discord.Thread):
+        parent = _line(channel.parent.name) if channel.parent else ""
+        name = phrases.TOPIC_TITLE.format(chat=f"#{parent}", topic=name) if parent else name
+    elif name:
+        name = f"#{name}"
+    return " · ".join(filter(None, [name, _line(guild.name)]))
+
+
+def _said(message: discord.Message, me: int, *, id: str, edit_of: str = "") -> Said | None:  # noqa: A002
+    if message.type not in SAID or message.author.bot or message.webhook_id:
+        return None
+    in_room = message.guild is not None or message.channel.type is not ChannelType.private
+    names = _names(message, me)
+    contents = contents_of(message)
+    is_forward = bool(message.message_snapshots)
+    written = [read_text(message.content, names)]
+    written += [read_text(snapshot.content, names) for snapshot in message.message_snapshots]
+    text = "\n\n".join(filter(None, [*written, contents.words]))
+    replied_to = _replied_to(message)
+    is_reply_to_me = replied_to is not None and replied_to.author.id == me
+    is_mine = isinstance(message.channel, discord.Thread) and message.channel.owner_id == me
+    is_called = any(user.id == me for user in message.mentions) or names_me(message.content, names)
+    addressed = not in_room or is_called or is_reply_to_me or is_mine
+    if not (text or contents):
+        if in_room and not is_called:  # as it also is where Discord keeps all of it from us
+            incoming = _incoming(message, id=id, edit_of=edit_of, text="", addressed=addressed)
+            return Said(incoming, is_hidden=True) if addressed else None
+        text = phrases.SENT_SOMETHING
+    quoted, quoted_contents = _quoted(replied_to, names, mine=is_reply_to_me)
+    incoming = _incoming(
+        message,
+        id=id,
+        edit_of=edit_of,
+        text=text,
+        addressed=addressed,
+        contents=Contents(attachments=contents.attachments + quoted_contents.attachments),
+        quoted=quoted,
+        # Discord does not tell who had written what is passed on.
+        forwarded_from=phrases.SENT_BY_SOMEBODY if is_forward else "",
+    )
+    in_thread = isinstance(message.channel, discord.Thread)
+    guild = message.guild.id if message.guild else 0
+    return Said(incoming, in_thread=in_thread, guild=guild, roles=roles_of(message.author))
+
+
+def _incoming(
+    message: discord.Message,
+    *,
+    id: str,  # noqa: A002
+    edit_of: str,
+    text: str,
+    addressed: bool,
+    contents: Contents = Contents(),  # noqa: B008
+    quoted: Quoted | None = None,
+    forwarded_from: str = "",
+) -> IncomingMessage:
+    moment = message.edited_at if edit_of and message.edited_at else message.created_at
+    return IncomingMessage(
+        id=id,
+        chat=chat_of(message.channel.id),
+        sender=person_of(message.author.id),
+        text=text,
+        sent_at=moment.astimezone(UTC),
+        sender_name=name_of(message.author),
+        chat_name=title_of(message.channel, message.guild),
+        in_room=message.guild is not None or message.channel.type is not ChannelType.private,
+        addressed=addressed,
+        edit_of=edit_of,
+        attachments=contents.attachments,
+        quoted=quoted,
+        forwarded_from=forwarded_from,
+    )
+
+
+def _names(message: discord.Message, me: int) -> Names:
+    guild = message.guild
+    users = {user.id: name_of(user) for user in message.mentions}
+
+    def role_name(role: int) -> str:
+        found = guild.get_role(role) if guild else None
+        return _line(found.name) if found else ""
+
+    def channel_name(channel: int) -> str:
+        found = guild.get_channel_or_thread(channel) if guild else None
+        return _line(found.name) if found else ""
+
+    my_role = guild.self_role if guild else None
+    return Names(me, frozenset([my_role.id] if my_role else []), users, role_name, channel_name)
+
+
+def _replied_to(message: discord.Message) -> discord.Message | None:
+    """What somebody replies to, where it is still there; not what is passed on."""
+    reference = message.reference
+    if reference is None or reference.type is not MessageReferenceType.reply:
+        return None
+    return reference.resolved if isinstance(reference.resolved, discord.Message) else None
+
+
+def _quoted(
+    replied_to: discord.Message | None, names: Names, *, mine: bool
+) -> tuple[Quoted | None, Contents]:
+    """What is replied to, and what came along with that, as far as somebody can look at it."""
+    if replied_to is None:
+        return None, Contents()
+    contents = Contents() if mine else contents_of(replied_to)
+    passed_on = [snapshot.content for snapshot in replied_to.message_snapshots]
+    its_names = Names(
+        names.me,
+        names.my_roles,
+        {**names.users, **{user.id: name_of(user) for user in replied_to.mentions}},
+        names.roles,
+        names.channels,
+    )
+    written = [read_text(text, its_names) for text in (replied_to.content, *passed_on)]
+    text = "\n\n".join(filter(None, [*written, contents.words])) or embedded_words(replied_to)
+    readable = tuple(one for one in contents.attachments if one.kind != "other")
+    quoted = Quoted(text[:QUOTED_CHARS], sender_name=name_of(replied_to.author), mine=mine)
+    return quoted, Contents(attachments=readable)
+
+
+def roles_of(author: discord.User | discord.Member) -> tuple[int, ...] | None:
+    """Tell somebody's roles, that of everybody among them; None where only the person is known."""
+    return tuple(role.id for role in author.roles) if isinstance(author, discord.Member) else None
+
+
+def _line(text: str | None) -> str:
+    return one_line(whole(text or ""))

@@ -1,0 +1,111 @@
+"""Pure: what comes along with a message of Discord: what can be fetched, and what is told in words."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+import discord
+
+from adapters.discord.incoming_text import whole
+from bot import phrases
+from bot.messages import Attachment, AttachmentKind
+from bot.plain_text import one_line
+
+UNSEEN_PICTURES = ("image/svg+xml", "image/vnd.djvu")
+"""Called images, but text or pages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """All but the text of a message."""
+
+    words: str = ""
+    attachments: tuple[Attachment, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.words or self.attachments)
+
+
+@dataclass(frozen=True, slots=True)
+class Handle:
+    """Where an attachment is had: its address, which dies after a day, and the message that tells a new one."""
+
+    channel: int
+    message: int
+    """0 for what came with a command: Discord keeps no message of it."""
+    attachment: int
+    address: str
+
+    def __str__(self) -> str:
+        return f"{self.channel}/{self.message}/{self.attachment} {self.address}"
+
+    @classmethod
+    def parse(cls, text: str) -> "Handle":
+        """Read `channel/message/attachment address`; raise ValueError where it is none."""
+        numbers, _, address = text.partition(" ")
+        channel, message, attachment = map(int, numbers.split("/"))
+        return cls(channel, message, attachment, address)
+
+
+def contents_of(message: discord.Message) -> Contents:
+    """Tell what comes along with a message, also what it passes on."""
+    files = [*message.attachments, *(one for each in message.message_snapshots for one in each.attachments)]
+    stickers = [*message.stickers, *(one for each in message.message_snapshots for one in each.stickers)]
+    words = [
+        phrases.SENT_STICKER.format(emoji=_line(sticker.name)).replace(" ]", "]") for sticker in stickers
+    ]
+    if message.poll:
+        words.append(_poll(message.poll))
+    return Contents("\n".join(words), attachments_of(files, channel=message.channel.id, message=message.id))
+
+
+def attachments_of(
+    files: Iterable[discord.Attachment], *, channel: int, message: int
+) -> tuple[Attachment, ...]:
+    """Tell how files are fetched later; `message` is 0 where they came with a command."""
+    return tuple(_attachment(file, Handle(channel, message, file.id, file.url)) for file in files)
+
+
+def embedded_words(message: discord.Message) -> str:
+    """What a program has put into a frame, where it has said nothing else."""
+    lines = [
+        part for embed in message.embeds if embed.type == "rich" for part in (embed.title, embed.description)
+    ]
+    return "\n".join(whole(line) for line in lines if line)
+
+
+def _attachment(file: discord.Attachment, handle: Handle) -> Attachment:
+    media_type = whole(file.content_type or "").partition(";")[0].strip().lower()
+    return Attachment(
+        _kind(file, media_type),
+        handle=str(handle),
+        name="" if file.is_voice_message() else _name(file),
+        media_type=media_type,
+        size=file.size or 0,
+        seconds=float(file.duration or 0.0),
+    )
+
+
+def _name(file: discord.Attachment) -> str:
+    """As its sender called it: Discord keeps only plain letters in the file's name, and the rest apart."""
+    suffix = PurePosixPath(file.filename).suffix
+    if not file.title:
+        return whole(file.filename)
+    return whole(file.title if file.title.endswith(suffix) else f"{file.title}{suffix}")
+
+
+def _kind(file: discord.Attachment, media_type: str) -> AttachmentKind:
+    if file.is_voice_message() or media_type.startswith("audio/"):
+        return "voice"
+    if media_type.startswith("image/") and media_type not in UNSEEN_PICTURES:
+        return "picture"
+    return "other" if media_type.startswith("video/") else "document"
+
+
+def _poll(poll: discord.Poll) -> str:
+    options = "\n".join(f"- {_line(answer.text)}" for answer in poll.answers)
+    return phrases.SENT_POLL.format(question=_line(poll.question), options=options)
+
+
+def _line(text: str | None) -> str:
+    return one_line(whole(text or ""))

@@ -1,0 +1,181 @@
+"""Pure: a command, a press of a button, or a command that is being filled in → what was said, in our words."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC
+from typing import Any
+
+import discord
+from discord import AppCommandOptionType, ChannelType, ComponentType, InteractionType
+
+from adapters.discord.completion import Typed
+from adapters.discord.handle import Answerable
+from adapters.discord.incoming import Said, chat_of, name_of, person_of, title_of
+from adapters.discord.incoming_contents import attachments_of
+from adapters.discord.incoming_text import Names, read_text, whole
+from bot.commands.command import Command, split_command
+from bot.messages import Attachment, IncomingMessage
+from bot.plain_text import one_line
+
+SLASH = "slash-"
+PRESS = "press-"
+"""What the ids of such messages begin with."""
+
+_MENTION = re.compile(r"<@!?(\d+)>")
+_CHAT_INPUT = 1
+_OPTIONS_WITH_PARTS = (AppCommandOptionType.subcommand.value, AppCommandOptionType.subcommand_group.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What somebody asks for by a command or a button, and how it is answered."""
+
+    said: Said
+    answerable: Answerable
+    is_anothers: bool = False
+    """Whether the button stands below an answer to somebody else, in a room."""
+
+
+def read_interaction(interaction: discord.Interaction, commands: Mapping[str, Command]) -> Asked | None:
+    """Tell what was asked for, by the line that one could write instead; None for what is none of ours.
+
+    `commands`: the table, by name. A command that is being filled in is told as if it had been sent.
+    """
+    channel = interaction.channel
+    if channel is None or interaction.context.private_channel:
+        return None  # where the bot is not, or cannot tell where it is
+    if interaction.type is InteractionType.component:
+        text = _pressed(interaction)
+    elif interaction.type in (InteractionType.application_command, InteractionType.autocomplete):
+        text = _line(interaction, commands)
+    else:
+        return None
+    named = split_command(text)
+    if named is None:
+        return None
+    in_room = interaction.guild_id is not None or channel.type is not ChannelType.private
+    command = commands.get(named[0])
+    is_for_one = command is None or command.owner_only or command.only_tells
+    shown = interaction.message if interaction.type is InteractionType.component else None
+    shown_to_one = shown is not None and shown.flags.ephemeral
+    owner = _owner(shown) if shown and in_room else None
+    is_own = shown is not None and (not in_room or (owner == interaction.user.id and not is_for_one))
+    answerable = Answerable(
+        interaction.id,
+        interaction.application_id,
+        interaction.token,
+        private=shown_to_one or (in_room and is_for_one),
+        # Where nobody knows for whom the buttons are, they may be for others too.
+        replaces=shown_to_one or is_own,
+        buttons=shown.id if shown else 0,
+    )
+    message = IncomingMessage(
+        id=f"{PRESS if shown else SLASH}{interaction.id}",
+        chat=chat_of(channel.id),
+        sender=person_of(interaction.user.id),
+        text=text,
+        sent_at=interaction.created_at.astimezone(UTC),
+        sender_name=name_of(interaction.user),
+        chat_name=title_of(channel, interaction.guild),
+        in_room=in_room,
+        handle=answerable.written,
+        attachments=_attached(interaction),
+    )
+    is_anothers = owner is not None and owner != interaction.user.id
+    return Asked(Said(message, roles=_roles(interaction)), answerable, is_anothers)
+
+
+def read_typed(interaction: discord.Interaction) -> Typed:
+    """What stands so far in a command that is being filled in."""
+    given = {option["name"]: str(option["value"]) for option in _options(interaction)}
+    focused = next((option["name"] for option in _options(interaction) if option.get("focused")), "")
+    begun = given.pop(focused, "")
+    return Typed(_name(interaction), focused, whole(begun), given)
+
+
+def _pressed(interaction: discord.Interaction) -> str:
+    """What a button says. What a program sends in its place may be anything: only a command is heard."""
+    data = _data(interaction)
+    says = whole(str(data.get("custom_id", "")))
+    is_button = data.get("component_type") == ComponentType.button.value
+    return says if is_button and interaction.message is not None and says.startswith("/") else ""
+
+
+def _owner(shown: discord.Message) -> int | None:
+    """Whom a message of ours answers, as Discord tells it; None where it does not."""
+    if shown.interaction_metadata:
+        return shown.interaction_metadata.user.id
+    replied_to = shown.reference.resolved if shown.reference else None
+    if not isinstance(replied_to, discord.Message) or replied_to.author.bot:
+        return None
+    return replied_to.author.id
+
+
+def _line(interaction: discord.Interaction, commands: Mapping[str, Command]) -> str:
+    """The command as one would write it: what was filled in, in the order of the table."""
+    if _data(interaction).get("type", _CHAT_INPUT) != _CHAT_INPUT:
+        return ""
+    name = _name(interaction)
+    order = [option.name for option in commands[name].options] if name in commands else []
+    given = {
+        option["name"]: option["value"]
+        for option in _options(interaction)
+        if option.get("type") != AppCommandOptionType.attachment.value
+    }
+    in_order = [each for each in order if each in given] + [each for each in given if each not in order]
+    values = (_value(interaction, option, str(given[option])) for option in in_order)
+    return " ".join([f"/{name}", *filter(None, values)])
+
+
+def _value(interaction: discord.Interaction, option: str, value: str) -> str:
+    guild = interaction.guild
+    if option == "user" and (mention := _MENTION.fullmatch(value.strip())):
+        return str(person_of(int(mention[1])))
+
+    def role_name(role: int) -> str:
+        found = guild.get_role(role) if guild else None
+        return one_line(whole(found.name)) if found else ""
+
+    def channel_name(channel: int) -> str:
+        found = guild.get_channel_or_thread(channel) if guild else None
+        return one_line(whole(found.name)) if found else ""
+
+    # Nobody needs to be called by a command, so that the bot's own name is a word like others.
+    return read_text(value, Names(0, frozenset(), {}, role_name, channel_name))
+
+
+def _attached(interaction: discord.Interaction) -> tuple[Attachment, ...]:
+    known: Mapping[str, Any] = (_data(interaction).get("resolved") or {}).get("attachments") or {}
+    files = [
+        discord.Attachment(data=known[str(option["value"])], state=interaction._state)
+        for option in _options(interaction)
+        if option.get("type") == AppCommandOptionType.attachment.value and str(option["value"]) in known
+    ]
+    channel = interaction.channel_id or 0
+    return tuple(attachments_of(files, channel=channel, message=0))
+
+
+def _roles(interaction: discord.Interaction) -> tuple[int, ...] | None:
+    user = interaction.user
+    return tuple(role.id for role in user.roles) if isinstance(user, discord.Member) else None
+
+
+def _name(interaction: discord.Interaction) -> str:
+    return whole(str(_data(interaction).get("name", "")))
+
+
+def _options(interaction: discord.Interaction) -> Iterator[Mapping[str, Any]]:
+    """What was filled in, also of parts of a command, as an earlier version may have had them."""
+    waiting = list(_data(interaction).get("options") or [])
+    while waiting:
+        option = waiting.pop(0)
+        if option.get("type") in _OPTIONS_WITH_PARTS:
+            waiting[:0] = option.get("options") or []
+        elif "value" in option:
+            yield option
+
+
+def _data(interaction: discord.Interaction) -> Mapping[str, Any]:
+    data: Any = interaction.data
+    return data or {}

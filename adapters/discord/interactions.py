@@ -1,0 +1,245 @@
+"""Commands and presses as they come: taken in like any message, and acknowledged before Discord gives them up."""
+
+import asyncio
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from weakref import WeakValueDictionary
+
+import aiohttp
+import discord
+from discord import InteractionType
+from discord.app_commands import Choice
+
+from adapters.discord.completion import Completion, Offer
+from adapters.discord.condition import in_words
+from adapters.discord.incoming import Said
+from adapters.discord.incoming_interaction import Asked, read_interaction, read_typed
+from bot import phrases
+from bot.commands.command import Command
+from bot.messages import ChatId, IncomingMessage, NotAccepted, PersonId
+from bot.plain_text import one_line
+from bot.state.database import StateFault
+from bot.tasks import Tasks
+from memory.errors import MemoryFault
+
+log = logging.getLogger(__name__)
+
+PATIENCE = 1.5
+"""Seconds after which a command is acknowledged that is not on disk yet; Discord gives it up after three."""
+CALL_SECONDS = 10.0
+"""For which an answer is tried to be given; after that nobody waits for it."""
+PAUSES = (0.2, 0.6)
+"""Seconds before an answer is sent again that failed on its way."""
+COMPLETE_SECONDS = 2.0
+COMPLETED_AT_ONCE = 8
+"""Of more, the rest is offered nothing; the next key that is pressed asks again."""
+AGAIN_SECONDS = 5.0
+"""A second press of the same button within this is the same one: the finger was quick, or the answer slow."""
+PRESSED_KEPT = 1000
+ACKNOWLEDGED_ALREADY = 40060
+TOO_LATE = 10062
+
+Answer = Callable[[], Awaitable[object]]
+
+
+class Interactions:
+    """Takes in what is asked for by commands and buttons, and answers what no Reply will answer."""
+
+    def __init__(
+        self,
+        accept: Callable[[Said], Awaitable[bool]],
+        *,
+        commands: Sequence[Command],
+        completion: Completion,
+        patience: float = PATIENCE,
+        call_seconds: float = CALL_SECONDS,
+        complete_seconds: float = COMPLETE_SECONDS,
+        pauses: Sequence[float] = PAUSES,
+    ) -> None:
+        """`accept`: as of `bot.messages`, told of the sender's roles too."""
+        self._accept = accept
+        self._commands = {command.name: command for command in commands}
+        self._completion = completion
+        self._patience = patience
+        self._call_seconds = call_seconds
+        self._complete_seconds = complete_seconds
+        self._pauses = pauses
+        self._tasks = Tasks()
+        self._unacknowledged: dict[str, asyncio.Event] = {}
+        """By message; an entry is gone once Discord was told, or once that is given up."""
+        self._lines: WeakValueDictionary[ChatId, asyncio.Lock] = WeakValueDictionary()
+        """One after another in each chat, as they came."""
+        self._completing = 0
+        self._pressed: OrderedDict[tuple[int, PersonId, str], float] = OrderedDict()
+        """When each button was pressed last, by the message below which it stands."""
+
+    def listen(self, client: discord.Client) -> None:
+        """Hear of all that this client is told."""
+
+        async def on_interaction(interaction: discord.Interaction) -> None:
+            self.take_in(interaction)
+
+        client.event(on_interaction)
+
+    def take_in(self, interaction: discord.Interaction) -> None:
+        """Begin to see to one."""
+        if interaction.type is InteractionType.autocomplete:
+            self._tasks.start(self._complete(interaction))
+        elif interaction.type in (InteractionType.application_command, InteractionType.component):
+            try:
+                asked = read_interaction(interaction, self._commands)
+            except Exception:
+                log.exception("a command could not be read")
+                self._tasks.start(self._refuse(interaction, phrases.OUR_FAULT))
+                return
+            if asked is None:
+                self._tasks.start(self._refuse(interaction, phrases.NO_ANSWER_HERE))
+                return
+            if asked.is_anothers:
+                self._tasks.start(self._refuse(interaction, phrases.NOT_YOUR_BUTTONS))
+                return
+            if self._is_pressed_again(asked):
+                self._tasks.start(self._answered(interaction.response.defer))
+                return
+            self._unacknowledged[asked.said.message.id] = asyncio.Event()
+            self._tasks.start(self._take_in(interaction, asked))
+
+    async def acknowledged(self, message: IncomingMessage) -> None:
+        """Wait until a command or press can be answered, or never will be: to be done before it is answered.
+
+        Of one that an earlier process has taken in nothing is known, and there is nothing to wait for.
+        """
+        if waiting := self._unacknowledged.get(message.id):
+            await waiting.wait()
+
+    async def close(self) -> None:
+        """Leave off; what was accepted stays so."""
+        self._tasks.cancel()
+        await self._tasks.ended()
+
+    # -- commands and presses -------------------------------------------------------------------------------
+
+    async def _take_in(self, interaction: discord.Interaction, asked: Asked) -> None:
+        message = asked.said.message
+        accepting = asyncio.create_task(self._accepted(asked.said))
+        try:
+            await asyncio.wait([accepting], timeout=self._patience)
+            if not accepting.done() or not accepting.result():
+                await self._answered(lambda: _defer(interaction, asked))
+                self._is_acknowledged(message)
+                if refusal := await accepting:
+                    self._pressed.pop(_key(asked), None)
+                    await self._answered(lambda: _say_late(interaction, asked, refusal))
+            else:
+                self._pressed.pop(_key(asked), None)
+                await self._refuse(interaction, accepting.result())
+        finally:
+            accepting.cancel()
+            self._is_acknowledged(message)
+
+    async def _accepted(self, said: Said) -> str:
+        """Have it taken in; "" where a Reply comes, else what is said instead: the same to all, whatever the reason."""
+        line = self._lines.setdefault(said.message.chat, asyncio.Lock())
+        try:
+            async with line:
+                return "" if await self._accept(said) else phrases.NO_ANSWER_HERE
+        except NotAccepted as problem:
+            log.warning("a command of %s was not taken in: %s", said.message.chat, one_line(str(problem)))
+            return phrases.NOT_TAKEN_IN
+        except Exception:
+            log.exception("a command of %s was not taken in", said.message.chat)
+            return phrases.OUR_FAULT
+
+    def _is_pressed_again(self, asked: Asked) -> bool:
+        """Note a press; tell whether it is the same as one just before."""
+        if not asked.answerable.buttons:
+            return False
+        key, now = _key(asked), time.monotonic()
+        before = self._pressed.get(key)
+        if before is not None and now - before < AGAIN_SECONDS:
+            return True
+        self._pressed[key] = now
+        self._pressed.move_to_end(key)
+        if len(self._pressed) > PRESSED_KEPT:
+            self._pressed.popitem(last=False)
+        return False
+
+    def _is_acknowledged(self, message: IncomingMessage) -> None:
+        if waiting := self._unacknowledged.pop(message.id, None):
+            waiting.set()
+
+    async def _refuse(self, interaction: discord.Interaction, text: str) -> None:
+        """Say something that only who asked sees, as the first answer."""
+        await self._answered(lambda: interaction.response.send_message(text, ephemeral=True))
+
+    async def _answered(self, answer: Answer) -> None:
+        """Give an answer, again where it failed on its way; what cannot be told is logged."""
+        fault: Exception = TimeoutError()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._call_seconds):
+                for pause in (*self._pauses, None):
+                    try:
+                        await answer()
+                    except discord.HTTPException as error:
+                        if error.code == ACKNOWLEDGED_ALREADY:
+                            return  # the first time it had arrived after all
+                        fault = error
+                        if error.status < 500 and error.status != 429:
+                            break
+                    except (discord.DiscordException, aiohttp.ClientError, OSError) as error:
+                        fault = error
+                    else:
+                        return
+                    if pause is not None:
+                        await asyncio.sleep(pause)
+        is_late = isinstance(fault, discord.HTTPException) and fault.code == TOO_LATE
+        why = "it came too late" if is_late else in_words(fault)
+        log.warning("a command could not be acknowledged: %s", one_line(why))
+
+    # -- while somebody types -------------------------------------------------------------------------------
+
+    async def _complete(self, interaction: discord.Interaction) -> None:
+        offers: list[Offer] = []
+        if self._completing < COMPLETED_AT_ONCE:
+            self._completing += 1
+            try:
+                async with asyncio.timeout(self._complete_seconds):
+                    offers = await self._offers(interaction)
+            except (StateFault, MemoryFault, OSError) as fault:  # TimeoutError, too
+                log.debug("nothing could be offered: %s", one_line(str(fault) or "it took too long"))
+            except Exception:
+                log.exception("nothing could be offered")
+            finally:
+                self._completing -= 1
+        choices = [Choice(name=offer.label, value=offer.value) for offer in offers]
+        with suppress(discord.DiscordException, aiohttp.ClientError, OSError):
+            async with asyncio.timeout(self._complete_seconds):
+                await interaction.response.autocomplete(choices)
+
+    async def _offers(self, interaction: discord.Interaction) -> list[Offer]:
+        asked = read_interaction(interaction, self._commands)
+        return await self._completion.offers(asked.said, read_typed(interaction)) if asked else []
+
+
+def _key(asked: Asked) -> tuple[int, PersonId, str]:
+    message = asked.said.message
+    return asked.answerable.buttons, message.sender, message.text
+
+
+async def _defer(interaction: discord.Interaction, asked: Asked) -> None:
+    """Tell that the answer comes later: in a message of its own, or in the place of the one with the buttons."""
+    answerable = asked.answerable
+    await interaction.response.defer(
+        ephemeral=answerable.private and not answerable.replaces, thinking=not answerable.replaces
+    )
+
+
+async def _say_late(interaction: discord.Interaction, asked: Asked, text: str) -> None:
+    """Say something in the place of what was announced; beside the buttons, where they stay."""
+    if asked.answerable.replaces:
+        await interaction.followup.send(text, ephemeral=True)
+    else:
+        await interaction.edit_original_response(content=text)

@@ -1,0 +1,1 @@
+"""Pure: Markdown as Discord shows it."""

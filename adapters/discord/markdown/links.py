@@ -1,0 +1,90 @@
+"""Links as Discord takes them: a word that leads to an address, an address that stands for itself, or both."""
+
+import re
+from collections.abc import Sequence, Set
+
+from adapters.discord.markdown.accidents import ADDRESS, MENTION, happens
+from adapters.text.styled import FIXED_WIDTH, STYLES, Mark, Styled
+
+_LONGEST = 500
+"""Characters up to which an address may hide behind a word: it counts as text."""
+_BEHIND = re.compile(r"\)?[.,:;\"'\]]*(?=\s|\Z)")
+"""What may follow an address without being taken into it."""
+_LABEL = re.compile(r"(?:[^\[\]]|\[[^\[\]]*\])+")
+# Discord shows a link as it was written where its text could pass for another link, a mention or an emoji.
+_EMOJI = re.compile(
+    "[\u203c\u2049\u2122\u2139\u2194-\u21aa\u2300-\u23ff\u24c2\u25aa-\u25fe\u2600-\u27bf\u2934\u2935\u2b00-\u2bff"
+    "\u3030\u303d\u3297\u3299\ufe0f\u20e3\U0001f000-\U0001faff]|:[\\w+-]+:"
+)
+_INVITE = re.compile(r"https?:|discord(?:app)?\.|://", re.IGNORECASE)
+# What would end the address, or be taken for markup that stands around the link.
+_UNSAFE = re.compile(r"[()<>\\*|`~\"']|_(?!\w)|__", re.ASCII)
+
+
+def with_links_shown(styled: Styled) -> Styled:
+    """With the address beside the text of each link that could not be one on Discord."""
+    if not any(mark.kind == "text_link" for mark in styled.marks):
+        return styled
+    added: list[tuple[int, str]] = []
+    marks = [mark for mark in styled.marks if mark.kind != "text_link"]
+    for mark in sorted(
+        (mark for mark in styled.marks if mark.kind == "text_link"), key=lambda mark: mark.end
+    ):
+        label = styled.text[mark.start : mark.end]
+        if label == mark.detail and ADDRESS.fullmatch(label):
+            marks.append(mark._replace(kind="address"))
+            continue
+        address = _UNSAFE.sub(lambda match: "".join(map(_escaped, match[0])), mark.detail)
+        inner = [each for each in styled.marks if each.kind in STYLES and mark.start <= each.start < mark.end]
+        glued = {each.end for each in inner} & {
+            each.start for each in inner
+        }  # nothing can keep them apart here
+        if _is_label(label) and not glued and len(address) <= _LONGEST:
+            marks.append(mark._replace(detail=address))
+        else:
+            added.append((mark.end, f" ({mark.detail})"))
+    if not added:
+        return Styled(styled.text, tuple(marks))
+    shown = Styled(styled.text, tuple(marks)).adding(added)
+    beside = {place: len(text) for place, text in added}
+    grown = (  # the address beside the last words of a heading belongs to the heading
+        new._replace(end=new.end + beside.get(old.end, 0)) if old.kind in ("heading", "blockquote") else new
+        for old, new in zip(marks, shown.marks, strict=True)
+    )
+    return Styled(shown.text, tuple(grown))
+
+
+def addresses_in(text: str, marks: Sequence[Mark]) -> list[Mark]:
+    """The addresses that stand for themselves, in order."""
+    whole = [mark for mark in marks if mark.kind == "address"]
+    taken = [mark for mark in marks if mark.kind in ("address", "text_link", *FIXED_WIDTH)]
+    edges = sorted({place for mark in marks for place in (mark.start, mark.end)})
+    end = 0
+    while match := ADDRESS.search(text, end):
+        start, end = match.span()
+        holder = next((mark for mark in taken if mark.start <= start < mark.end), None)
+        if holder:
+            end = holder.end
+            continue
+        end = min([end, *(edge for edge in edges if edge > start), text.find("](", start) % (len(text) + 1)])
+        if text[end - 1] == ")" and text.count(")", start, end) > text.count("(", start, end):
+            end -= 1
+        if ADDRESS.fullmatch(text, start, end):
+            whole.append(Mark("address", start, end))
+    return sorted(whole)
+
+
+def bracketed(text: str, address: Mark, begun: Set[int]) -> Mark:
+    """`address`, with "<>" where it must be told from what follows; other marks begin at `begun`."""
+    behind = _BEHIND.match(text, address.end)
+    parted = behind and begun.isdisjoint(range(address.end, behind.end() + 1))
+    return address._replace(detail="" if parted else "<>")
+
+
+def _is_label(text: str) -> bool:
+    looks = _EMOJI.search(text) or MENTION.search(text) or _INVITE.search(text) or happens(text)
+    return not looks and _LABEL.fullmatch(text) is not None
+
+
+def _escaped(char: str) -> str:
+    return f"%{ord(char):02X}"

@@ -1,0 +1,263 @@
+"""Text with marks written as Discord's own Markdown, and how long that is."""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from heapq import heapify, heappop, heappush
+from itertools import accumulate
+
+from adapters.discord.markdown.accidents import ADDRESS, UNSEEN, accidents
+from adapters.discord.markdown.links import addresses_in, bracketed
+from adapters.text.styled import FIXED_WIDTH, OWN_LINES, STYLES, Mark, Styled, outside, settled, trimmed
+
+_SIGNS = {"bold": "**", "italic": "*", "underline": "__", "strikethrough": "~~", "spoiler": "||"}
+_PAIRED = (*FIXED_WIDTH, "address", "text_link", *STYLES)
+_KEPT = (*FIXED_WIDTH, "address", "lead", "text_link")
+"""What stands as it was written: nothing in it is markup."""
+_OUTERMOST = (
+    "text_link",
+    "spoiler",
+    "underline",
+    "strikethrough",
+    "bold",
+    "italic",
+    "address",
+    "code",
+    "pre",
+)
+_LANGUAGE = re.compile(r"[A-Za-z0-9.+-]+")
+_SHARP = {"c#": "cs", "f#": "fs"}
+_TICKS = re.compile(r"`+")
+_FENCE_IN_CODE = re.compile(r"``(?=`)")
+_BARS = re.compile(r"\|(?=\|)")
+_SHARPS = re.compile(r"#(?!#{0,2}\s)")
+_LINK_END = re.compile(r"\](?=\()")
+_LIST_END = re.compile(r"\n(?=[^ ])")
+# Where something is put in, before the character at that place.
+_EARLY, _CLOSING, _BETWEEN, _PREFIX, _OPENING, _LATE = range(6)
+_SLACK = 4
+"""Characters that a cut may add: what has come to stand at the beginning of a line or at an edge."""
+
+Insertion = tuple[int, int, int, str]
+"""Place, which of those above, order among these, text."""
+
+
+def readied(styled: Styled) -> tuple[str, list[Mark]]:
+    """Text and marks as Discord can show them, none of which overlaps another but to stand within it."""
+    text = styled.text
+    marks = settled(styled, over_code=("spoiler",))
+    addresses = addresses_in(text, marks)
+    marks = [mark for mark in marks if mark.kind != "address"]
+    parts: list[Mark] = []
+    for mark in marks:
+        sign = _SIGNS.get(mark.kind, " ")[0]  # in an address it would end the style
+        ending = [each for each in addresses if sign in text[each.start : each.end]]
+        found = outside(mark, ending) if ending else [mark]
+        parts += [kept for part in found if (kept := trimmed(text, part))]
+    begun = {mark.start for mark in parts}
+    for at, mark in enumerate(parts):
+        if mark.kind in ("blockquote", "heading"):  # these have whole lines, indented code within them too
+            parts[at] = mark._replace(start=text.rfind("\n", 0, mark.start) + 1)
+        elif mark.kind == "code":  # in a list a blank line would end it
+            text = text[: mark.start] + text[mark.start : mark.end].replace("\n", " ") + text[mark.end :]
+    return text, _nested([*parts, *(bracketed(text, address, begun) for address in addresses)])
+
+
+def _nested(marks: Sequence[Mark]) -> list[Mark]:
+    """In order, what would reach out of another mark cut in two."""
+    done: list[Mark] = []
+    around: list[Mark] = []
+    waiting = [(*_place(mark), mark) for mark in marks]
+    heapify(waiting)
+    while waiting:
+        *_, mark = heappop(waiting)
+        while around and around[-1].end <= mark.start:
+            around.pop()
+        if mark.kind in _PAIRED:
+            if around and mark.end > around[-1].end:
+                rest = mark._replace(start=around[-1].end)
+                heappush(waiting, (*_place(rest), rest))
+                mark = mark._replace(end=rest.start)
+            around.append(mark)
+        done.append(mark)
+    return done
+
+
+def _place(mark: Mark) -> tuple[int, int, int]:
+    order = _OUTERMOST.index(mark.kind) if mark.kind in _OUTERMOST else -1
+    return mark.start, -mark.end, order
+
+
+def written(text: str, marks: Sequence[Mark]) -> str:
+    """`text` and `marks`, which are as `readied` leaves them, in Discord's Markdown."""
+    pieces = []
+    last = 0
+    for place, _, _, inserted in sorted(_insertions(text, marks)):
+        pieces += [text[last:place], inserted]
+        last = place
+    return "".join([*pieces, text[last:]])
+
+
+def _insertions(text: str, marks: Sequence[Mark]) -> Iterator[Insertion]:
+    paired = [mark for mark in marks if mark.kind in _PAIRED]
+    for number, mark in enumerate(paired):
+        opening, closing = _signs(text, mark, marks)
+        yield mark.start, _OPENING, number, opening
+        yield mark.end, _CLOSING, -number, closing
+    for place in _touching(paired):
+        yield place, _BETWEEN, 0, UNSEEN
+    yield from _points(text, marks, worst=False)
+
+
+def _points(text: str, marks: Sequence[Mark], *, worst: bool) -> Iterator[Insertion]:
+    kept = [mark for mark in marks if mark.kind in _KEPT and not _is_rest(text, mark)]
+    edges = {
+        place
+        for mark in marks
+        if mark.kind in _PAIRED and mark.kind != "pre"
+        for place in (mark.start, mark.end)
+    }
+    for place, early, inserted in accidents(text, marks, kept, edges, worst=worst):
+        yield place, _EARLY if early else _LATE, 0, inserted
+    for place in _list_starts(text, marks, worst=worst):
+        quoted = any(mark.kind == "blockquote" and mark.start < place < mark.end for mark in marks)
+        yield place, _EARLY, 0, "> \n" if quoted else "\n"
+    for mark in marks:
+        if mark.kind == "blockquote":
+            for start in _line_starts(text, mark):
+                yield start, _PREFIX, 0, "> "
+        elif mark.kind == "heading":
+            for start in _line_starts(text, mark):
+                yield start, _PREFIX, 1, "#" * int(mark.detail) + " "
+                if _SHARPS.match(text, start):
+                    yield start, _LATE, 0, "\\"
+            for match in re.finditer(r"#(?=\n|$)", text[mark.start : mark.end]):
+                yield mark.start + match.end(), _EARLY, 1, UNSEEN
+        elif mark.kind in FIXED_WIDTH:
+            yield from _within_code(text, mark, marks)
+
+
+def _within_code(text: str, code: Mark, marks: Sequence[Mark]) -> Iterator[Insertion]:
+    """Discord knows no longer fence than three backticks: runs of them are kept apart."""
+    inner = text[code.start : code.end]
+    broken = _FENCE_IN_CODE if code.kind == "pre" else re.compile("`(?=`)")
+    if code.kind == "pre" or {len(run) for run in _TICKS.findall(inner)} - {1}:
+        for match in broken.finditer(inner):
+            yield code.start + match.end(), _LATE, 1, UNSEEN
+    if any(mark.kind == "text_link" and mark.end <= code.start for mark in marks):
+        for match in _LINK_END.finditer(inner):  # the link would reach up to here
+            if "[" not in inner[: match.start()]:
+                yield code.start + match.end(), _LATE, 1, UNSEEN
+    if any(mark.kind == "spoiler" and mark.start <= code.start < mark.end for mark in marks):
+        for match in _BARS.finditer(inner):
+            yield code.start + match.end(), _LATE, 1, UNSEEN
+
+
+def _list_starts(text: str, marks: Sequence[Mark], *, worst: bool) -> Iterator[int]:
+    """Where a list begins that Discord would take for the one above going on: it counts by itself."""
+    above: list[tuple[int, int | None]] = []
+    last = 0
+    for mark in marks:
+        if mark.kind != "lead":
+            continue
+        start = text.rfind("\n", 0, mark.start) + 1
+        if text[start : mark.start].strip(" "):  # it stands behind another in its line
+            continue
+        if worst:
+            yield start
+            continue
+        column = mark.start - start
+        number = int(text[mark.start : mark.end - 1]) if mark.end - mark.start > 1 else None
+        if _LIST_END.search(text, last, start):
+            above.clear()
+        while above and above[-1][0] > column:
+            above.pop()
+        if above and above[-1][0] == column:
+            before = above.pop()[1]
+            if number != (None if before is None else before + 1):
+                yield start
+        above.append((column, number))
+        last = mark.end
+
+
+def _line_starts(text: str, mark: Mark) -> Iterator[int]:
+    """Beginnings of the lines of `mark`, the first of which it may not hold whole."""
+    yield text.rfind("\n", 0, mark.start) + 1
+    place = text.find("\n", mark.start, mark.end) + 1
+    while place:
+        yield place
+        place = text.find("\n", place, mark.end) + 1
+
+
+def _signs(text: str, mark: Mark, marks: Sequence[Mark]) -> tuple[str, str]:
+    if mark.kind in STYLES:
+        return _SIGNS[mark.kind], _SIGNS[mark.kind]
+    if mark.kind == "address":
+        return ("", "") if _is_rest(text, mark) else (mark.detail[:1], mark.detail[1:])
+    if mark.kind == "text_link":
+        return "[", f"]({mark.detail})"
+    inner = text[mark.start : mark.end]
+    if mark.kind == "code":
+        if "`" not in inner:
+            return "`", "`"
+        pad = " " if inner.strip(" ")[0] == "`" else "", " " if inner.strip(" ")[-1] == "`" else ""
+        return f"``{pad[0]}", f"{pad[1]}``"
+    quoted = any(each.kind == "blockquote" and each.start <= mark.start < each.end for each in marks)
+    line = "\n> " if quoted else "\n"
+    before = line if text[mark.start - 1 : mark.start] not in ("", "\n") else ""
+    after = "\n" if text[mark.end : mark.end + 1] not in ("", "\n") else ""
+    language = _SHARP.get(mark.detail.lower(), mark.detail)
+    language = language if _LANGUAGE.fullmatch(language) else ""
+    return f"{before}```{language}{line}", f"{line}```{after}"
+
+
+def _is_rest(text: str, mark: Mark) -> bool:
+    """Whether this was an address before a cut."""
+    return mark.kind == "address" and not ADDRESS.fullmatch(text, mark.start, mark.end)
+
+
+def _touching(paired: Sequence[Mark]) -> Iterator[int]:
+    """Where one mark ends and another begins, and their signs would be taken for one."""
+    ends: dict[int, set[str]] = {}
+    for mark in paired:
+        if mark.kind in STYLES or mark.kind == "code":
+            ends.setdefault(mark.end, set()).add(_SIGNS.get(mark.kind, "`")[0])
+    for place in {mark.start for mark in paired if mark.start in ends}:
+        begun = {_SIGNS.get(mark.kind, "`")[0] for mark in paired if mark.start == place}
+        if begun & ends[place] or ("~" in ends[place] and "_" in begun):
+            yield place
+
+
+class Length:
+    """Measures text in characters as Discord counts them, which is code points, with all its markup."""
+
+    def __init__(self, text: str, marks: Sequence[Mark]) -> None:
+        """Text and marks are as `readied` leaves them."""
+        self._end = len(text)
+        points = sorted((place, len(inserted)) for place, _, _, inserted in _points(text, marks, worst=True))
+        self._places = [place for place, _ in points]
+        self._sums = [0, *accumulate(length for _, length in points)]
+        paired = [
+            (mark.start, mark.end, sum(map(len, _signs(text, mark, marks))) + 3)
+            for mark in marks
+            if mark.kind in _PAIRED
+        ]
+        self._starts = [start for start, _, _ in paired]
+        self._begun = [0, *accumulate(length for _, _, length in paired)]
+        ended = sorted((end, length) for _, end, length in paired)
+        self._ends = [end for end, _ in ended]
+        self._ended = [0, *accumulate(length for _, length in ended)]
+        self._lines = [mark for mark in marks if mark.kind in (*OWN_LINES, "heading")]
+
+    def size(self, start: int, end: int) -> int:
+        """The most that the text between two places takes."""
+        points = self._sums[bisect_right(self._places, end)] - self._sums[bisect_left(self._places, start)]
+        marks = self._begun[bisect_left(self._starts, end)] - self._ended[bisect_right(self._ends, start)]
+        lines = sum(4 for mark in self._lines if mark.start < start < mark.end)
+        return end - start + points + marks + lines + _SLACK
+
+    def reach(self, start: int, limit: int) -> int:
+        """The furthest place up to which the text from `start` on takes at most `limit`; half of it where none."""
+        most = min(self._end, start + limit)
+        end = start + bisect_right(range(start, most + 1), limit, key=lambda end: self.size(start, end)) - 1
+        return end if end > start else min(self._end, start + max(1, limit // 2))

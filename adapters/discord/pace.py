@@ -1,0 +1,42 @@
+"""How often replies that grow may be shown; how they end waits for nothing but Discord's own limits.
+
+Discord takes about five edits in five seconds in a channel, and fifty calls a second in all. The library heeds what it
+is told of that; the pace keeps it from ever having to, so that there is always room for the end of a reply.
+"""
+
+import asyncio
+from collections import OrderedDict
+
+CHANNEL_SECONDS = 1.25
+PER_SECOND = 20
+"""In all channels together."""
+CHANNELS_KEPT = 1000
+
+
+class Pace:
+    """Hands out turns: whoever asks in a channel has to wait for those who asked there before."""
+
+    def __init__(self, *, channel_seconds: float = CHANNEL_SECONDS, per_second: float = PER_SECOND) -> None:
+        self._channel_seconds = channel_seconds
+        self._seconds = 1 / per_second
+        self._free_at: OrderedDict[int, float] = OrderedDict()
+        self._all_free_at = 0.0
+
+    async def turn(self, channel: int) -> None:
+        """Wait until one step of a reply may be shown in a channel."""
+        now = asyncio.get_running_loop().time()
+        at = max(now, self._free_at.get(channel, now), self._all_free_at)
+        self._all_free_at = at + self._seconds
+        self._note(channel, at + self._channel_seconds, now)
+        await asyncio.sleep(at - now)
+
+    def hold(self, channel: int, seconds: float) -> None:
+        """Let no reply grow in a channel for some time."""
+        now = asyncio.get_running_loop().time()
+        self._note(channel, max(self._free_at.get(channel, now), now + seconds), now)
+
+    def _note(self, channel: int, at: float, now: float) -> None:
+        self._free_at[channel] = at
+        self._free_at.move_to_end(channel)
+        while len(self._free_at) > CHANNELS_KEPT and next(iter(self._free_at.values())) <= now:
+            self._free_at.popitem(last=False)

@@ -1,0 +1,502 @@
+"""Messages are taken in one after the other in each channel, first those that were missed; all channels at once."""
+
+import asyncio
+import json
+import logging
+import random
+from collections import OrderedDict, deque
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import discord
+
+from adapters.discord.catch_up import (
+    PAGE,
+    PASSING,
+    CannotRead,
+    find_channel,
+    find_member,
+    missed_in,
+    oldest,
+    read_page,
+)
+from adapters.discord.condition import INTENT_OFF
+from adapters.discord.heard import SLACK, Heard
+from adapters.discord.incoming import CHANNEL, Said, chat_of, name_of, read_edit, read_message, roles_of
+from bot.channel_store import ChannelStore
+from bot.messages import IncomingMessage, NotAccepted, PersonId
+from bot.plain_text import one_line
+from bot.state.database import StateFault
+from bot.tasks import Tasks
+
+log = logging.getLogger(__name__)
+
+MOST_WAITING = 200
+"""Messages of a channel that are held; the others are read from its history when their turn comes."""
+AT_ONCE = 4
+"""Histories that are read at the same time."""
+NAMED = 3
+"""Channels that a line names."""
+NO_HISTORY = (
+    "what was missed in {channels} cannot be read: give the bot the permission Read Message History there"
+)
+GUILDS, DIRECTS = "guilds", "direct conversations"
+
+
+@dataclass(frozen=True, slots=True)
+class Pauses:
+    """Seconds."""
+
+    first: float = 1.0
+    """Before what failed is tried again; each further failure doubles it."""
+    longest: float = 60.0
+    save: float = 3.0
+    """Between two times that it is noted how far all is taken in."""
+    slack: float = SLACK.total_seconds()
+    """So much of what was taken in is read again in a new session."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Bad:
+    """A message that cannot be read."""
+
+    id: str
+    raw: Mapping[str, Any]
+    reason: str
+
+
+@dataclass(slots=True, eq=False)
+class _Lane:
+    channel: int
+    is_direct: bool = False
+    missed: int | None = None
+    """The message after which the history is to be read, before anything else."""
+    waiting: deque[Said | _Bad] = field(default_factory=deque)
+    members: dict[int, discord.Member | None] = field(default_factory=dict)
+    """Those that were asked for, while there is something to take in."""
+
+    def up_to(self) -> int | None:
+        """The message up to which all is taken in; None where nobody would have to read again."""
+        if self.missed is not None:
+            return self.missed
+        numbers = [
+            int(one.message.id) for one in self.waiting if isinstance(one, Said) and not one.message.edit_of
+        ]
+        return min(numbers) - 1 if numbers else None
+
+
+AcceptSaid = Callable[[Said], Awaitable[bool]]
+"""As Accept of `bot.messages`, told of the sender's roles too."""
+
+
+class Receiver:
+    """Takes in what is said, each message at least once and in the order of its channel."""
+
+    def __init__(
+        self,
+        accept: AcceptSaid,
+        store: ChannelStore,
+        *,
+        people: Callable[[], Awaitable[Sequence[PersonId]]],
+        taken: Callable[[IncomingMessage, bool], None],
+        hampered: Callable[[str], None],
+        pauses: Pauses,
+    ) -> None:
+        """`people`: those with whom a direct conversation is opened, so that it is known where they write.
+
+        `taken` is told of each message that was taken in, and whether a Reply to it will come; `hampered`, what is
+        wrong, in one line with the mend, or "".
+        """
+        self._accept = accept
+        self._store = store
+        self._people = people
+        self._taken = taken
+        self._hampered = hampered
+        self._pauses = pauses
+        self._heard = Heard(store, slack=timedelta(seconds=pauses.slack))
+        self._lanes: dict[int, _Lane] = {}
+        self._beside = Tasks()
+        self._reading = asyncio.Semaphore(AT_ONCE)
+        self._client: discord.Client | None = None
+        self._session = 0
+        self._session_mark = 0
+        """Up to which message all was taken in when the session began."""
+        self._awaited: set[int] = set()
+        self._held: list[discord.Message] = []
+        self._unavailable_since: dict[int, int] = {}
+        self._unread: OrderedDict[int, str] = OrderedDict()
+        """Names of channels whose history is closed to the bot."""
+        self._refusal = ""
+        self._is_text_hidden = False
+
+    async def load(self) -> None:
+        """Read how far an earlier process came. Raises StateFault."""
+        await self._heard.load()
+
+    async def keep_saving(self) -> None:
+        """Note now and then how far all is taken in, so that a crash costs no more than reading it again."""
+        while True:
+            await asyncio.sleep(self._pauses.save)
+            await self._save()
+
+    async def close(self) -> None:
+        """Leave off; what is not taken in yet is read again next time."""
+        self._beside.cancel()
+        await self._beside.ended()
+        await self._save()
+
+    async def _save(self) -> None:
+        pending = {
+            channel: up_to for channel, lane in self._lanes.items() if (up_to := lane.up_to()) is not None
+        }
+        try:
+            await self._heard.save(pending)
+        except StateFault as fault:
+            log.debug("discord: %s", fault)
+
+    # -- what happens ---------------------------------------------------------------------------------------
+
+    def connected(self, client: discord.Client) -> None:
+        """A session begins, and what was said before it is to be looked for."""
+        self._client = client
+        self._session += 1
+        self._heard.begin(GUILDS, DIRECTS)
+        self._session_mark = self._heard.mark
+        self._awaited |= {guild.id for guild in client.guilds}
+        self._unread.clear()
+        self._tell()
+        self._beside.start(self._open_directs(client, self._session))
+
+    def guild_available(self, guild: discord.Guild) -> None:
+        """Look for what was missed in a guild."""
+        self._awaited.discard(guild.id)
+        mark = min(self._heard.mark, self._unavailable_since.pop(guild.id, self._heard.mark))
+        if mark:
+            behind = self._heard.behind
+            for missed in missed_in(guild, lambda channel: behind.get(channel, mark)):
+                if missed.is_readable:
+                    self._read_from(missed.channel, missed.after)
+                else:
+                    self._cannot_read(missed.channel, missed.name)
+        for channel in (*guild.channels, *guild.threads):
+            self._heard.behind.pop(channel.id, None)
+        self._release(guild.id)
+
+    def guild_unavailable(self, guild: discord.Guild) -> None:
+        """A guild cannot be heard: from here on something may be missed in it."""
+        self._unavailable_since.setdefault(guild.id, self._heard.mark)
+
+    def guilds_known(self) -> None:
+        """What is left to look for stands in no guild: threads that are closed, direct conversations of before."""
+        for guild in self._awaited:
+            self._unavailable_since.setdefault(guild, self._session_mark)
+        self._awaited.clear()
+        self._release(None)
+        client, mark = self._client, self._heard.mark
+        for channel, after in self._heard.behind.items():
+            self._read_from(channel, after)
+        self._heard.behind.clear()
+        if client and mark:
+            for thread in self._heard.threads:
+                if client.get_channel(thread) is None:
+                    self._read_from(thread, mark)
+        self._heard.settle(GUILDS)
+
+    def said(self, message: discord.Message) -> None:
+        """Put a message behind the others of its channel."""
+        guild = message.guild
+        if guild and guild.id in self._awaited:
+            self._held.append(message)
+            return
+        self._heard.see(message.id)
+        self._put(message.channel.id, self._read(message, read_message))
+
+    def edited(self, message: discord.Message) -> None:
+        """Put what somebody wrote in a message's place behind the others of its channel."""
+        self._put(message.channel.id, self._read(message, read_edit))
+
+    def unreadable(self, event: str, raw: Mapping[str, Any], error: Exception) -> None:
+        """Set aside what the library could not read."""
+        if event in ("MESSAGE_CREATE", "MESSAGE_UPDATE") and str(raw.get("channel_id", "")).isdigit():
+            self._put(int(raw["channel_id"]), _Bad(str(raw.get("id", "")), raw, _where(error)))
+        else:
+            # Without the error's text: that may hold what somebody wrote.
+            log.error("Discord: %s cannot be read: %s", event, _where(error))
+
+    def _release(self, guild: int | None) -> None:
+        """Take in what was said in a guild, or anywhere, before it was known what was missed there."""
+        held, self._held = self._held, []
+        for message in held:
+            if guild is not None and (message.guild is None or message.guild.id != guild):
+                self._held.append(message)
+            else:
+                self.said(message)
+
+    def _read(
+        self, message: discord.Message, read: Callable[[discord.Message, int], Said | None]
+    ) -> Said | _Bad | None:
+        user = message._state.user
+        try:
+            said = read(message, user.id if user else 0)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it must not stop those that come after it
+            raw = {"id": str(message.id), "channel_id": str(message.channel.id), "content": message.content}
+            return _Bad(str(message.id), raw, _where(error))
+        if said and said.is_hidden:
+            self.text_is_hidden(True)
+            return None
+        return said if said and said.message.addressed else None
+
+    def _put(self, channel: int, said: Said | _Bad | None) -> None:
+        if said is None:
+            return
+        lane = self._lanes.get(channel)
+        if lane is None:
+            lane = self._begin(_Lane(channel))
+        if isinstance(said, Said) and not said.message.in_room:
+            lane.is_direct = True
+            mark = self._session_mark
+            if mark and not said.message.edit_of and channel not in self._heard.direct.values():
+                lane.missed = min(lane.missed or mark, mark)  # this may not be the first that somebody wrote
+        lane.waiting.append(said)
+        if len(lane.waiting) > MOST_WAITING and (up_to := lane.up_to()) is not None:
+            lane.missed = up_to
+            lane.waiting.clear()
+
+    def _read_from(self, channel: int, after: int, *, is_direct: bool = False) -> None:
+        lane = self._lanes.get(channel)
+        if lane is None:
+            lane = self._begin(_Lane(channel))
+        lane.is_direct |= is_direct
+        up_to = lane.up_to()
+        lane.missed = after if up_to is None else min(after, up_to)
+
+    def _begin(self, lane: _Lane) -> _Lane:
+        self._lanes[lane.channel] = lane
+        self._beside.start(self._work(lane))
+        return lane
+
+    # -- direct conversations -------------------------------------------------------------------------------
+
+    async def _open_directs(self, client: discord.Client, session: int) -> None:
+        """Look for what was missed in direct conversations, of which Discord tells nothing."""
+        mark = self._heard.mark
+        if mark:
+            for channel in self._heard.direct.values():
+                self._read_from(channel, self._heard.behind.pop(channel, mark), is_direct=True)
+        pause = _Growing(self._pauses)
+        while session == self._session:
+            try:
+                await self._open_new_directs(client, mark)
+                break
+            except (*PASSING, StateFault) as error:
+                log.debug("discord: direct conversations cannot be opened: %s", type(error).__name__)
+                await pause.wait()
+        if session == self._session:
+            self._heard.settle(DIRECTS)
+
+    async def _open_new_directs(self, client: discord.Client, mark: int) -> None:
+        for person in await self._people():
+            if person.channel != CHANNEL or not person.id.isdigit() or person.id in self._heard.direct:
+                continue
+            try:
+                channel = await client.create_dm(discord.Object(int(person.id)))
+            except (discord.Forbidden, discord.NotFound):
+                continue
+            except discord.HTTPException as error:
+                if error.status == 400:  # no such person, or one with whom bots cannot talk
+                    continue
+                raise
+            await self._heard.note_direct(person.id, channel.id)
+            if mark:
+                self._read_from(channel.id, mark, is_direct=True)
+
+    # -- one channel ----------------------------------------------------------------------------------------
+
+    async def _work(self, lane: _Lane) -> None:
+        try:
+            while lane.missed is not None or lane.waiting:
+                try:
+                    await self._work_on(lane)
+                except Exception:
+                    log.exception("Discord: what was said in %s could not be taken in", chat_of(lane.channel))
+                    await asyncio.sleep(self._pauses.longest)
+        finally:
+            if lane.missed is None and not lane.waiting:
+                del self._lanes[lane.channel]
+
+    async def _work_on(self, lane: _Lane) -> None:
+        if lane.missed is not None:
+            await self._read_missed(lane)
+            return
+        first = lane.waiting[0]
+        await self._take_in(lane, first)
+        if lane.waiting and lane.waiting[0] is first:
+            lane.waiting.popleft()
+
+    async def _read_missed(self, lane: _Lane) -> None:
+        """Take in what the history of a channel holds; it is tried for as long as it may become better."""
+        pause = _Growing(self._pauses)
+        while lane.missed is not None:
+            client = self._client
+            after = max(lane.missed, oldest(is_direct=lane.is_direct))
+            try:
+                if client is None or client.is_closed():
+                    raise ConnectionError
+                async with self._reading:
+                    channel = await find_channel(client, lane.channel, is_direct=lane.is_direct)
+                    page = await read_page(client, lane.channel, after)
+            except CannotRead as error:
+                if not (error.is_gone or lane.is_direct):
+                    self._cannot_read(lane.channel, "")
+                lane.missed = None
+                return
+            except PASSING as error:
+                log.debug("discord: a history cannot be read just now: %s", type(error).__name__)
+                await pause.wait()
+                continue
+            pause.begin_again()
+            self._can_read(lane.channel)
+            if not await self._take_in_page(lane, client, channel, page):
+                continue  # a new session has begun: more may be missed than was known
+            if len(page) < PAGE:
+                lane.missed = None
+
+    async def _take_in_page(
+        self, lane: _Lane, client: discord.Client, channel: Any, page: Sequence[dict[str, Any]]
+    ) -> bool:
+        """Take in part of a history; false where it is to be read from another message on."""
+        for raw in page:
+            expected = lane.missed
+            said: Said | _Bad | None
+            try:
+                message = discord.Message(state=client._connection, channel=channel, data=raw)  # type: ignore[arg-type]
+            except Exception as error:  # noqa: BLE001 - as with those that come as they are written
+                said = _Bad(str(raw["id"]), raw, _where(error))
+            else:
+                said = self._read(message, read_message)
+            if said is not None:
+                await self._take_in(lane, said)
+            if lane.missed != expected:
+                return False
+            lane.missed = int(raw["id"])
+        return True
+
+    async def _take_in(self, lane: _Lane, said: Said | _Bad) -> None:
+        """Hand a message to the assistant until it is safe there; nothing behind it overtakes it."""
+        pause = _Growing(self._pauses)
+        while True:
+            try:
+                if isinstance(said, _Bad):
+                    await self._set_aside(said)
+                elif not self._heard.knows(said.message.id):
+                    await self._accepted(lane, await self._with_roles(lane, said))
+            except (NotAccepted, StateFault) as refusal:
+                self._refused(str(refusal))
+                await pause.wait()
+            except PASSING as error:
+                log.debug("discord: a member cannot be asked for just now: %s", type(error).__name__)
+                await pause.wait()
+            else:
+                self._refused("")
+                return
+
+    async def _with_roles(self, lane: _Lane, said: Said) -> Said:
+        """Ask for the sender's roles where they are not told, as in the history."""
+        guild = self._client.get_guild(said.guild) if self._client else None
+        if said.roles is not None or guild is None:
+            return said
+        person = int(said.message.sender.id)
+        if person not in lane.members:
+            lane.members[person] = await find_member(guild, person)
+        member = lane.members[person]
+        if member is None:
+            return replace(said, roles=())
+        return replace(
+            said, roles=roles_of(member), message=replace(said.message, sender_name=name_of(member))
+        )
+
+    async def _accepted(self, lane: _Lane, said: Said) -> None:
+        message = said.message
+        try:
+            awaits_reply = await self._accept(said)
+        except (NotAccepted, StateFault):
+            raise
+        except Exception as error:
+            raw = {"id": message.id, "channel_id": str(lane.channel), "content": message.text}
+            log.exception("Discord: a message is set aside, since taking it in failed: %s", message.id)
+            await self._set_aside(_Bad(message.id, raw, _where(error)), is_told=True)
+            return
+        self._heard.took(message.id)
+        if not message.in_room:
+            await self._heard.note_direct(message.sender.id, lane.channel)
+        elif said.in_thread and not message.edit_of:
+            await self._heard.note_thread(lane.channel, int(message.id))
+        self._taken(message, awaits_reply)
+
+    async def _set_aside(self, bad: _Bad, *, is_told: bool = False) -> None:
+        """Keep a message as it came, so that those behind it can be taken in."""
+        # As it reads, so that /forget finds in it what somebody said.
+        text = json.dumps(bad.raw, ensure_ascii=False, default=str).encode("utf-8", "replace").decode()
+        if await self._store.set_aside(bad.id, text, bad.reason) and not is_told:
+            # Without the error's text: that may hold what somebody wrote.
+            log.error("Discord: a message cannot be read and is set aside: %s, %s", bad.id, bad.reason)
+
+    # -- what is wrong --------------------------------------------------------------------------------------
+
+    def text_is_hidden(self, is_hidden: bool) -> None:
+        """Note whether Discord has kept from the bot what somebody said to it."""
+        if self._is_text_hidden != is_hidden:
+            self._is_text_hidden = is_hidden
+            self._tell()
+
+    def _refused(self, why: str) -> None:
+        if self._refusal != why:
+            self._refusal = why
+            self._tell()
+
+    def _cannot_read(self, channel: int, name: str) -> None:
+        known = self._client.get_channel(channel) if self._client else None
+        name = name or getattr(known, "name", "") or str(chat_of(channel))
+        if channel not in self._unread:
+            self._unread[channel] = one_line(name)
+            self._tell()
+
+    def _can_read(self, channel: int) -> None:
+        if self._unread.pop(channel, ""):
+            self._tell()
+
+    def _tell(self) -> None:
+        lines = [self._refusal, INTENT_OFF if self._is_text_hidden else ""]
+        if names := [f"#{name}" for name in self._unread.values()]:
+            more = ["…"] if len(names) > NAMED else []
+            lines.append(NO_HISTORY.format(channels=", ".join([*names[:NAMED], *more])))
+        self._hampered("; ".join(filter(None, lines)))
+
+
+class _Growing:
+    """Pauses, each longer than the one before."""
+
+    def __init__(self, pauses: Pauses) -> None:
+        self._pauses = pauses
+        self.begin_again()
+
+    def begin_again(self) -> None:
+        self._next = self._pauses.first
+
+    async def wait(self) -> None:
+        pause = self._next * (1 + 0.25 * random.random())  # noqa: S311 - so that not all come back at once
+        self._next = min(self._next * 2, self._pauses.longest)
+        await asyncio.sleep(pause)
+
+
+def _where(error: Exception) -> str:
+    """What kind of error, and where in the program."""
+    trace = error.__traceback__
+    while trace and trace.tb_next:
+        trace = trace.tb_next
+    code = trace.tb_frame.f_code if trace else None
+    place = f" in {Path(code.co_filename).name}, {code.co_name}" if code else ""
+    return f"{type(error).__name__}{place}"

@@ -1,0 +1,119 @@
+"""The whole assistant on Discord: the real adapter and library, a server that behaves like Discord."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pydantic import SecretStr
+
+from adapters.discord.adapter import DiscordAdapter, Patience
+from adapters.discord.completion import Sources
+from adapters.discord.connection import Patience as Waiting
+from adapters.discord.pace import Pace
+from bot.access import Access
+from bot.channel_store import ChannelStore
+from bot.commands.table import COMMANDS
+from bot.config import AccessSettings, DiscordSettings
+from bot.messages import PersonId
+from bot.models.fallback import FallbackModel
+from bot.state.database import State
+from tests.adapters.discord.listening import PAUSES, QUICK
+from tests.fakes.discord_api.people import Person
+from tests.fakes.discord_api.server import DiscordApi
+from tests.fakes.house import House, open_house
+from tests.fakes.scripted_model import ScriptedModel
+
+IMPATIENT = Patience(
+    call=0.5, pauses=(0.02, 0.05, 0.1), settle=0.01, receiving=Waiting(waits=QUICK, pauses=PAUSES, client=0.3)
+)
+
+
+@dataclass(slots=True)
+class Life:
+    """An assistant that receives."""
+
+    api: DiscordApi
+    house: House
+    adapter: DiscordAdapter
+
+    @property
+    def model(self) -> ScriptedModel:
+        return self.house.model
+
+    def heard(self, request: int = -1) -> str:
+        """What the last message of a request to the model said."""
+        return str(getattr(self.model.history[request].messages[-1], "text", ""))
+
+    async def up(self) -> None:
+        await self.api.until(lambda: self.adapter.health.state == "up", what="a connection")
+
+
+def people_of(*people: Person) -> tuple[str, ...]:
+    return tuple(f"discord:{person.id}" for person in people)
+
+
+@asynccontextmanager
+async def life(
+    api: DiscordApi,
+    folder: Path,
+    *,
+    owners: Sequence[Person] = (),
+    allow: Sequence[Person] = (),
+    guests: Sequence[Person] = (),
+    threads: bool = False,
+    pace: Pace | None = None,
+    patience: Patience = IMPATIENT,
+    model: ScriptedModel | None = None,
+    chain_of: Callable[[State], FallbackModel] | None = None,
+    is_up: bool = True,
+) -> AsyncIterator[Life]:
+    """Run it; `is_up`: wait until it hears."""
+    rules = AccessSettings(owners=people_of(*owners), allow=people_of(*allow), guests=people_of(*guests))
+    settings = DiscordSettings(token=SecretStr(api.token), api_base=api.api_base)
+
+    def now() -> datetime:
+        return datetime.fromtimestamp(api.clock(), UTC)
+
+    async def known() -> Sequence[PersonId]:
+        return [PersonId("discord", str(person.id)) for person in (*owners, *allow)]
+
+    async def notes() -> Sequence[str]:
+        return []
+
+    async with open_house(
+        folder, access=rules, model=model, chain_of=chain_of, now=now, pauses=(0.05, 0.1, 0.2)
+    ) as house:
+        assistant = house.assistant
+        adapter = DiscordAdapter(
+            settings,
+            store=ChannelStore(house.state, "discord"),
+            access=Access(rules, house.state, now=now),
+            people=known,
+            commands=COMMANDS,
+            sources=Sources(models=lambda: ["scripted/model"], notes=notes, reminders=house.reminders.active),
+            threads=threads,
+            pace=pace or Pace(channel_seconds=0.02, per_second=1000),
+            patience=patience,
+        )
+        assistant.attach(adapter)
+        tasks = [
+            asyncio.create_task(assistant.look_after()),
+            asyncio.create_task(house.reminders.run(assistant.serves, house.woken.set)),
+            asyncio.create_task(adapter.run(assistant.accept)),
+        ]
+        here = Life(api, house, adapter)
+        try:
+            if is_up:
+                await here.up()
+            yield here
+            assert not any(task.done() for task in tasks), tasks
+        finally:
+            for task in tasks:
+                task.cancel()
+                with suppress(asyncio.CancelledError):
+                    await task
+            await assistant.close(0)
+            await adapter.close()

@@ -1,0 +1,236 @@
+"""Calls about application commands: what a bot offers after a slash."""
+
+import unicodedata
+from typing import TYPE_CHECKING, Any
+
+from tests.fakes.discord_api.asking import Answer, Ask
+from tests.fakes.discord_api.refusals import Form, refused
+
+if TYPE_CHECKING:
+    from tests.fakes.discord_api.world import World
+
+Json = dict[str, Any]
+
+MOST_COMMANDS, MOST_OPTIONS, MOST_CHOICES, MOST_CHARACTERS, MOST_A_DAY = 100, 25, 25, 8000, 200
+SUB_COMMAND, SUB_COMMAND_GROUP, STRING, INTEGER, NUMBER = 1, 2, 3, 4, 10
+
+
+def list_commands(world: "World", ask: Ask) -> list[Json]:
+    return ask.bot.commands.get(_place(world, ask), [])
+
+
+def put_commands(world: "World", ask: Ask) -> list[Json]:
+    """All at once: what is not among them is gone. Those that stay keep their id."""
+    place = _place(world, ask)
+    given = ask.body.given if isinstance(ask.body.given, list) else []
+    if sum(one.get("type", 1) == 1 for one in given) > MOST_COMMANDS:
+        raise refused(30032)
+    form = Form()
+    seen: set[tuple[str, int]] = set()
+    for at, one in enumerate(given):
+        _check(form, str(at), one)
+        key = (str(one.get("name")), one.get("type", 1))
+        if key in seen:
+            told = "Application command names must be unique"
+            form.wrong(str(at), "APPLICATION_COMMANDS_DUPLICATE_NAME", told)
+        seen.add(key)
+    form.done()
+    old = {(one["name"], one["type"]): one for one in ask.bot.commands.get(place, [])}
+    new = [_stored(world, ask, place, one, old.get((one["name"], one.get("type", 1)))) for one in given]
+    _count_created(ask, len(set(seen) - set(old)))
+    ask.bot.commands[place] = new
+    world.changed()
+    return new
+
+
+def create_command(world: "World", ask: Ask) -> Answer:
+    """One with the same name is replaced."""
+    place = _place(world, ask)
+    given = ask.fields
+    form = Form()
+    _check(form, "", given)
+    form.done()
+    here = ask.bot.commands.setdefault(place, [])
+    old = next((one for one in here if one["name"] == given["name"]), None)
+    stored = _stored(world, ask, place, given, old)
+    if old is None:
+        if len(here) >= MOST_COMMANDS:
+            raise refused(30032)
+        _count_created(ask, 1)
+        here.append(stored)
+        return Answer(stored, 201)
+    here[here.index(old)] = stored
+    ask.bot.commands_written += 1
+    return Answer(stored, 200)
+
+
+def edit_command(world: "World", ask: Ask) -> Json:
+    place, old = _place(world, ask), _find(world, ask)
+    form = Form()
+    changed = {**old, **ask.fields}
+    _check(form, "", changed)
+    form.done()
+    stored = _stored(world, ask, place, changed, old)
+    ask.bot.commands[place] = [stored if one is old else one for one in ask.bot.commands[place]]
+    ask.bot.commands_written += 1
+    return stored
+
+
+def get_command(world: "World", ask: Ask) -> Json:
+    return _find(world, ask)
+
+
+def delete_command(world: "World", ask: Ask) -> None:
+    ask.bot.commands[_place(world, ask)].remove(_find(world, ask))
+    ask.bot.commands_written += 1
+
+
+def _place(world: "World", ask: Ask) -> int:
+    """The guild, or 0 for everywhere."""
+    if ask.ids["application"] != ask.bot.id:
+        raise refused(20012)
+    number: int = ask.ids.get("guild", 0)
+    if number and (number not in world.guilds or ask.bot.id not in world.guilds[number].members):
+        raise refused(50001)
+    return number
+
+
+def _find(world: "World", ask: Ask) -> Json:
+    for one in ask.bot.commands.get(_place(world, ask), []):
+        if one["id"] == str(ask.ids["command"]):
+            return one
+    raise refused(10063)
+
+
+def _count_created(ask: Ask, fresh: int) -> None:
+    if ask.bot.commands_created + fresh > MOST_A_DAY:
+        raise refused(30034)
+    ask.bot.commands_created += fresh
+    ask.bot.commands_written += 1
+
+
+def _stored(world: "World", ask: Ask, place: int, given: Json, old: Json | None) -> Json:
+    """In the full form; what was left out has its default."""
+    told: Json = {
+        "id": old["id"] if old else str(world.new_id()),
+        "application_id": str(ask.bot.id),
+        "type": given.get("type", 1),
+        "name": given["name"],
+        "name_localizations": given.get("name_localizations"),
+        "description": given.get("description", ""),
+        "description_localizations": given.get("description_localizations"),
+        "default_member_permissions": _text(given.get("default_member_permissions")),
+        "nsfw": bool(given.get("nsfw", False)),
+    }
+    if options := [_stored_option(one) for one in given.get("options") or []]:
+        told["options"] = options
+    if place:
+        told["guild_id"] = str(place)
+    else:
+        told |= {
+            "dm_permission": given.get("dm_permission", True) is not False,
+            "contexts": given.get("contexts"),
+            "integration_types": given.get("integration_types") or [0],
+        }
+    same = old is not None and {**old, "version": None} == {**told, "version": None}
+    told["version"] = old["version"] if old and same else str(world.new_id())
+    return told
+
+
+def _stored_option(given: Json) -> Json:
+    """False and empty are left out, as there."""
+    told = {
+        name: value
+        for name, value in given.items()
+        if value is not None and value is not False and value != []
+    }
+    if "options" in told:
+        told["options"] = [_stored_option(one) for one in told["options"]]
+    return told
+
+
+def _text(bits: Any) -> str | None:
+    return None if bits is None else str(bits)
+
+
+def _check(form: Form, path: str, command: Json) -> None:
+    at = f"{path}." if path else ""
+    kind = command.get("type", 1)
+    _check_name(form, f"{at}name", command.get("name"), chat=kind == 1)
+    if kind == 1:
+        form.between(f"{at}description", command.get("description") or "", 1, 100)
+    _check_options(form, f"{at}options", command.get("options") or [])
+    if _size(command) > MOST_CHARACTERS:
+        told = f"Command exceeds maximum size ({MOST_CHARACTERS})"
+        form.wrong(path, "APPLICATION_COMMAND_TOO_LARGE", told)
+
+
+def _check_name(form: Form, path: str, name: Any, *, chat: bool = True) -> None:
+    text = str(name or "")
+    form.between(path, text, 1, 32)
+    if chat and text and not all(_is_name_letter(letter) for letter in text):
+        form.wrong(path, "APPLICATION_COMMAND_INVALID_NAME", "Command name is invalid")
+
+
+def _is_name_letter(letter: str) -> bool:
+    if letter in "-_'":
+        return True
+    kind = unicodedata.category(letter)
+    script = unicodedata.name(letter, "").split(" ")[0]
+    return (kind[0] in "LN" or script in ("DEVANAGARI", "THAI")) and letter == letter.lower()
+
+
+def _check_options(form: Form, path: str, options: list[Json]) -> None:
+    form.at_most(path, options, MOST_OPTIONS)
+    names: set[str] = set()
+    optional = False
+    for at, one in enumerate(options):
+        here = f"{path}.{at}"
+        _check_name(form, f"{here}.name", one.get("name"))
+        form.between(f"{here}.description", one.get("description") or "", 1, 100)
+        if one.get("name") in names:
+            form.wrong(path, "APPLICATION_COMMAND_OPTIONS_NAME_DUPLICATED", "Option names must be unique")
+        names.add(str(one.get("name")))
+        if one.get("type") not in range(1, 12):
+            form.wrong(f"{here}.type", "BASE_TYPE_CHOICES", "Value must be one of 1 to 11.")
+        if one.get("required") and optional:
+            told = "Required options must be placed before non-required options"
+            form.wrong(here, "APPLICATION_COMMAND_OPTIONS_REQUIRED_INVALID", told)
+        optional = optional or not one.get("required")
+        if one.get("type") in (SUB_COMMAND, SUB_COMMAND_GROUP):
+            _check_options(form, f"{here}.options", one.get("options") or [])
+        _check_choices(form, here, one)
+
+
+def _check_choices(form: Form, path: str, option: Json) -> None:
+    choices = option.get("choices") or []
+    form.at_most(f"{path}.choices", choices, MOST_CHOICES)
+    names: set[str] = set()
+    for at, one in enumerate(choices):
+        form.between(f"{path}.choices.{at}.name", str(one.get("name") or ""), 1, 100)
+        if option.get("type") == STRING:
+            form.between(f"{path}.choices.{at}.value", str(one.get("value") or ""), 1, 100)
+        if one.get("name") in names:
+            told = "Choice names must be unique"
+            form.wrong(f"{path}.choices", "APPLICATION_COMMAND_OPTIONS_CHOICE_NAME_ALREADY_EXISTS", told)
+        names.add(str(one.get("name")))
+    if choices and option.get("autocomplete"):
+        told = "autocomplete may not be set to true if choices are present"
+        form.wrong(path, "APPLICATION_COMMAND_OPTIONS_AUTOCOMPLETE_WITH_CHOICES", told)
+    if option.get("autocomplete") and option.get("type") not in (STRING, INTEGER, NUMBER):
+        told = "autocomplete is for strings, integers and numbers"
+        form.wrong(path, "APPLICATION_COMMAND_OPTIONS_AUTOCOMPLETE_TYPE", told)
+    for name, least in (("min_length", 0), ("max_length", 1)):
+        if (length := option.get(name)) is not None and not least <= length <= 6000:
+            told = f"int value should be between {least} and 6000."
+            form.wrong(f"{path}.{name}", "NUMBER_TYPE_MAX", told)
+
+
+def _size(command: Json) -> int:
+    """Names, descriptions and values of it all."""
+    total = len(str(command.get("name") or "")) + len(str(command.get("description") or ""))
+    for one in command.get("options") or []:
+        total += _size(one)
+        for choice in one.get("choices") or []:
+            total += len(str(choice.get("name") or "")) + len(str(choice.get("value") or ""))
+    return total

@@ -1,0 +1,104 @@
+"""What may go wrong between a bot and Discord, on demand."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Self
+
+from tests.fakes.bot_api.faults import PROXY_PAGE, drip, reset
+from tests.fakes.discord_api.refusals import Refusal, refused
+
+__all__ = ["Fault", "Planned", "Scope", "drip", "reset"]
+
+Kind = Literal["answer", "reset_before", "reset_after", "hang", "drip", "delay"]
+Scope = Literal["user", "shared", "global"]
+BAN_PAGE = "error code: 1015"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One way to fail."""
+
+    kind: Kind
+    code: int = 0
+    body: str | bytes = ""
+    content_type: str = "application/json"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    refusal: Refusal | None = None
+    seconds: float = 0.0
+    done: bool = False
+    """Whether what was asked for is done all the same."""
+    scope: Scope | None = None
+    """Of a rate limit."""
+    banned: bool = False
+    """Whether Cloudflare says it instead of Discord."""
+
+    @classmethod
+    def status(cls, code: int, body: str | bytes = PROXY_PAGE, content_type: str = "text/html") -> Self:
+        """What a proxy in between says, such as 500, 502, 503; nothing is done."""
+        return cls("answer", code, body, content_type)
+
+    @classmethod
+    def refuse(cls, code: int) -> Self:
+        """A refusal with one of Discord's own codes, such as 50013."""
+        refusal = refused(code)
+        return cls("answer", refusal.status, refusal=refusal)
+
+    @classmethod
+    def rate_limit(cls, seconds: float, scope: Scope = "user") -> Self:
+        return cls("answer", 429, seconds=seconds, scope=scope)
+
+    @classmethod
+    def ban(cls) -> Self:
+        """Cloudflare's 429 for too many invalid requests: no JSON, no `Via`."""
+        return cls("answer", 429, BAN_PAGE, "text/plain", {"Retry-After": "600"}, banned=True)
+
+    @classmethod
+    def reset_before(cls) -> Self:
+        """The connection is reset, and nothing done."""
+        return cls("reset_before")
+
+    @classmethod
+    def reset_after(cls) -> Self:
+        """It is done, but the answer is lost."""
+        return cls("reset_after", done=True)
+
+    @classmethod
+    def hang(cls, *, done: bool = False) -> Self:
+        """No answer, ever."""
+        return cls("hang", done=done)
+
+    @classmethod
+    def drip(cls, seconds: float = 0.02) -> Self:
+        """A body that never ends, a blank every so many seconds; nothing is done."""
+        return cls("drip", seconds=seconds)
+
+    @classmethod
+    def delay(cls, seconds: float) -> Self:
+        """It is done, and answered later."""
+        return cls("delay", seconds=seconds, done=True)
+
+
+@dataclass(slots=True)
+class Planned:
+    """A fault that waits for its call."""
+
+    name: str
+    fault: Fault
+    times: int | None
+    """How often still; None for always."""
+    channel: int | None
+    after: int
+    """So many calls that fit come through first."""
+
+    def fits(self, name: str, ids: Mapping[str, Any]) -> bool:
+        """Whether it is this call's turn to fail; counts those that it lets through."""
+        if self.times == 0 or self.name not in ("*", name):
+            return False
+        if self.channel is not None and ids.get("channel") != self.channel:
+            return False
+        if self.after:
+            self.after -= 1
+            return False
+        if self.times is not None:
+            self.times -= 1
+        return True

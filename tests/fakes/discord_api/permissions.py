@@ -1,0 +1,96 @@
+"""Who may do what in a guild: the bits, and how roles and channels give and take them."""
+
+from enum import IntFlag
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tests.fakes.discord_api.chats import Channel, Guild, User
+
+
+class Permission(IntFlag):
+    """Those that matter to a bot that talks."""
+
+    kick_members = 1 << 1
+    administrator = 1 << 3
+    manage_channels = 1 << 4
+    manage_guild = 1 << 5
+    add_reactions = 1 << 6
+    view_channel = 1 << 10
+    send_messages = 1 << 11
+    manage_messages = 1 << 13
+    embed_links = 1 << 14
+    attach_files = 1 << 15
+    read_message_history = 1 << 16
+    mention_everyone = 1 << 17
+    manage_roles = 1 << 28
+    use_application_commands = 1 << 31
+    manage_threads = 1 << 34
+    create_public_threads = 1 << 35
+    create_private_threads = 1 << 36
+    send_messages_in_threads = 1 << 38
+    send_voice_messages = 1 << 46
+
+
+P = Permission
+EVERYTHING = (1 << 53) - 1
+USUAL = (
+    P.add_reactions
+    | P.view_channel
+    | P.send_messages
+    | P.embed_links
+    | P.attach_files
+    | P.read_message_history
+    | P.mention_everyone
+    | P.use_application_commands
+    | P.create_public_threads
+    | P.create_private_threads
+    | P.send_messages_in_threads
+    | P.send_voice_messages
+)
+"""What everybody may in a new guild: also wake everybody."""
+IN_DIRECT_MESSAGES = USUAL & ~(P.create_public_threads | P.create_private_threads)
+
+
+def in_guild(guild: "Guild", user: "User") -> int:
+    member = guild.members.get(user.id)
+    if member is None:
+        return 0
+    if guild.owner is user:
+        return EVERYTHING
+    bits = int(guild.everyone.permissions)
+    for role in member.roles:
+        bits |= role.permissions
+    return EVERYTHING if bits & P.administrator else bits
+
+
+def in_channel(channel: "Channel", user: "User") -> int:
+    """A thread has those of its parent."""
+    if channel.guild is None:
+        return int(IN_DIRECT_MESSAGES) if user in channel.participants else 0
+    bits = in_guild(channel.guild, user)
+    if not bits or bits == EVERYTHING:
+        return bits
+    place = channel.parent if channel.is_thread and channel.parent else channel
+    member = channel.guild.members[user.id]
+    bits = _changed(bits, place, [channel.guild.id])
+    bits = _changed(bits, place, [role.id for role in member.roles])
+    bits = _changed(bits, place, [user.id])
+    if not bits & P.view_channel:
+        return 0
+    if channel.private_thread and not bits & P.manage_threads and user.id not in channel.thread_members:
+        return 0
+    speaks = P.send_messages_in_threads if channel.is_thread else P.send_messages
+    if not bits & speaks:
+        # Who may not write may not do so with files or a call to everybody either.
+        bits &= ~(P.attach_files | P.embed_links | P.mention_everyone)
+    return bits
+
+
+def _changed(bits: int, channel: "Channel", ids: list[int]) -> int:
+    """All that is denied to any of these is taken before what is allowed to any is given."""
+    here = [channel.overwrites[number] for number in ids if number in channel.overwrites]
+    for one in here:
+        bits &= ~one.deny
+    for one in here:
+        bits |= one.allow
+    return bits

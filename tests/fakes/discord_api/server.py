@@ -1,0 +1,389 @@
+"""A server on this machine that behaves like Discord: its API and its gateway.
+
+    async with DiscordApi() as api:
+        anna = api.person("anna")
+        home = api.guild("Home", anna)
+        general = home.text("general")
+        ...  # a bot with api.token at api.api_base
+        await anna.ask("hi", general)
+        assert (await general.answer()).content == "Hello."
+
+A part of a test that runs in another thread than the server has its coroutines run by `api.do(...)`.
+"""
+
+import asyncio
+import hashlib
+import inspect
+import json
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, Self, TypeVar
+
+from aiohttp import web
+
+from tests.fakes.discord_api.asking import Answer, Ask
+from tests.fakes.discord_api.chats import Bot, Message
+from tests.fakes.discord_api.faults import BAN_PAGE, Fault, Planned, drip, reset
+from tests.fakes.discord_api.gateway import Connection
+from tests.fakes.discord_api.limits import Flood, Limits, Meter, too_many
+from tests.fakes.discord_api.refusals import UNAUTHORIZED, Refusal
+from tests.fakes.discord_api.requests import Body, read_body
+from tests.fakes.discord_api.routes import NAMES, NO_TOKEN, Route, find_route
+from tests.fakes.discord_api.wire import attachment_path
+from tests.fakes.discord_api.world import World
+
+T = TypeVar("T")
+
+VERSION = "/api/v10"
+VIA = {"Via": "1.1 google"}
+"""What Discord's own answers have, and those of Cloudflare before it have not."""
+
+
+@dataclass(slots=True)
+class Call:
+    """One request of a bot."""
+
+    name: str
+    """As in routes.py, such as `create_message`."""
+    method: str
+    path: str
+    ids: dict[str, Any]
+    query: dict[str, str]
+    given: Any
+    """The JSON."""
+    files: dict[int, Any]
+    time: float
+    """Of `time.monotonic`, when it came in."""
+    bot: Bot | None = None
+    status: int = 0
+    """What it was answered; 0 while it is not, or never was."""
+    code: int = 0
+    """Discord's own, where it was refused."""
+    description: str = ""
+    """Why it was refused."""
+    reasons: list[str] = field(default_factory=list)
+    """What was wrong with the form, as `content: BASE_TYPE_MAX_LENGTH`."""
+    result: Any = None
+    faulty: bool = False
+    """Whether it failed on demand."""
+    seconds: float = 0.0
+    """Until the answer."""
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        return self.given if isinstance(self.given, dict) else {}
+
+
+class DiscordApi(World):
+    """Start with `async with`, or `start` and `stop`; what was said stays over a stop."""
+
+    _runner: web.ServerRunner | None = None
+
+    def __init__(self, *, limits: Limits | None = None, clock: Callable[[], float] = time.time) -> None:
+        super().__init__(limits=limits, clock=clock)
+        self.calls: list[Call] = []
+        self._meters: dict[int, Meter] = {}
+        self._planned: list[Planned] = []
+        self._port = 0
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stopping = asyncio.Event()
+
+    @property
+    def token(self) -> str:
+        """The first bot's."""
+        return self.bot.token
+
+    @property
+    def api_base(self) -> str:
+        return f"{self.url}{VERSION}"
+
+    @property
+    def gateway_url(self) -> str:
+        return f"{self.url.replace('http', 'ws', 1)}/"
+
+    # -- start, stop, outages --------------------------------------------------------------------------------
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.stop()
+
+    async def start(self, port: int = 0) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._stopping = asyncio.Event()
+        self._runner = web.ServerRunner(web.Server(self._handle), shutdown_timeout=0.001, access_log=None)
+        await self._runner.setup()
+        await web.TCPSite(self._runner, "127.0.0.1", port or self._port, reuse_address=True).start()
+        self._port = self._runner.addresses[0][1]
+        self.url = f"http://127.0.0.1:{self._port}"
+
+    async def stop(self) -> None:
+        """Refuse connections from now on, and cut those that are open; `start` goes on at the same port."""
+        self._stopping.set()
+        for connection in self.gateway.open:
+            connection.abort()
+        if self._runner:
+            await self._runner.cleanup()
+            self._runner = None
+
+    @asynccontextmanager
+    async def outage(self) -> AsyncIterator[None]:
+        """Nobody is there for a while. Sessions wait for their bots, and so do events."""
+        await self.stop()
+        try:
+            yield
+        finally:
+            await self.start()
+
+    # -- for tests -------------------------------------------------------------------------------------------
+
+    def do(self, work: Coroutine[Any, Any, T], *, within: float = 20.0) -> T:
+        """From another thread than the server's: have this done there."""
+        assert self._loop
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(within)
+
+    def call(self, work: Callable[[], T], *, within: float = 20.0) -> T:
+        """The same for what is no coroutine, as `api.call(lambda: home.text("news"))`."""
+
+        async def there() -> T:
+            return work()
+
+        return self.do(there(), within=within)
+
+    def fail(
+        self, name: str, fault: Fault, *, times: int | None = 1, channel: int | None = None, after: int = 0
+    ) -> None:
+        """Have the next calls fail; `*` for any, `connect` for a websocket, times=None until `mend`.
+
+        `channel`: only those for it. `after`: so many come through first.
+        """
+        assert name == "*" or name in NAMES, f"no call is named {name}"
+        self._planned.append(Planned(name, fault, times, channel, after))
+
+    def mend(self) -> None:
+        """Forget all faults that were asked for."""
+        self._planned.clear()
+
+    def calls_of(self, *names: str, channel: int | None = None) -> list[Call]:
+        """What was asked for, in order."""
+        assert NAMES.issuperset(names), f"no call is named {set(names) - NAMES}"
+        return [
+            call
+            for call in self.calls
+            if call.name in names and (channel is None or call.ids.get("channel") == channel)
+        ]
+
+    @property
+    def refusals(self) -> list[Call]:
+        """Calls that were refused for what they asked, other than on demand or as too many."""
+        return [
+            call for call in self.calls if 400 <= call.status < 500 and call.status != 429 and not call.faulty
+        ]
+
+    @property
+    def invalid(self) -> dict[int, int]:
+        """How often 401, 403 and 429 were answered, of those that count towards a ban."""
+        counts: dict[int, int] = {}
+        for meter in self._meters.values():
+            for status, count in meter.counts.items():
+                counts[status] = counts.get(status, 0) + count
+        return counts
+
+    async def connected(self, *, count: int = 1, within: float = 5.0) -> None:
+        """Wait until so many connections have a session."""
+        await self.until(lambda: len(self.gateway.open) >= count, within=within, what="a connection")
+
+    async def settled(self, message: Message, *, quiet: float = 0.3, within: float = 10.0) -> Message:
+        """Wait until a message has not been changed for so many seconds."""
+
+        def still() -> bool:
+            changed = message.edits[-1].time if message.edits else message.time
+            return self.clock() - changed >= quiet
+
+        await self.until(still, within=within, what="an end of edits")
+        return message
+
+    def report(self) -> str:
+        calls = [
+            f"  {one.name} {_short(one.given)} → {one.status} {one.description} {one.reasons or ''}"
+            for one in self.calls
+        ]
+        return "\n".join([super().report(), f"calls ({len(calls)}):", *calls[-15:]])
+
+    # -- HTTP ------------------------------------------------------------------------------------------------
+
+    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        call = Call(
+            "", request.method, request.path, {}, dict(request.query), None, {}, time.monotonic()
+        )  # fmt: skip
+        try:
+            if request.headers.get("Upgrade", "").lower() == "websocket":
+                return await self._connect(request, call)
+            if request.path.startswith(("/attachments/", "/ephemeral-attachments/")):
+                call.name = "attachment"
+                return await self._respond(request, call, lambda: self._download(request, call))
+            return await self._ask(request, call)
+        finally:
+            call.seconds = time.monotonic() - call.time
+            self.changed()
+
+    async def _connect(self, request: web.BaseRequest, call: Call) -> web.StreamResponse:
+        call.name = "connect"
+        self.calls.append(call)
+        planned = next((one for one in self._planned if one.fits("connect", {})), None)
+        if planned is not None and planned.fault.kind != "delay":
+            return await self._fail(request, call, planned.fault)
+        if planned is not None:
+            await asyncio.sleep(planned.fault.seconds)
+        call.status = 101
+        connection = Connection(self.gateway, request)
+        self.gateway.connections.append(connection)
+        return await connection.serve()
+
+    async def _ask(self, request: web.BaseRequest, call: Call) -> web.StreamResponse:
+        self.calls.append(call)
+        kind, _, token = request.headers.get("Authorization", "").partition(" ")
+        bot = next((one for one in self.bots.values() if kind == "Bot" and one.token == token), None)
+        call.bot = bot
+        path = str(request.rel_url.raw_path)
+        try:
+            if not path.startswith(f"{VERSION}/"):
+                raise Refusal(404, "404: Not Found")
+            route, call.ids = find_route(request.method, path.removeprefix(VERSION))
+            call.name = route.name
+            body = await read_body(request)
+        except Refusal as refusal:
+            return self._refuse(call, refusal)
+        call.given, call.files = body.given, dict(body.files)
+        return await self._respond(request, call, lambda: self._perform(route, call, body))
+
+    async def _respond(
+        self, request: web.BaseRequest, call: Call, work: Callable[[], Awaitable[web.Response]]
+    ) -> web.StreamResponse:
+        """Answer, or fail as it was asked for."""
+        planned = next((one for one in self._planned if one.fits(call.name, call.ids)), None)
+        if planned is None:
+            return await work()
+        fault = planned.fault
+        call.faulty = fault.kind != "delay"
+        if fault.kind == "delay":
+            await asyncio.sleep(fault.seconds)
+            return await work()
+        if fault.done:
+            await work()
+        return await self._fail(request, call, fault)
+
+    async def _fail(self, request: web.BaseRequest, call: Call, fault: Fault) -> web.StreamResponse:
+        call.faulty, call.status = True, fault.code
+        if fault.kind == "hang":
+            self.changed()
+            await self._stopping.wait()
+        if fault.kind == "drip":
+            return await drip(request, fault.seconds)
+        if fault.scope is not None:
+            return self._flood(call, Flood(time.monotonic(), call.name, 0, fault.scope, fault.seconds))
+        if fault.refusal is not None:
+            return self._refuse(call, fault.refusal)
+        if fault.kind == "answer":
+            if fault.code in (401, 403, 429):
+                self._meter(call).count_invalid(fault.code)
+            headers = {**({} if fault.banned else VIA), **fault.headers}
+            body = fault.body.encode() if isinstance(fault.body, str) else fault.body
+            return web.Response(
+                status=fault.code, body=body, content_type=fault.content_type, headers=headers
+            )
+        return reset(request)
+
+    async def _perform(self, route: Route, call: Call, body: Body) -> web.Response:
+        meter = self._meter(call)
+        if meter.banned:
+            call.status, call.description = 429, BAN_PAGE
+            return web.Response(status=429, text=BAN_PAGE, headers={"Retry-After": "600"})
+        place = call.ids.get("channel") or call.ids.get("guild") or _number(call.ids.get("token", ""))
+        flood = meter.take(route.name, place)
+        if flood is not None:
+            self.floods.append(flood)
+            if meter.enforced:
+                return self._flood(call, flood)
+        bot = call.bot or (self._bot_of(call) if route.name in NO_TOKEN else None)
+        if bot is None:
+            return self._refuse(call, UNAUTHORIZED)
+        try:
+            result = route.handler(self, Ask(bot, call.ids, call.query, body))
+            call.result = await result if inspect.isawaitable(result) else result
+        except Refusal as refusal:
+            return self._refuse(call, refusal)
+        call.status = 200
+        headers = {**VIA, **meter.headers(route.name, place)}
+        if isinstance(call.result, Answer):
+            call.status, call.result = call.result.status, call.result.given
+        if call.result is None:
+            call.status = 204
+            return web.Response(status=204, headers=headers)
+        return _json(call.result, status=call.status, headers=headers)
+
+    def _bot_of(self, call: Call) -> Bot:
+        interaction = self.interactions.get(call.ids.get("token", ""))
+        return interaction.bot if interaction else self.bot
+
+    def _meter(self, call: Call) -> Meter:
+        number = call.bot.id if call.bot else 0
+        if number not in self._meters:
+            self._meters[number] = Meter(self.limits, self.enforces_limits)
+        return self._meters[number]
+
+    def _refuse(self, call: Call, refusal: Refusal) -> web.Response:
+        call.status, call.code, call.description = refusal.status, refusal.code, refusal.message
+        call.reasons = refusal.reasons
+        self._meter(call).count_invalid(refusal.status)
+        return _json(refusal.as_json(), status=refusal.status, headers=VIA)
+
+    def _flood(self, call: Call, flood: Flood) -> web.Response:
+        body, headers = too_many(flood)
+        call.status, call.description = 429, f"{flood.scope} limit, {flood.retry_after:.3f} s"
+        meter = self._meter(call)
+        meter.count_invalid(429, shared=flood.scope == "shared")
+        place = call.ids.get("channel") or call.ids.get("guild") or _number(call.ids.get("token", ""))
+        bucket = {} if flood.scope == "global" else meter.headers(call.name, place)
+        return _json(body, status=429, headers={**VIA, **bucket, **headers})
+
+    async def _download(self, request: web.BaseRequest, call: Call) -> web.Response:
+        """An address is good for a day; whoever wants it later asks for the message again."""
+        parts = request.path.split("/")
+        number = int(parts[3]) if len(parts) > 3 and parts[3].isdecimal() else 0
+        file = self.files.get(number)
+        call.ids = {"channel": file.channel_id} if file else {}
+        try:
+            until = int(request.query.get("ex", ""), 16)
+        except ValueError:
+            until = 0
+        good = (
+            file is not None
+            and request.path == attachment_path(file)
+            and until > self.clock()
+            and f"hm={request.query.get('hm')}&" in self.signature(file, until)
+        )
+        if file is None or not good:
+            call.status = 404
+            return web.Response(status=404, text="This content is no longer available.")
+        call.status = 200
+        return web.Response(body=file.data, headers={"Content-Type": file.media_type})
+
+
+def _json(given: Any, *, status: int, headers: Mapping[str, str]) -> web.Response:
+    """Without a charset behind its type: discord.py takes no other JSON."""
+    body = json.dumps(given, ensure_ascii=False).encode()
+    return web.Response(body=body, status=status, headers={**headers, "Content-Type": "application/json"})
+
+
+def _number(token: str) -> int:
+    return int.from_bytes(hashlib.sha256(token.encode()).digest()[:6]) if token else 0
+
+
+def _short(given: Any) -> str:
+    text = json.dumps(given, ensure_ascii=False, default=repr)
+    return text if len(text) < 200 else f"{text[:200]}…"

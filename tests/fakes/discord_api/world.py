@@ -1,0 +1,571 @@
+"""Discord behind its API: who and what there is, and how word of it gets to the bots."""
+
+import asyncio
+import hashlib
+import secrets
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from tests.fakes.discord_api import chats, wire
+from tests.fakes.discord_api.chats import (
+    Attachment,
+    Bot,
+    Channel,
+    Edit,
+    Guild,
+    Interaction,
+    Json,
+    Member,
+    Message,
+    Role,
+    User,
+)
+from tests.fakes.discord_api.gateway import (
+    DIRECT_MESSAGES,
+    DIRECT_REACTIONS,
+    DIRECT_TYPING,
+    GUILD_MEMBERS,
+    GUILD_MESSAGES,
+    GUILD_REACTIONS,
+    GUILD_TYPING,
+    GUILDS,
+    Gateway,
+    Session,
+)
+from tests.fakes.discord_api.limits import Flood, Limits
+from tests.fakes.discord_api.mentions import Mentions, find_mentions
+from tests.fakes.discord_api.people import Person
+from tests.fakes.discord_api.permissions import USUAL, Permission, in_channel
+
+EPOCH = 1_420_070_400_000
+"""Milliseconds of Discord's first second of 2015."""
+TOKEN = "MTIzNDU2Nzg5MDEyMzQ1Njc4.GtEsTx.fake-token-of-the-fake-discord-api-x"
+LINK_SECONDS = 24 * 3600
+"""So long the address of an attachment is good."""
+
+
+class World:
+    """Make people and guilds with `person` and `guild`; everything else they do themselves."""
+
+    def __init__(self, *, limits: Limits | None = None, clock: Callable[[], float] = time.time) -> None:
+        """Without limits nothing is refused for being too much; `floods` tells what would have been.
+
+        `clock`: seconds since 1970, for ids, dates, deadlines.
+        """
+        self.clock = clock
+        self.enforces_limits = limits is not None
+        self.limits = limits or Limits()
+        self.url = ""
+        self.bots: dict[int, Bot] = {}
+        self.people: dict[str, Person] = {}
+        self.guilds: dict[int, Guild] = {}
+        self.channels: dict[int, Channel] = {}
+        """All, direct messages and threads too."""
+        self.files: dict[int, Attachment] = {}
+        self.interactions: dict[str, Interaction] = {}
+        """By token."""
+        self.floods: list[Flood] = []
+        self.acknowledge_seconds = 3.0
+        """So long an interaction waits for its first answer."""
+        self.token_seconds = 900.0
+        """So long an interaction can be answered at all."""
+        self.gateway = Gateway(self)
+        self._last_id = 0
+        self._direct: dict[tuple[int, int], Channel] = {}
+        self._waiting: set[asyncio.Event] = set()
+        self.bot = self.add_bot("commonplace", TOKEN)
+
+    @property
+    def resume_url(self) -> str:
+        """What READY gives, another address than the first."""
+        return f"{self.url.replace('http', 'ws', 1)}/resume"
+
+    def new_id(self) -> int:
+        """A snowflake: later ones are higher."""
+        self._last_id = max(self._last_id + 1, (int(self.clock() * 1000) - EPOCH) << 22)
+        return self._last_id
+
+    # -- who there is ----------------------------------------------------------------------------------------
+
+    def add_bot(self, name: str, token: str = "", *, granted: int = wire.CONTENT) -> Bot:
+        """`granted`: the privileged intents that are switched on."""
+        bot = Bot(self.new_id(), token or f"token-of-{name}-{secrets.token_hex(8)}", name, granted)
+        self.bots[bot.id] = bot
+        return bot
+
+    def person(self, name: str, *, display_name: str = "", locale: str = "en-US") -> Person:
+        """One by name; made where there is none yet."""
+        if name not in self.people:
+            self.people[name] = Person(self, self.new_id(), name, display_name, locale)
+        return self.people[name]
+
+    def user(self, number: int) -> User | None:
+        if number in self.bots:
+            return self.bots[number]
+        return next((one for one in self.people.values() if one.id == number), None)
+
+    def guild(self, name: str, owner: Person, *members: User, permissions: int = USUAL) -> Guild:
+        """With the first bot in it, unless bots are among its members; `permissions`: what everybody may."""
+        guild = Guild(self, self.new_id(), name, owner)
+        guild.roles[guild.id] = Role(guild.id, "@everyone", permissions, position=0)
+        self.guilds[guild.id] = guild
+        self.join(guild, owner)
+        bots = [one for one in members if isinstance(one, Bot)]
+        for user in [*members, *([] if bots else [self.bot])]:
+            self.join(guild, user)
+        return guild
+
+    def add_role(self, guild: Guild, name: str, permissions: int = 0, *, mentionable: bool = False) -> Role:
+        role = Role(self.new_id(), name, permissions, mentionable, len(guild.roles))
+        guild.roles[role.id] = role
+        data = {"guild_id": str(guild.id), "role": wire.role_json(role)}
+        self.dispatch("GUILD_ROLE_CREATE", data, intent=GUILDS, guild=guild)
+        return role
+
+    def join(self, guild: Guild, user: User, roles: Sequence[Role] = ()) -> Member:
+        guild.kicked.discard(user.id)
+        member = Member(user, list(roles), self.clock())
+        if isinstance(user, Bot):
+            # Each bot brings a role of its own, named as it is.
+            own = Role(self.new_id(), user.name, 0, position=len(guild.roles), bot=user)
+            guild.roles[own.id] = own
+            member.roles.append(own)
+        guild.members[user.id] = member
+        if isinstance(user, Bot):
+            self.dispatch(
+                "GUILD_CREATE",
+                lambda session: wire.guild_json(guild, session.bot),
+                intent=GUILDS,
+                guild=guild,
+                only=user,
+            )
+        else:
+            data = {**wire.member_json(member), "guild_id": str(guild.id)}
+            self.dispatch("GUILD_MEMBER_ADD", data, intent=GUILD_MEMBERS, guild=guild)
+        self.changed()
+        return member
+
+    def leave(self, guild: Guild, user: User) -> None:
+        data = {"guild_id": str(guild.id), "user": wire.user_json(user)}
+        if isinstance(user, Bot):
+            self.dispatch("GUILD_DELETE", {"id": str(guild.id)}, intent=GUILDS, guild=guild, only=user)
+            guild.roles = {number: role for number, role in guild.roles.items() if role.bot is not user}
+        del guild.members[user.id]
+        guild.kicked.add(user.id)
+        self.dispatch("GUILD_MEMBER_REMOVE", data, intent=GUILD_MEMBERS, guild=guild)
+        self.changed()
+
+    def change_roles(self, guild: Guild, user: User, roles: Sequence[Role]) -> None:
+        member = guild.members[user.id]
+        member.roles = list(roles)
+        data = {**wire.member_json(member), "guild_id": str(guild.id)}
+        # A bot hears of itself without the intent too.
+        intent = 0 if isinstance(user, Bot) else GUILD_MEMBERS
+        only = user if isinstance(user, Bot) else None
+        self.dispatch("GUILD_MEMBER_UPDATE", data, intent=intent, guild=guild, only=only)
+
+    def set_available(self, guild: Guild, *, available: bool) -> None:
+        if available:
+            guild.available = True
+            self.dispatch(
+                "GUILD_CREATE",
+                lambda session: {**wire.guild_json(guild, session.bot), "unavailable": False},
+                intent=GUILDS,
+                guild=guild,
+            )
+        else:
+            data = {"id": str(guild.id), "unavailable": True}
+            self.dispatch("GUILD_DELETE", data, intent=GUILDS, guild=guild)
+            guild.available = False
+        self.changed()
+
+    # -- channels --------------------------------------------------------------------------------------------
+
+    def direct(self, person: Person, bot: Bot | None = None) -> Channel:
+        bot = bot or self.bot
+        key = (bot.id, person.id)
+        if key not in self._direct:
+            channel = Channel(self.new_id(), chats.DM, self.until, person=person, bot=bot)
+            self._direct[key] = self.channels[channel.id] = channel
+        return self._direct[key]
+
+    def add_channel(self, guild: Guild, name: str, kind: int) -> Channel:
+        channel = Channel(self.new_id(), kind, self.until, guild, name, len(guild.channels))
+        guild.channels[channel.id] = self.channels[channel.id] = channel
+        self.tell_channel("CHANNEL_CREATE", channel)
+        return channel
+
+    def remove_channel(self, channel: Channel) -> None:
+        self.tell_channel("THREAD_DELETE" if channel.is_thread else "CHANNEL_DELETE", channel)
+        for one in [channel, *channel.threads]:
+            one.deleted = True
+            self.channels.pop(one.id, None)
+        self.changed()
+
+    def open_thread(
+        self,
+        parent: Channel,
+        name: str,
+        by: User,
+        *,
+        message: Message | None = None,
+        private: bool = False,
+        minutes: int = 4320,
+    ) -> Channel:
+        """From a message it has that message's id."""
+        kind = chats.ANNOUNCEMENT_THREAD if parent.kind == chats.ANNOUNCEMENT else chats.PUBLIC_THREAD
+        thread = Channel(
+            message.id if message else self.new_id(),
+            chats.PRIVATE_THREAD if private else kind,
+            self.until,
+            parent.guild,
+            name,
+            parent=parent,
+            owner=by,
+            thread_members={by.id},
+            archive_minutes=minutes,
+            created=self.clock(),
+        )
+        assert parent.guild
+        parent.guild.channels[thread.id] = self.channels[thread.id] = thread
+        if parent.kind == chats.FORUM:
+            parent.last_message_id = thread.id
+        self.tell_channel("THREAD_CREATE", thread, newly_created=True)
+        if message is not None:
+            message.thread = thread
+            message.flags |= chats.HAS_THREAD
+            self.tell_message("MESSAGE_UPDATE", message)
+            self.post(thread, by, type=chats.THREAD_STARTER, reference=message)
+        elif parent.kind != chats.FORUM and not private:
+            self.post(parent, by, content=name, type=chats.THREAD_CREATED)
+        self.changed()
+        return thread
+
+    def change_thread(self, thread: Channel, **details: Any) -> None:
+        for name, value in details.items():
+            setattr(thread, name, value)
+        self.tell_channel("THREAD_UPDATE", thread)
+        self.changed()
+
+    def tell_channel(self, event: str, channel: Channel, **more: Any) -> None:
+        self.dispatch(
+            event,
+            lambda session: {**wire.channel_json(channel, session.bot), **more},
+            intent=GUILDS,
+            guild=channel.guild,
+            channel=channel if channel.is_thread else None,
+        )
+        self.changed()
+
+    # -- messages --------------------------------------------------------------------------------------------
+
+    def post(
+        self,
+        channel: Channel,
+        author: User,
+        *,
+        content: str = "",
+        allowed_mentions: Json | None = None,
+        default_mentions: set[str] | None = None,
+        ping_reply: bool = True,
+        reference: Message | None = None,
+        number: int | None = None,
+        **details: Any,
+    ) -> Message:
+        """Write a message, and tell the bots; `number`: its id, where that is not a new one."""
+        reply = details.get("type", chats.DEFAULT) == chats.REPLY
+        mentions = find_mentions(
+            content,
+            channel,
+            author,
+            allowed=allowed_mentions,
+            default=default_mentions,
+            reply_to=reference if reply else None,
+            ping_reply=ping_reply,
+        )
+        message = Message(
+            number or self.new_id(),
+            channel,
+            author,
+            self.clock(),
+            content,
+            reference=reference,
+            allowed_mentions=allowed_mentions,
+            mentions=mentions,
+            first_content=content,
+            **details,
+        )
+        if not message.flags & (chats.SILENT | chats.LOADING):
+            message.pinged = mentions.pinged
+        channel.messages.append(message)
+        channel.by_id[message.id] = message
+        if not message.ephemeral:
+            channel.last_message_id = message.id
+        if channel.archived and not message.ephemeral:
+            self.change_thread(channel, archived=False)
+        self.tell_message("MESSAGE_CREATE", message)
+        self.changed()
+        return message
+
+    def change_message(
+        self,
+        message: Message,
+        *,
+        content: str | None = None,
+        mentions: Mentions | None = None,
+        **details: Any,
+    ) -> None:
+        """Edit; what is not given stays."""
+        if content is not None:
+            message.content = content
+            message.mentions = mentions or find_mentions(content, message.channel, message.author)
+        for name, value in details.items():
+            setattr(message, name, value)
+        if message.loading:
+            # The first text of an answer that was deferred is sent rather than edited.
+            message.flags &= ~chats.LOADING
+            message.first_content = message.content
+            message.pinged = [] if message.flags & chats.SILENT else message.mentions.pinged
+        message.edits.append(
+            Edit(self.clock(), message.content, message.components, message.flags, message.mentions)
+        )
+        self.tell_message("MESSAGE_UPDATE", message)
+        self.changed()
+
+    def unfurl(self, message: Message) -> None:
+        """Show previews of its links: for bots an update that is no edit, which comes a moment later."""
+        for url in message.previews:
+            message.embeds.append({"type": "link", "url": url, "title": "A page"})
+        if message.previews:
+            self.tell_message("MESSAGE_UPDATE", message)
+        self.changed()
+
+    def delete_message(self, message: Message) -> None:
+        message.deleted = True
+        channel = message.channel
+        told: Json = {"id": str(message.id), "channel_id": str(channel.id)}
+        if channel.guild:
+            told["guild_id"] = str(channel.guild.id)
+        intent = GUILD_MESSAGES if channel.guild else DIRECT_MESSAGES
+        if not message.ephemeral:
+            self.dispatch("MESSAGE_DELETE", told, intent=intent, guild=channel.guild, channel=channel)
+        self.changed()
+
+    def tell_message(self, event: str, message: Message) -> None:
+        """What only one person sees is told to its bot as if it were a direct message."""
+        channel = message.channel
+        private = channel.guild is None or message.ephemeral
+
+        def told(session: Session) -> Json:
+            has_intent = bool(session.intents & wire.CONTENT)
+            return wire.message_json(self, message, session.bot, has_intent=has_intent, live=True)
+
+        self.dispatch(
+            event,
+            told,
+            intent=DIRECT_MESSAGES if private else GUILD_MESSAGES,
+            guild=None if message.ephemeral else channel.guild,
+            channel=channel,
+            only=message.author if message.ephemeral and isinstance(message.author, Bot) else None,
+        )
+
+    def react(self, message: Message, user: User, emoji: str, *, remove: bool = False) -> None:
+        there = message.reactions.setdefault(emoji, [])
+        if (user in there) != remove:
+            return
+        if remove:
+            there.remove(user)
+            if not there:
+                del message.reactions[emoji]
+        else:
+            there.append(user)
+        channel = message.channel
+        told: Json = {
+            "user_id": str(user.id),
+            "channel_id": str(channel.id),
+            "message_id": str(message.id),
+            "emoji": {"id": None, "name": emoji},
+            "burst": False,
+            "type": 0,
+        }
+        if channel.guild:
+            told["guild_id"] = str(channel.guild.id)
+            if not remove:
+                told["member"] = wire.member_json(channel.guild.members[user.id])
+        if not remove:
+            told["message_author_id"] = str(message.author.id)
+        self.dispatch(
+            "MESSAGE_REACTION_REMOVE" if remove else "MESSAGE_REACTION_ADD",
+            told,
+            intent=GUILD_REACTIONS if channel.guild else DIRECT_REACTIONS,
+            guild=channel.guild,
+            channel=channel,
+        )
+        self.changed()
+
+    def tell_typing(self, channel: Channel, person: Person) -> None:
+        told: Json = {
+            "channel_id": str(channel.id),
+            "user_id": str(person.id),
+            "timestamp": int(self.clock()),
+        }
+        if channel.guild:
+            told["guild_id"] = str(channel.guild.id)
+            told["member"] = wire.member_json(channel.guild.members[person.id])
+        self.dispatch(
+            "TYPING_START",
+            told,
+            intent=GUILD_TYPING if channel.guild else DIRECT_TYPING,
+            guild=channel.guild,
+            channel=channel,
+        )
+
+    def add_file(self, channel: Channel, name: str, media_type: str, data: bytes, **more: Any) -> Attachment:
+        size = more.pop("size", None)
+        file = Attachment(
+            self.new_id(),
+            channel.id,
+            name,
+            media_type,
+            data,
+            len(data) if size is None else size,
+            **more,
+        )
+        self.files[file.id] = file
+        return file
+
+    def signature(self, file: Attachment, until: int | None = None) -> str:
+        """The query of an attachment's address: until when it is good, and a proof of that."""
+        until = until if until is not None else int(self.clock() + LINK_SECONDS)
+        proof = hashlib.sha256(f"{file.id} {until}".encode()).hexdigest()
+        return f"ex={until:x}&is={until - LINK_SECONDS:x}&hm={proof}&"
+
+    # -- interactions ----------------------------------------------------------------------------------------
+
+    def interact(
+        self,
+        person: Person,
+        channel: Channel,
+        kind: int,
+        data: Json,
+        *,
+        bot: Bot | None = None,
+        message: Message | None = None,
+        name: str = "",
+    ) -> Interaction:
+        bot = bot or channel.bot or self.bot
+        interaction = Interaction(
+            self.new_id(),
+            f"aW50ZXJhY3Rpb246{secrets.token_urlsafe(120)}",
+            kind,
+            bot,
+            person,
+            channel,
+            self.clock(),
+            self.until,
+            data,
+            message,
+            name,
+        )
+        self.interactions[interaction.token] = interaction
+        told = wire.interaction_json(self, interaction)
+        self.dispatch("INTERACTION_CREATE", told, guild=channel.guild, only=bot)
+        self.changed()
+        return interaction
+
+    # -- telling ---------------------------------------------------------------------------------------------
+
+    def dispatch(
+        self,
+        event: str,
+        data: Json | Callable[[Session], Json],
+        *,
+        intent: int = 0,
+        guild: Guild | None = None,
+        channel: Channel | None = None,
+        only: User | None = None,
+    ) -> None:
+        """Tell those sessions that want it and may know it; `channel`: only bots that see that one."""
+        for bot in self._listeners(guild, channel, only):
+            for session in bot.sessions:
+                if session.takes(intent, guild):
+                    session.send(event, data(session) if callable(data) else data)
+
+    def _listeners(self, guild: Guild | None, channel: Channel | None, only: User | None) -> Iterable[Bot]:
+        for bot in self.bots.values():
+            if only is not None and bot is not only:
+                continue
+            if guild is not None and (bot.id not in guild.members or not guild.available):
+                continue
+            if channel is not None and not in_channel(channel, bot) & Permission.view_channel:
+                continue
+            yield bot
+
+    def tell_members(self, session: Session, data: Json) -> None:
+        """What REQUEST_GUILD_MEMBERS asks for; by name or id, as bots without the intent may."""
+        guild = self.guilds.get(int(data.get("guild_id", 0)))
+        if guild is None or session.bot.id not in guild.members:
+            return
+        members = list(guild.members.values())
+        if ids := data.get("user_ids"):
+            wanted = {int(one) for one in (ids if isinstance(ids, list) else [ids])}
+            members = [one for one in members if one.user.id in wanted]
+        elif query := data.get("query"):
+            members = [one for one in members if one.user.name.startswith(query)]
+        elif not session.intents & GUILD_MEMBERS:
+            members = []
+        told: Json = {
+            "guild_id": str(guild.id),
+            "members": [wire.member_json(one) for one in members[: data.get("limit") or None]],
+            "chunk_index": 0,
+            "chunk_count": 1,
+            "not_found": [],
+        }
+        if data.get("nonce"):
+            told["nonce"] = data["nonce"]
+        session.send("GUILD_MEMBERS_CHUNK", told)
+
+    # -- for tests -------------------------------------------------------------------------------------------
+
+    def changed(self) -> None:
+        """Something happened: whoever waits looks again."""
+        for event in self._waiting:
+            event.set()
+
+    async def until(
+        self, condition: Callable[[], Any], *, within: float = 5.0, what: str = "what was waited for"
+    ) -> Any:
+        """Wait until this is true, and give its value; else say what happened instead."""
+        event = asyncio.Event()
+        self._waiting.add(event)
+        try:
+            async with asyncio.timeout(within):
+                while not (value := condition()):
+                    event.clear()
+                    try:
+                        # Also a look now and then: what is waited for may be elsewhere.
+                        async with asyncio.timeout(0.01):
+                            await event.wait()
+                    except TimeoutError:
+                        pass
+                return value
+        except TimeoutError:
+            raise AssertionError(f"{what} did not happen within {within} s\n{self.report()}") from None
+        finally:
+            self._waiting.discard(event)
+
+    def report(self) -> str:
+        """What happened, for whoever reads a failed test."""
+        lines: list[str] = []
+        for channel in self.channels.values():
+            lines.append(repr(channel))
+            lines += [f"  {_cut(repr(message))}" for message in channel.messages[-8:]]
+        lines += [_cut(repr(one)) for one in list(self.interactions.values())[-8:]]
+        for bot in self.bots.values():
+            lines.append(f"@{bot.name}: {len(bot.sessions)} sessions, {len(self.gateway.open)} connections")
+        return "\n".join(lines)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) < 200 else f"{text[:200]}…"
