@@ -41,6 +41,7 @@ BENCHMARKS = (
     Benchmark("fallback", "half a minute"),
     Benchmark("turns", "3 minutes"),
     Benchmark("telegram_channel", "3 minutes"),
+    Benchmark("discord_channel", "4 minutes"),
     Benchmark("conversations", "5 minutes"),
     Benchmark("conversations", "2 minutes", ("--signal=TERM", "--kills=60", "--messages=400")),
     Benchmark("conversations", "3 minutes", ("--full-disk", "--kills=20", "--messages=300")),

@@ -223,8 +223,11 @@ def _most_within(calls: "Sequence[object]", seconds: float) -> int:
 
 def faults_in(folder: Path) -> list[str]:
     """What the logs tell of that should not be."""
-    lines = [line for log in folder.glob("*.log") for line in log.read_text("utf-8").splitlines()]
-    return [line for line in lines if " ERROR " in line or "Traceback" in line]
+    faults = []
+    for log in folder.glob("*.log"):
+        lines = log.read_text("utf-8").splitlines()
+        faults += ["\n".join(lines[at : at + 40]) for at, line in enumerate(lines) if " ERROR " in line]
+    return faults
 
 
 async def measure(arguments: argparse.Namespace) -> list[str]:

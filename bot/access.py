@@ -176,7 +176,7 @@ class Access:
         person, now = str(message.sender), self._now()
         if access.decision(db, person) == "denied":
             return None
-        everybody = self._asking(db, now)
+        everybody = self._strangers(db, now)
         stranger = next((each for each in everybody if each.person == person), None)
         if stranger is None:
             if len(everybody) >= CODES_AT_ONCE:
@@ -246,8 +246,10 @@ class Access:
 
     async def asking(self) -> tuple[Asking, ...]:
         """Who asks to be let in, whoever has asked for longest first; not who is, by the settings of now."""
-        everybody = await self._state.change(lambda db: self._asking(db, self._now()))
-        return tuple(each for each in everybody if self._is_stranger(each))
+        return await self._state.change(lambda db: self._strangers(db, self._now()))
+
+    def _strangers(self, db: "Connection", now: datetime) -> tuple[Asking, ...]:
+        return tuple(each for each in self._asking(db, now) if self._is_stranger(each))
 
     def _is_stranger(self, asking: Asking) -> bool:
         channel, _, name = asking.person.partition(":")

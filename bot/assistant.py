@@ -245,12 +245,13 @@ class Assistant:
             received = await self._gathered(received, parts)
         assignment, shown = self._assignment(received, behind), list(received.shown)
         assignment.answers += [each.message.id for each in parts]
+        if stopped is not None:
+            _hear_what_belongs_to(received, behind, assignment, before=stopped)
         pauses = list(self._disk_pauses)
         while True:
             turn = self._made(received, assignment)
             self._turns[message.chat] = turn, assignment
             if stopped is not None:
-                _hear_what_belongs_to(received, behind, assignment, before=stopped)
                 turn.stop()
             try:
                 delivered = await self._delivery.reply(received, turn, shown=shown)
@@ -266,7 +267,8 @@ class Assistant:
                     break
             await self._delivery.catch_up()  # which messages show it, before there are more of them
         if delivered:
-            await self._delivery.done(received.number)
+            for each in (received, *parts):  # those of a command may not have been noted as done with
+                await self._delivery.done(each.number)
         if not self._leaving:
             await self._answering.afterwards(assignment)
         if self._moves.place_of(message.chat) != message.chat:
@@ -275,11 +277,11 @@ class Assistant:
     async def _gathered(self, received: Received, parts: Sequence[Received]) -> Received:
         """A command that is said with an album is meant for all of it."""
         along = (attachment for each in (received, *parts) for attachment in each.message.attachments)
-        whole = replace(received.message, attachments=tuple(along))
+        whole = replace(received.message, attachments=tuple(along), more_soon=False)
         try:
             await self._house.inbox.gather(received.number, whole, [each.number for each in parts])
         except StateFault as fault:
-            log.error("%s", fault)  # after a crash the other parts come once more
+            log.error("%s", fault)  # after a crash the other parts come by themselves
         return replace(received, message=whole)
 
     async def _ready(self, chat: ChatId) -> None:
@@ -465,12 +467,12 @@ def _parts_of_command(received: Received, behind: deque[Received]) -> list[Recei
     """Take the other parts of an album to which a command is the caption."""
     if received.state != "waiting" or not received.message.attachments or not command_in(received.message):
         return []
-    parts, last = list[Received](), received
-    for each in _belonging_to(received.message, behind):
-        if not last.message.more_soon or each.message.text.strip():
+    parts = list[Received]()
+    for each in _belonging_to(received.message, behind) if received.message.more_soon else ():
+        # Each part of an album says that more of it may come, the last one as well.
+        if not each.message.more_soon or each.message.text.strip():
             break
         parts.append(behind.popleft())
-        last = each
     return parts
 
 

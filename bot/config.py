@@ -148,8 +148,8 @@ class AccessSettings(Section):
     owners: Texts = ()
     """Who may administer, such as ["telegram:123456", "discord:9876"]."""
     allow: Texts = ()
-    """Who may talk, with the memory; "telegram:*" opens a channel to everybody, "discord:SERVER/@ROLE" to a role
-    of a server, "discord:SERVER/#CHANNEL" to a channel."""
+    """Who may talk, with the memory; "telegram:*" opens a channel to everybody.
+    "discord:SERVER/@ROLE" lets a role in, "discord:SERVER/#CHANNEL" all of a channel."""
     guests: Texts = ()
     """Who may talk, without the memory."""
     pairing: bool = True

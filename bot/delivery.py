@@ -69,7 +69,8 @@ class Delivery:
             del ids
 
         async def show() -> None:
-            reply = Reply(message.chat, message, f"passing-{token_hex(8)}", _whole(text), forget)
+            key = f"passing-{token_hex(8)}"
+            reply = Reply(message.chat, message, key, _whole(text), forget, in_passing=True)
             await self._channels.of(message.chat).render(reply)
 
         await self._again_and_again(show, f"an answer to {message.chat}", ())

@@ -150,6 +150,8 @@ class Reply:
     """To be told the platform's ids of the messages that show it, all of them, as soon as there is one more."""
     shown: tuple[str, ...] = ()
     """Ids that were kept before a crash: these messages are to be edited, not sent once more."""
+    in_passing: bool = False
+    """Whether what it is put to was not taken in: then that stays as it is, such as a question with its buttons."""
 
 
 class ChannelFault(Exception):

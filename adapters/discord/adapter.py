@@ -14,10 +14,10 @@ from adapters.discord.calls import CALL_SECONDS, PAUSES, Calls, Gone, Refused
 from adapters.discord.completion import Completion, Sources
 from adapters.discord.connection import Connection, Told
 from adapters.discord.connection import Patience as Waiting
-from adapters.discord.directs import PERSON, Directs, chat_with
+from adapters.discord.directs import Directs
 from adapters.discord.groups import groups_of
 from adapters.discord.handle import Answerable, read_handle
-from adapters.discord.incoming import CHANNEL, Said
+from adapters.discord.incoming import CHANNEL, PERSON, Said, chat_with
 from adapters.discord.interactions import Interactions
 from adapters.discord.pace import Pace
 from adapters.discord.places import AsAnswer, InChannel, Place, Shown
@@ -157,7 +157,8 @@ class DiscordAdapter:
         await self._connection.run(self._take_in)
 
     async def _take_in(self, said: Said) -> bool:
-        message = replace(self._in_its_chat(said.message), groups=self._groups_of(said))
+        message = with_own_thread(said.message, self._client) if self._threads else said.message
+        message = replace(message, groups=self._groups_of(said))
         self._note(message)
         return await self._accept(message)
 
@@ -174,11 +175,6 @@ class DiscordAdapter:
             while len(self._latest) > CHATS_KEPT:
                 self._latest.popitem(last=False)
 
-    def _in_its_chat(self, message: IncomingMessage) -> IncomingMessage:
-        if not message.in_room:
-            return replace(message, chat=chat_with(message.sender))
-        return with_own_thread(message, self._client) if self._threads else message
-
     def _report(self, health: ChannelHealth) -> None:
         self._health = health
 
@@ -193,10 +189,11 @@ class DiscordAdapter:
 
     async def render(self, reply: Reply) -> None:
         """Show a reply as it grows; one that nobody can be shown any more is done with."""
-        if time.monotonic() - self._gone.get(reply.chat.name, -inf) < GONE_SECONDS:
+        answerable = read_handle(reply.to.handle) if reply.to else None
+        if not answerable and time.monotonic() - self._gone.get(reply.chat.name, -inf) < GONE_SECONDS:
             return  # whoever calls the bot again and again where it may not speak brings no ban upon it
         try:
-            place, shown, elsewhere = await self._place_of(reply)
+            place, shown, elsewhere = await self._place_of(reply, answerable)
             await Showing(
                 place,
                 self._pace,
@@ -211,26 +208,21 @@ class DiscordAdapter:
             ).show(reply.parts)
             self._gone.pop(reply.chat.name, None)
         except Gone as gone:
-            self._note_gone(reply.chat, str(gone))
+            self._note_gone(reply.chat, str(gone), is_command=answerable is not None)
         except Refused as refused:  # even that it cannot be shown
             log.error("nothing of a reply can be shown in %s: %s", reply.chat, one_line(str(refused)))
 
     async def _place_of(
-        self, reply: Reply
+        self, reply: Reply, answerable: Answerable | None
     ) -> tuple[Place, Sequence[str], Callable[[], Awaitable[Elsewhere]]]:
         """Where a reply is shown, which messages show it already, and where it goes on if that comes to its end."""
         message, shown = reply.to, reply.shown
-        answerable = read_handle(message.handle) if message else None
         if message and any(each.startswith(DIRECT) for each in shown):
             return InChannel(self._calls, await self._directs.channel_of(message.sender.id)), shown, _nowhere
         if message is None or answerable is None:
             return InChannel(self._calls, await self._channel_of(reply)), shown, _nowhere
-        if answerable.replaces:
-            shown = shown or (
-                str(answerable.buttons),
-            )  # what is chosen takes the place of what was to be chosen from
-            if not answerable.private:
-                return InChannel(self._calls, await self._channel_of(reply)), shown, _nowhere
+        if answerable.replaces:  # what is chosen takes the place of what was to be chosen from
+            shown = shown or (str(answerable.buttons),)
         return (
             await self._as_answer(reply, message, answerable, is_begun=bool(shown)),
             shown,
@@ -279,7 +271,11 @@ class DiscordAdapter:
             return int(number)
         return None
 
-    def _note_gone(self, chat: ChatId, why: str) -> None:
+    def _note_gone(self, chat: ChatId, why: str, *, is_command: bool) -> None:
+        # A command is answered where nothing may be written, too: this says nothing of the chat.
+        if is_command:
+            log.warning("a command in %s cannot be answered any more: %s", chat, one_line(why))
+            return
         if chat.name not in self._gone:
             log.warning("nothing can be said in %s any more: %s", chat, one_line(why))
         self._gone[chat.name] = time.monotonic()

@@ -7,18 +7,8 @@ import discord
 
 from adapters.discord.calls import Calls, Gone
 from adapters.discord.heard import DIRECT
-from adapters.discord.incoming import CHANNEL
 from bot.channel_store import ChannelStore
-from bot.messages import ChatId, PersonId
 from bot.state.database import StateFault
-
-PERSON = "@"
-"""Before a person's number, in the name of the chat with them: it is the same for every bot that talks with them."""
-
-
-def chat_with(person: PersonId) -> ChatId:
-    """The direct conversation with a person."""
-    return ChatId(CHANNEL, f"{PERSON}{person.id}")
 
 
 class Directs:

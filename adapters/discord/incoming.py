@@ -13,6 +13,8 @@ from bot.messages import ChatId, IncomingMessage, PersonId, Quoted
 from bot.plain_text import one_line
 
 CHANNEL = "discord"
+PERSON = "@"
+"""Before a person's number, in the name of the chat with them."""
 SAID = (MessageType.default, MessageType.reply)
 """The kinds of message that somebody writes; all others Discord writes itself."""
 QUOTED_CHARS = 4096
@@ -46,8 +48,13 @@ def read_edit(message: discord.Message, me: int) -> Said | None:
 
 
 def chat_of(channel: int) -> ChatId:
-    """Each channel, thread and direct conversation is a chat."""
+    """Each channel and thread is a chat."""
     return ChatId(CHANNEL, str(channel))
+
+
+def chat_with(person: PersonId) -> ChatId:
+    """The direct conversation with a person; it is named before Discord has opened it, and alike for every bot."""
+    return ChatId(CHANNEL, f"{PERSON}{person.id}")
 
 
 def person_of(user: int) -> PersonId:
@@ -122,15 +129,17 @@ def _incoming(
     forwarded_from: str = "",
 ) -> IncomingMessage:
     moment = message.edited_at if edit_of and message.edited_at else message.created_at
+    in_room = message.guild is not None or message.channel.type is not ChannelType.private
+    sender = person_of(message.author.id)
     return IncomingMessage(
         id=id,
-        chat=chat_of(message.channel.id),
-        sender=person_of(message.author.id),
+        chat=chat_of(message.channel.id) if in_room else chat_with(sender),
+        sender=sender,
         text=text,
         sent_at=moment.astimezone(UTC),
         sender_name=name_of(message.author),
         chat_name=title_of(message.channel, message.guild),
-        in_room=message.guild is not None or message.channel.type is not ChannelType.private,
+        in_room=in_room,
         addressed=addressed,
         edit_of=edit_of,
         attachments=contents.attachments,

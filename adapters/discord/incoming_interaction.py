@@ -11,7 +11,7 @@ from discord import AppCommandOptionType, ChannelType, ComponentType, Interactio
 
 from adapters.discord.completion import Typed
 from adapters.discord.handle import Answerable
-from adapters.discord.incoming import Said, chat_of, name_of, person_of, title_of
+from adapters.discord.incoming import Said, chat_of, chat_with, name_of, person_of, title_of
 from adapters.discord.incoming_contents import attachments_of
 from adapters.discord.incoming_text import Names, read_text, whole
 from bot.commands.command import Command, split_command
@@ -70,10 +70,11 @@ def read_interaction(interaction: discord.Interaction, commands: Mapping[str, Co
         replaces=shown_to_one or is_own,
         buttons=shown.id if shown else 0,
     )
+    sender = person_of(interaction.user.id)
     message = IncomingMessage(
         id=f"{PRESS if shown else SLASH}{interaction.id}",
-        chat=chat_of(channel.id),
-        sender=person_of(interaction.user.id),
+        chat=chat_of(channel.id) if in_room else chat_with(sender),
+        sender=sender,
         text=text,
         sent_at=interaction.created_at.astimezone(UTC),
         sender_name=name_of(interaction.user),
@@ -83,7 +84,7 @@ def read_interaction(interaction: discord.Interaction, commands: Mapping[str, Co
         attachments=_attached(interaction),
     )
     is_anothers = owner is not None and owner != interaction.user.id
-    return Asked(Said(message, roles=_roles(interaction)), answerable, is_anothers)
+    return Asked(Said(message, roles=_roles(interaction), guild=interaction.guild_id or 0), answerable, is_anothers)
 
 
 def read_typed(interaction: discord.Interaction) -> Typed:

@@ -241,8 +241,10 @@ class TelegramAdapter:
         place = Place.of(reply.chat)
         place = Place(self._moves.get(place.chat, place.chat), place.thread)
         shown = reply.shown
-        if not shown and message and self._is_for_its_place(message):
+        if not shown and message and not reply.in_passing and self._is_for_its_place(message):
             shown = (message.handle,)  # what is chosen takes the place of what was to be chosen from
+            if message.in_room:
+                await reply.keep(shown)  # after a restart it is not known any more whose that is
         answered: list[str] = []
 
         async def keep(ids: Sequence[str]) -> None:
@@ -319,9 +321,8 @@ class TelegramAdapter:
         if not file.file_path:
             raise AttachmentLost(phrases.ATTACHMENT_GONE)
         path = Path(file.file_path)
-        if (
-            path.is_absolute()
-        ):  # where a server of one's own has put it; Telegram's own names no files of ours
+        if path.is_absolute():
+            # Where a server of one's own has put it; Telegram's own names no files of ours.
             if self._bot.base_file_url.startswith(OFFICIAL):
                 raise AttachmentLost(phrases.ATTACHMENT_GONE)
             return await asyncio.to_thread(_beginning_of, path, most + 1)

@@ -45,6 +45,8 @@ from tests.fakes.bot_api.receiving import DEFAULT_KINDS
 from tests.fakes.bot_api.refusals import Refusal
 from tests.fakes.bot_api.server import BotApi
 
+pytestmark = pytest.mark.thorough  # of the stand-in alone: what it stands in for is tested everywhere
+
 
 @pytest.fixture(autouse=True)
 def durations_are_of_the_coming_kind(monkeypatch: pytest.MonkeyPatch) -> None:

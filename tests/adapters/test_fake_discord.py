@@ -26,6 +26,8 @@ from tests.fakes.discord_api.permissions import USUAL, Permission
 from tests.fakes.discord_api.requests import Upload
 from tests.fakes.discord_api.server import DiscordApi
 
+pytestmark = pytest.mark.thorough  # of the stand-in alone: what it stands in for is tested everywhere
+
 
 class Clock:
     """Real time, and as much more as is asked for."""

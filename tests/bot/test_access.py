@@ -345,6 +345,16 @@ async def test_who_has_become_an_owner_since_asks_no_more(state: State, clock: F
     assert [each.person for each in await now.access.asking()] == ["telegram:77"]
 
 
+async def test_who_has_become_an_owner_since_takes_no_place_of_those_who_ask(
+    state: State, clock: FakeClock
+) -> None:
+    for person in ("telegram:1", "telegram:77", "telegram:78"):
+        await door_of(state, clock, AccessSettings()).knock(person)
+    now = door_of(state, clock, AccessSettings(owners=("telegram:1",)))
+    assert code_in(await now.knock("telegram:79"))
+    assert await now.knock("telegram:80") == phrases.STRANGER
+
+
 async def test_who_has_written_before_is_told_when_an_owner_allows_it(door: Door) -> None:
     await door.knock("telegram:77")
     await door.allow("telegram:77")

@@ -1339,3 +1339,54 @@ async def test_a_command_below_an_album_is_meant_for_all_of_it_also_after_a_cras
         assert shown.count("Filed in") == 2
         assert len(list((tmp_path / "memory" / "documents").iterdir())) == 2
         assert await house.unfinished() == 0
+
+
+def text_file(house: House, name: str) -> Attachment:
+    house.telegram.files[name] = name.encode()
+    return Attachment("document", name, name=f"{name}.txt")
+
+
+@pytest.mark.usefixtures("_soon")
+async def test_what_is_sent_after_an_album_is_no_part_of_it(house: House) -> None:
+    house.model.enqueue("Hello", delay=0.05)
+    await house.accept("Hi", **ALBUM)
+    await house.asked(1)
+    for name, text in (("a", "/remember"), ("b", "")):
+        await send_part(house, text, text_file(house, name))
+    house.model.enqueue("A letter")
+    await house.accept("", **ALBUM, attachments=(text_file(house, "c"),))
+    await house.quiet()
+    assert (house.reply(1).count("Filed in"), house.reply(3)) == (2, "A letter")
+
+
+@pytest.mark.usefixtures("_soon")
+async def test_what_is_sent_after_an_album_is_no_part_of_it_after_a_crash_either(tmp_path: Path) -> None:
+    async with open_house(tmp_path) as house:
+        first = await send_part(house, "/remember", text_file(house, "a"))
+        await send_part(house, "", text_file(house, "b"))
+        house.telegram.breaks_on = first.id
+        await house.quiet()
+        await house.assistant.close(1)
+        await send_part(house, "", text_file(house, "c"))
+        files = house.telegram.files
+    model = ScriptedModel()
+    model.enqueue("A letter")
+    async with open_house(tmp_path, model=model) as house:
+        house.telegram.files |= files
+        await house.quiet()
+        told = [parts[-1].text for _, parts in house.telegram.shown]
+        assert (told[0].count("Filed in"), told[1:]) == (2, ["A letter"])
+
+
+@pytest.mark.usefixtures("_soon")
+async def test_the_parts_of_an_album_below_a_command_are_done_with_though_the_disk_was_full_when_they_came(
+    house: House,
+) -> None:
+    await send_part(house, "/remember", text_file(house, "a"))
+    await send_part(house, "", text_file(house, "b"))
+    await writable(house, yes=False)
+    await asyncio.sleep(0.2)  # until all has come, and longer
+    await writable(house, yes=True)
+    await house.quiet()
+    assert house.reply(0).count("Filed in") == 2
+    assert await house.unfinished() == 0

@@ -73,8 +73,8 @@ class Ear:
     def state(self) -> str:
         return self.health[-1].state if self.health else "starting"
 
-    def texts_in(self, channel: int) -> list[str]:
-        return [message.text for message in self.messages if message.chat.name == str(channel)]
+    def texts_in(self, chat: int | str) -> list[str]:
+        return [message.text for message in self.messages if message.chat.name == str(chat)]
 
     async def until(self, condition: Callable[[], Any], *, within: float = 5.0) -> None:
         """Wait for something that depends on what was heard or reported."""

@@ -195,9 +195,52 @@ async def test_what_cannot_be_answered_in_its_place_is_told_where_it_may_be_read
     assert (len(general.replies), len(anna.dm.replies)) == ((1, 1) if is_private else (2, 0))
 
 
-async def test_a_stranger_is_announced_to_the_owner_and_let_in_by_a_button(
-    here: Life, olga: Person, stranger: Person
+async def test_reminders_of_a_direct_conversation_can_be_picked_there(here: Life, anna: Person) -> None:
+    await here.api.until(lambda: here.api.bot.command("reminders"))
+    await (await anna.use("remind", when="2h", text="water the roses")).answer()
+    await quiet(here)
+    typing = await anna.complete("reminders", "number", "ros", action="cancel")
+    await typing.acknowledgement()
+    assert [choice["name"] for choice in typing.choices] == ["#1 water the roses"]
+
+
+async def test_a_command_is_answered_where_nothing_may_be_written(
+    here: Life, anna: Person, general: Channel
 ) -> None:
+    await here.api.until(lambda: here.api.bot.command("usage"))
+    general.deny(here.api.bot, "send_messages")
+    here.model.enqueue("Nobody hears this.")
+    await anna.ask("which colour?", general)
+    await here.house.asked(1)
+    await quiet(here)
+    assert general.replies == []
+    asked = await anna.use("status", general)
+    await asked.answer(containing="scripted/model")
+    await quiet(here)
+
+
+async def test_what_is_private_is_told_nowhere_if_not_in_private(
+    here: Life, anna: Person, general: Channel, caplog: pytest.LogCaptureFixture
+) -> None:
+    await here.api.until(lambda: here.api.bot.command("status"))
+    anna.refuses = 50007
+    here.api.fail("edit_original", Fault.refuse(50027), times=None)
+    await anna.use("status", general)
+    await here.api.until(lambda: "cannot be answered any more" in caplog.text)
+    here.model.enqueue("It is blue.")
+    await anna.ask("which colour?", general)
+    await general.answer(containing="blue")
+    await quiet(here)
+    assert (general.texts, anna.dm.texts) == (["It is blue."], [])
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+async def test_a_stranger_is_announced_to_the_owner_and_let_in_by_a_button(
+    here: Life, olga: Person, stranger: Person, is_late: bool
+) -> None:
+    """`is_late`: the press cannot be answered as such any more."""
+    if is_late:
+        here.api.fail("edit_original", Fault.refuse(50027), times=None)
     here.model.enqueue("Welcome.")
     await stranger.say("hello?")
     code = (await stranger.dm.answer()).content

@@ -70,7 +70,7 @@ async def test_a_connection_that_is_closed_is_taken_up_again_and_nothing_is_miss
         await ear.until(lambda: len(ear.messages) == 5)
         assert len(api.calls_of("me")) == 1, "it was the same client"
     assert ear.texts_in(general.id) == ["one", "two", "three"]
-    assert ear.texts_in(anna.dm.id) == ["one", "two"]
+    assert ear.texts_in(f"@{anna.id}") == ["one", "two"]
     assert "down" not in [health.state for health in ear.health]
 
 
@@ -126,7 +126,7 @@ async def test_an_invalid_session_is_followed_by_another(
         await anna.say("two")
         await ear.until(lambda: len(ear.messages) == 4)
         assert len(api.gateway.identified) == (1 if is_resumable else 2)
-    assert ear.texts_in(general.id) == ear.texts_in(anna.dm.id) == ["one", "two"]
+    assert ear.texts_in(general.id) == ear.texts_in(f"@{anna.id}") == ["one", "two"]
 
 
 async def test_discord_may_ask_for_a_new_connection(
@@ -171,7 +171,7 @@ async def test_an_outage_is_told_once_and_what_was_said_meanwhile_is_taken_in(
             await ear.until(lambda: ear.state == "down")
             await asyncio.sleep(0.3)
         await ear.until(lambda: len(ear.messages) == 4 and ear.state == "up")
-    assert ear.texts_in(general.id) == ear.texts_in(anna.dm.id) == ["one", "two"]
+    assert ear.texts_in(general.id) == ear.texts_in(f"@{anna.id}") == ["one", "two"]
     assert len(warnings(caplog)) == 1
     assert "cannot be reached" in warnings(caplog)[0]
 

@@ -78,7 +78,7 @@ async def test_a_direct_message(reading: Reading, anna: Person) -> None:
     message = await anna.say("hello")
     read = reading.message(message)
     assert read.id == str(message.id)
-    assert read.chat == ChatId("discord", str(anna.dm.id))
+    assert read.chat == ChatId("discord", f"@{anna.id}")
     assert read.sender == PersonId("discord", str(anna.id))
     assert (read.text, read.sender_name, read.chat_name, read.in_room, read.addressed) == (
         "hello", "Anna B.", "", False, True,

@@ -154,7 +154,8 @@ async def test_all_is_known_of_who_asked_and_where(
         await each.acknowledgement()
     first, second, third = heard
     assert [message.id for message in heard] == [f"slash-{each.id}" for each in (direct, public, below)]
-    assert [message.chat.name for message in heard] == [str(place.id) for place in (olga.dm, general, thread)]
+    places = [f"@{olga.id}", str(general.id), str(thread.id)]
+    assert [message.chat.name for message in heard] == places
     assert {str(message.sender) for message in heard} == {f"discord:{olga.id}"}
     assert [message.in_room for message in heard] == [False, True, True]
     assert [message.title for message in heard] == ["Olga", "#general · Home", "#general › plans · Home"]

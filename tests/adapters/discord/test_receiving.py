@@ -59,7 +59,7 @@ async def test_what_is_said_comes_in_where_it_is_meant_for_the_bot(
         str(general.id),
         "#general · Home",
     )
-    assert (direct.text, direct.chat.name, direct.in_room) == ("in private", str(anna.dm.id), False)
+    assert (direct.text, direct.chat.name, direct.in_room) == ("in private", f"@{anna.id}", False)
 
 
 async def test_messages_of_a_channel_come_in_their_order(
@@ -71,7 +71,7 @@ async def test_messages_of_a_channel_come_in_their_order(
             await anna.ask(f"{number}", general)
             await anna.say(f"{number}")
         await ear.until(lambda: len(ear.messages) == 100)
-    assert ear.texts_in(general.id) == ear.texts_in(anna.dm.id) == [str(number) for number in range(50)]
+    assert ear.texts_in(general.id) == ear.texts_in(f"@{anna.id}") == [str(number) for number in range(50)]
 
 
 async def test_what_is_not_accepted_is_offered_again_and_nothing_overtakes_it(
@@ -130,7 +130,7 @@ async def test_a_restart_takes_in_ten_missed_messages_in_three_channels_once_and
     ten = [str(number) for number in range(10)]
     assert ear.texts_in(general.id) == ["before", *ten, "after"]
     assert ear.texts_in(news.id) == ten
-    assert ear.texts_in(anna.dm.id) == ["before", *ten]
+    assert ear.texts_in(f"@{anna.id}") == ["before", *ten]
     assert ear.twice == 0
 
 
@@ -218,7 +218,7 @@ async def test_what_an_owner_wrote_before_the_bot_ever_heard_them_is_found(
         await ear.until(lambda: ear.texts == ["are you there?"])
         await ben.say("hello?")
         await ear.until(lambda: len(ear.messages) == 3)
-    assert ear.texts_in(ben.dm.id) == ["I am new", "hello?"]
+    assert ear.texts_in(f"@{ben.id}") == ["I am new", "hello?"]
 
 
 async def test_a_thread_that_was_closed_meanwhile_is_read(
@@ -324,7 +324,7 @@ async def test_a_new_session_takes_in_nothing_twice(
             await ear.until(lambda: len(life.ready) == session + 2)  # noqa: B023
         await asyncio.sleep(0.1)
         assert api.calls_of("history"), "it has looked whether something was missed"
-    assert ear.texts_in(general.id) == ear.texts_in(anna.dm.id) == ["0", "1", "2"]
+    assert ear.texts_in(general.id) == ear.texts_in(f"@{anna.id}") == ["0", "1", "2"]
     assert ear.twice == 0
 
 

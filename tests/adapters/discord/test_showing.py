@@ -763,7 +763,7 @@ async def test_an_answer_that_cannot_be_told_as_such_is_a_message_in_the_channel
     stage: Stage, anna: Person, general: Channel, refusal: int
 ) -> None:
     _, place = await stage.asked(anna, general)
-    stage.api.fail("edit_original", Fault.refuse(refusal))
+    stage.api.fail("edit_original", Fault.refuse(refusal), times=None)
     elsewhere = Elsewhere(InChannel(stage.calls, general.id), is_direct=False)
     await stage.show(place, said("It", "It is blue."), elsewhere=elsewhere)
     assert general.texts == ["It is blue."]

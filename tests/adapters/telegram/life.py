@@ -74,11 +74,14 @@ async def life(
     chain_of: Callable[[State], FallbackModel] | None = None,
     now: Callable[[], datetime] = lambda: NOW,
     receives: bool = True,
+    per_minute: int = 1000,
 ) -> AsyncIterator[Life]:
     """Run it; the owner is person 1, person 2 may talk, person 3 is a guest."""
     settings = settings or settings_of(api)
     async with (
-        open_house(folder, model=model, chain_of=chain_of, now=now, pauses=(0.05, 0.1, 0.2)) as house,
+        open_house(
+            folder, model=model, chain_of=chain_of, now=now, pauses=(0.05, 0.1, 0.2), per_minute=per_minute
+        ) as house,
         open_bot(settings.token.get_secret_value(), settings.api_base) as bot,
     ):
         assistant = house.assistant

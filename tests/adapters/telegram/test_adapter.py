@@ -423,14 +423,20 @@ async def test_a_stranger_who_forges_a_press_gets_nowhere(here: Life, olga: Pers
     assert here.model.history == []
 
 
+async def offer_a_reminder(here: Life, person: Person, group: Chat) -> Message:
+    """Have a button to end a reminder shown in a group."""
+    await person.say("/remind@commonplace_bot 2h tea", group)
+    await person.say("/reminders@commonplace_bot", group)
+    offered = await group.answer(containing="To come here")
+    await quiet(here)
+    return offered
+
+
 async def test_in_a_group_a_press_counts_for_whoever_was_answered_with_the_buttons(
     here: Life, olga: Person, gus: Person
 ) -> None:
     group = here.api.supergroup("Friends", olga, gus)
-    await olga.say("/remind@commonplace_bot 2h tea", group)
-    await olga.say("/reminders@commonplace_bot", group)
-    offered = await group.answer(containing="To come here")
-    await quiet(here)
+    offered = await offer_a_reminder(here, olga, group)
     before = group.texts
     others = await gus.press(offered, offered.labels[0])
     await here.api.until(lambda: others.answered)
@@ -450,10 +456,7 @@ async def test_a_press_below_a_message_of_before_the_restart_takes_its_buttons_o
 ) -> None:
     group = api.supergroup("Friends", olga)
     async with life(api, tmp_path) as here:
-        await olga.say("/remind@commonplace_bot 2h tea", group)
-        await olga.say("/reminders@commonplace_bot", group)
-        offered = await group.answer(containing="To come here")
-        await quiet(here)
+        offered = await offer_a_reminder(here, olga, group)
     async with life(api, tmp_path) as here:
         text = offered.text
         await olga.press(offered, offered.labels[0])
@@ -463,6 +466,38 @@ async def test_a_press_below_a_message_of_before_the_restart_takes_its_buttons_o
         assert "Reminder 1 is ended" in answer.text
         assert offered.text == text
         assert refused(api) == []
+
+
+async def test_the_answer_to_a_press_in_a_group_stands_there_once_though_the_program_ends_over_it(
+    api: BotApi, tmp_path: Path, olga: Person
+) -> None:
+    group = api.supergroup("Friends", olga)
+    async with life(api, tmp_path) as here:
+        offered = await offer_a_reminder(here, olga, group)
+        before = len(group.texts)
+        api.fail("editMessageText", Fault.hang(done=True), times=None)
+        await olga.press(offered, offered.labels[0])
+        await says(group, offered, "Reminder 1 is ended")
+    api.mend()
+    async with life(api, tmp_path) as here:
+        await quiet(here)
+        assert await here.house.unfinished() == 0
+    assert len(group.texts) == before
+    assert "Reminder 1 is ended" in offered.text
+
+
+async def test_a_press_that_comes_too_soon_leaves_the_question_as_it_is(
+    api: BotApi, tmp_path: Path, anna: Person
+) -> None:
+    async with life(api, tmp_path, per_minute=2) as here:
+        await anna.say("/remind 2h tea")
+        await anna.say("/reminders")
+        offered = await anna.chat.answer(containing="To come here")
+        text, labels = offered.text, offered.labels
+        await anna.press(offered, labels[0])
+        await anna.chat.answer(containing="too much at once")
+        await quiet(here)
+        assert (offered.text, offered.labels) == (text, labels)
 
 
 async def test_a_double_press_counts_once(here: Life, olga: Person) -> None:

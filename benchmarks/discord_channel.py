@@ -1,0 +1,133 @@
+"""What Discord as a channel costs: a message until something of its answer can be seen, a command until it is heard.
+
+`python benchmarks/discord_channel.py [--messages 60]`
+
+The service is a process of its own, as people run it, beside the tests' server that behaves like Discord, REST and
+gateway, and a model server that answers at once. Each message is said once all is quiet.
+"""
+
+import argparse
+import asyncio
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx
+from bot_process import BotProcess
+from model_servers import KEY, model_servers
+from telegram_channel import faults_in
+from turns import Report, instant_server, raw_call, settled
+from workspaces import ENVIRONMENT, ROOT, make_workspace, write_config
+
+sys.path.insert(0, str(ROOT))
+from tests.fakes.discord_api.server import DiscordApi
+
+MOST_MS = 25.0
+BETWEEN_SECONDS = 1.3
+IMPORTS = "import aiohttp.web, discord"
+
+
+@asynccontextmanager
+async def service(folder: Path, addresses: Mapping[str, str], api: DiscordApi) -> AsyncIterator[BotProcess]:
+    """A new workspace, and the service in it, on Discord alone."""
+    config = write_config(
+        folder.with_suffix(".toml"),
+        make_workspace(folder),
+        server={"port": 0},
+        discord={"token": api.token, "api_base": api.api_base},
+        access={"allow": ["discord:*"]},
+        models={"chain": ["openai/gpt-test"]},
+        limits={"messages_per_minute": 100_000},
+        memory_embedding={"provider": "none"},
+        memory_flush={"token_threshold": 1_000_000},
+        providers_openai={"kind": "openai", "base_url": addresses["openai"], "api_key": KEY},
+    )
+    bot = await BotProcess.serve(config, folder.with_suffix(".log"))
+    try:
+        yield bot
+    finally:
+        await bot.leave()
+
+
+async def measure(arguments: argparse.Namespace) -> list[str]:
+    report = Report()
+    with tempfile.TemporaryDirectory() as name, model_servers(instant_server) as addresses:
+        async with DiscordApi() as api:
+            anna = api.person("anna")
+            channel = api.guild("Home", anna).text("general")
+            imports = statistics.median(_import_seconds() for _ in range(3))
+            began = time.monotonic()
+            async with service(Path(name) / "cost", addresses, api) as bot:
+                await api.connected(within=60)
+                print("start until the session is there")
+                report.figure("wall s", time.monotonic() - began)
+                report.figure("CPU s", bot.cpu_seconds())
+                report.figure(f"CPU s of `{IMPORTS}` alone", imports)
+                await asyncio.sleep(3)  # commands are made known, notes looked at
+                first_wall, first_cpu, whole, raw = [], [], [], []
+                async with httpx.AsyncClient() as client:
+                    for _ in range(arguments.messages):
+                        await asyncio.sleep(BETWEEN_SECONDS)
+                        before, replies = await settled(bot), len(anna.dm.replies)
+                        began = time.monotonic()
+                        await anna.say("The quick brown fox jumps over the lazy dog, and nobody minds.")
+                        await api.until(lambda: len(anna.dm.replies) > replies, within=10)  # noqa: B023
+                        first_wall.append(1000 * (time.monotonic() - began))
+                        first_cpu.append(1000 * (bot.cpu_seconds() - before))
+                        whole.append(1000 * (await settled(bot) - before))
+                        raw.append(await raw_call(client, addresses["openai"]))
+                print(f"a direct message, with a model that answers at once; medians of {arguments.messages}")
+                report.figure("until something can be seen, wall ms", statistics.median(first_wall))
+                report.figure(
+                    "until something can be seen, our CPU ms", statistics.median(first_cpu), most=MOST_MS
+                )
+                report.figure("until nothing more is done, CPU ms", statistics.median(whole))
+                report.figure("the model's call by httpx alone, CPU ms", statistics.median(raw))
+                heard_wall, heard_cpu = [], []
+                for _ in range(arguments.messages):
+                    await asyncio.sleep(BETWEEN_SECONDS)
+                    before, began = await settled(bot), time.monotonic()
+                    used = await anna.use("usage", channel)
+                    await api.until(lambda: used.acknowledged is not None, within=10)  # noqa: B023
+                    heard_wall.append(1000 * (time.monotonic() - began))
+                    heard_cpu.append(1000 * (bot.cpu_seconds() - before))
+                print(f"a slash command; medians of {arguments.messages}")
+                report.figure("until it is acknowledged, wall ms", statistics.median(heard_wall))
+                report.figure(
+                    "until it is acknowledged, our CPU ms", statistics.median(heard_cpu), most=MOST_MS
+                )
+                report.figure("refused by Discord", len(api.refusals), most=0)
+                report.figure("MB after that", bot.megabytes())
+        report.failed += faults_in(Path(name))
+    return report.failed
+
+
+def _import_seconds() -> float:
+    code = f"import time; {IMPORTS}; print(time.process_time())"
+    told = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], env=ENVIRONMENT, capture_output=True, check=True
+    )
+    return float(told.stdout)
+
+
+def main() -> None:
+    """Print every figure; exit 1 where one is not as promised."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--messages", type=int, default=60)
+    arguments = parser.parse_args()
+    # Else each start of the service would compile its modules anew, where Python is told to keep nothing.
+    subprocess.run(
+        [sys.executable, "-m", "compileall", "-q", "adapters", "bot", "memory"], cwd=ROOT, check=True
+    )
+    failed = asyncio.run(measure(arguments))
+    print(f"not as promised: {'; '.join(failed) or 'nothing'}")
+    sys.exit(bool(failed))
+
+
+if __name__ == "__main__":
+    main()
