@@ -97,7 +97,7 @@ class DiscordAdapter:
         )
 
         async def standing(said: Said) -> "Standing":
-            return await access.standing_of(said.message.sender, self._groups_of(said))
+            return await access.standing_of(said.message.sender, groups_of(said))
 
         self._interactions = Interactions(
             self._take_in,
@@ -158,14 +158,9 @@ class DiscordAdapter:
 
     async def _take_in(self, said: Said) -> bool:
         message = with_own_thread(said.message, self._client) if self._threads else said.message
-        message = replace(message, groups=self._groups_of(said))
+        message = replace(message, groups=groups_of(said))
         self._note(message)
         return await self._accept(message)
-
-    def _groups_of(self, said: Said) -> tuple[str, ...]:
-        name = said.message.chat.name
-        channel = self._client.get_channel(int(name)) if self._client and name.isdigit() else None
-        return groups_of(said, parent=channel.parent_id if isinstance(channel, discord.Thread) else None)
 
     def _note(self, message: IncomingMessage) -> None:
         chat = message.chat.name

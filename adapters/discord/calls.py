@@ -101,7 +101,7 @@ class Calls:
         except discord.RateLimited as error:
             raise ChannelFault(in_words(error), retry_after=error.retry_after) from error
         except aiohttp.ClientResponseError as error:  # which would tell the address, and with it a token
-            raise ChannelFault(f"Discord cannot be reached: {type(error).__name__}") from None
+            raise ChannelFault(in_words(error)) from None
         except (aiohttp.ClientError, OSError) as error:  # TimeoutError, too
             raise ChannelFault(in_words(error)) from error
         except (RuntimeError, AttributeError) as error:

@@ -16,15 +16,15 @@ LONGEST_HOLD = 60.0
 class Listener(Protocol):
     """What is told of what happens. Each of these only notes it, so that nothing waits and the order is kept."""
 
-    def connected(self, client: discord.Client) -> None:
+    def connected(self, client: discord.Client, shard: int) -> None:
         """A session begins: what was said before it is not told any more."""
         ...
 
-    def resumed(self) -> None:
+    def resumed(self, shard: int) -> None:
         """A session goes on: nothing was missed."""
         ...
 
-    def disconnected(self) -> None:
+    def disconnected(self, shard: int) -> None:
         """The connection is gone; the library tries to get it back."""
         ...
 
@@ -36,8 +36,8 @@ class Listener(Protocol):
         """A guild cannot be heard for now."""
         ...
 
-    def guilds_known(self) -> None:
-        """All guilds that can be heard have been told."""
+    def guilds_known(self, shard: int) -> None:
+        """All guilds of a shard that can be heard have been told."""
         ...
 
     def said(self, message: discord.Message) -> None:
@@ -88,6 +88,7 @@ def open_client(
     }
     client = _Sharded(shard_count=shards, **options) if shards > 1 else _Single(**options)
     client.listener = listener
+    _let_others_go_on(client.http)
     _listen(client, listener)
     return client
 
@@ -118,17 +119,46 @@ class _Sharded(_Single, discord.AutoShardedClient):
     pass
 
 
+def _let_others_go_on(http: Any) -> None:
+    """Mend a call that is cancelled while it waits for the end of a limit for all calls: all others would wait on.
+
+    Who goes on too early by that is only told of the limit once more.
+    """
+    ask = http.request
+
+    async def request(*args: Any, **options: Any) -> Any:
+        try:
+            return await ask(*args, **options)
+        except asyncio.CancelledError:
+            http._global_over.set()
+            raise
+
+    http.request = request
+
+
 def _listen(client: discord.Client, listener: Listener) -> None:
     """Have events told. Each runs in a task of its own, but those begin in order, and end before they wait."""
 
+    async def on_shard_connect(shard: int) -> None:
+        listener.connected(client, shard)
+
+    async def on_shard_resumed(shard: int) -> None:
+        listener.resumed(shard)
+
+    async def on_shard_disconnect(shard: int) -> None:
+        listener.disconnected(shard)
+
+    async def on_shard_ready(shard: int) -> None:
+        listener.guilds_known(shard)
+
     async def on_connect() -> None:
-        listener.connected(client)
+        listener.connected(client, 0)
 
     async def on_resumed() -> None:
-        listener.resumed()
+        listener.resumed(0)
 
     async def on_disconnect() -> None:
-        listener.disconnected()
+        listener.disconnected(0)
 
     async def on_guild_available(guild: discord.Guild) -> None:
         listener.guild_available(guild)
@@ -137,7 +167,7 @@ def _listen(client: discord.Client, listener: Listener) -> None:
         listener.guild_unavailable(guild)
 
     async def on_ready() -> None:
-        listener.guilds_known()
+        listener.guilds_known(0)
 
     async def on_message(message: discord.Message) -> None:
         listener.said(message)
@@ -148,13 +178,13 @@ def _listen(client: discord.Client, listener: Listener) -> None:
     async def on_error(event: str, *_: object, **__: object) -> None:
         log.exception("Discord: what came as %s could not be handled", event)
 
+    # Where there are shards, the library tells only once that all of them are ready, never after a new session of one.
+    is_sharded = isinstance(client, discord.AutoShardedClient)
     for told in (
-        on_connect,
-        on_resumed,
-        on_disconnect,
+        *((on_shard_connect, on_shard_resumed, on_shard_disconnect, on_shard_ready) if is_sharded else ()),
+        *(() if is_sharded else (on_connect, on_resumed, on_disconnect, on_ready)),
         on_guild_available,
         on_guild_unavailable,
-        on_ready,
         on_message,
         on_raw_message_edit,
         on_error,

@@ -203,6 +203,8 @@ def in_words(error: BaseException) -> str:
             return "Discord cannot be reached: it does not answer"
         case GatewayNotFound():
             return "Discord cannot be reached: it does not tell where to connect"
+        case aiohttp.ClientResponseError():  # its own words hold the address, with what opens a file or a command
+            return f"Discord cannot be reached: {error.status} {error.message}"
         case aiohttp.ClientError() | OSError():
             said = str(error).replace(" ssl:default", "") or type(error).__name__
             return f"Discord cannot be reached: {said}"

@@ -26,7 +26,7 @@ from adapters.discord.gateway import Gateway, ask_gateway, point_library_at
 from adapters.discord.receiving import AcceptSaid, Pauses, Receiver
 from bot.channel_store import ChannelStore
 from bot.config import DiscordSettings
-from bot.messages import Attachment, ChannelFault, ChannelHealth, IncomingMessage, PersonId
+from bot.messages import Attachment, ChannelFault, ChannelHealth, PersonId
 
 log = logging.getLogger(__name__)
 
@@ -62,11 +62,7 @@ class Told:
     opened: Callable[[discord.Client], None] = lambda _: None
     """A client, before it connects: for what must hear its events, such as a tree of commands."""
     ready: Callable[[discord.Client], None] = lambda _: None
-    """A session has begun, and all guilds are known; again with each new one."""
-    guild: Callable[[discord.Client, discord.Guild], None] = lambda _, __: None
-    """A guild can be heard, also one that the bot has just come into."""
-    taken: Callable[[IncomingMessage, bool], None] = lambda _, __: None
-    """A message was taken in, and whether a Reply to it will come."""
+    """A session has begun, and all its guilds are known; again with each new one, and for each shard."""
 
 
 class Connection:
@@ -129,7 +125,6 @@ class Connection:
             accept,
             self._store,
             people=self._people,
-            taken=self._told.taken,
             hampered=self._condition.hampered,
             pauses=self._patience.pauses,
         )
@@ -245,10 +240,6 @@ class Connection:
         """Tell that all guilds are known."""
         self._told.ready(client)
 
-    def guild(self, client: discord.Client, guild: discord.Guild) -> None:
-        """Tell of a guild."""
-        self._told.guild(client, guild)
-
     async def identify(self, *, initial: bool) -> None:
         """Let a session begin, unless there were too many of them."""
         now = time.monotonic()
@@ -270,27 +261,27 @@ class _Listener:
         self._receiver = receiver
         self._client: discord.Client | None = None
 
-    def connected(self, client: discord.Client) -> None:
+    def connected(self, client: discord.Client, shard: int) -> None:
         self._client = client
-        self._receiver.connected(client)
+        self._receiver.connected(client, shard)
         self._connection.heard()
 
-    def resumed(self) -> None:
+    def resumed(self, shard: int) -> None:
+        self._receiver.resumed(shard)
         self._connection.heard()
 
-    def disconnected(self) -> None:
+    def disconnected(self, shard: int) -> None:
+        self._receiver.disconnected(shard)
         self._connection.unheard()
 
     def guild_available(self, guild: discord.Guild) -> None:
         self._receiver.guild_available(guild)
-        if self._client:
-            self._connection.guild(self._client, guild)
 
     def guild_unavailable(self, guild: discord.Guild) -> None:
         self._receiver.guild_unavailable(guild)
 
-    def guilds_known(self) -> None:
-        self._receiver.guilds_known()
+    def guilds_known(self, shard: int) -> None:
+        self._receiver.guilds_known(shard)
         if self._client:
             self._connection.ready(self._client)
 

@@ -3,15 +3,15 @@
 from adapters.discord.incoming import Said
 
 
-def groups_of(said: Said, *, parent: int | None = None) -> tuple[str, ...]:
+def groups_of(said: Said) -> tuple[str, ...]:
     """`GUILD`, `GUILD/#CHANNEL` and `GUILD/@ROLE`, each for what is said in that guild alone.
 
-    Nothing for what is said where two people talk, whatever roles they have elsewhere. `parent`: of what is said in
-    a thread, the channel that it belongs to.
+    Nothing for what is said where two people talk, whatever roles they have elsewhere. What is said in a thread is
+    said in the channel that it belongs to as well.
     """
     if not said.guild:
         return ()
-    channels = [said.message.chat.name, *([str(parent)] if parent else [])]
+    channels = [said.message.chat.name, *([str(said.parent)] if said.parent else [])]
     return (
         str(said.guild),
         *(f"{said.guild}/#{channel}" for channel in channels),

@@ -16,6 +16,8 @@ UP_TO = "heard"
 """The message up to which all is taken in, whatever its channel."""
 BEHIND = "behind:"
 """… but not in these channels: up to which message it is there."""
+AWAY = "away:"
+"""… nor in these guilds, which cannot be heard for now: up to which message it is there."""
 DIRECT = "dm:"
 """The direct conversation with each person, since Discord tells bots of none."""
 THREAD = "thread:"
@@ -38,14 +40,18 @@ class Heard:
 
     def __init__(self, store: ChannelStore, *, slack: timedelta = SLACK) -> None:
         self._store = store
-        self._slack = slack
+        self.slack = slack
+        """So much of what was heard last is not yet taken to be all that was said until then."""
         self._mark = 0
         self._highest = 0
         self._unsettled: set[str] = set()
         self._saved_mark = 0
-        self._saved_behind: dict[int, int] = {}
+        self._saved: dict[str, int] = {}
+        """What is behind, by key."""
         self.behind: dict[int, int] = {}
         """Channels of an earlier process that nobody has looked at yet."""
+        self.away: dict[int, int] = {}
+        """Guilds that cannot be heard."""
         self.direct: dict[str, int] = {}
         """Direct conversations, by person."""
         self.threads: dict[int, int] = {}
@@ -54,8 +60,9 @@ class Heard:
     async def load(self) -> None:
         """Read what an earlier process has left. Raises StateFault."""
         self._mark = self._saved_mark = _number(await self._store.get(UP_TO))
-        self._saved_behind = await self._numbers(BEHIND)
-        self.behind = dict(self._saved_behind)
+        self.behind = await self._numbers(BEHIND)
+        self.away = await self._numbers(AWAY)
+        self._saved = self._all_behind({})
         direct = await self._store.starting_with(DIRECT)
         self.direct = {key.removeprefix(DIRECT): _number(value) for key, value in direct.items()}
         for person in sorted(self.direct, key=lambda one: self.direct[one])[:-MOST_DIRECT]:
@@ -78,7 +85,7 @@ class Heard:
     def mark(self) -> int:
         """The message up to which all is taken in; 0 where the bot has never been there before."""
         if not self._unsettled and self._highest:
-            self._mark = max(self._mark, before(self._highest, self._slack))
+            self._mark = max(self._mark, before(self._highest, self.slack))
         return self._mark
 
     def see(self, message: int) -> None:
@@ -86,18 +93,22 @@ class Heard:
         self._highest = max(self._highest, message)
 
     def begin(self, *parts: str) -> None:
-        """A new session begins: until all `parts` are settled nobody knows what was missed before it."""
-        mark = self.mark
+        """Until all `parts` are settled too, nobody knows what was missed from now on."""
+        self._mark = self.mark
+        self._unsettled |= set(parts)
+
+    def begin_anew(self, *parts: str) -> None:
+        """As `begin`, where of all that was to be settled before nothing more will be told."""
+        self._mark = self.mark
         self._unsettled = set(parts)
-        self._mark = mark
 
     def settle(self, part: str) -> None:
         """What was missed in one part is known now."""
-        if not self._unsettled:
+        if part not in self._unsettled:
             return
         self._unsettled.discard(part)
         if not self._unsettled and not self.mark:
-            self._mark = time_snowflake(_now() - self._slack)  # the first time: nothing before this is for us
+            self._mark = time_snowflake(_now() - self.slack)  # the first time: nothing before this is for us
 
     # -- what was taken in ----------------------------------------------------------------------------------
 
@@ -129,20 +140,27 @@ class Heard:
     async def save(self, pending: Mapping[int, int]) -> None:
         """Put the marks on disk; `pending`: channels that are behind, and up to which message. Raises StateFault."""
         mark = self.mark
-        behind = {**self.behind, **pending}
+        behind = self._all_behind(pending)
         # What is behind first: a crash in between may leave too much to be read again, never too little.
         await asyncio.gather(
             *(
-                self._store.put(f"{BEHIND}{channel}", str(message))
-                for channel, message in behind.items()
-                if self._saved_behind.get(channel) != message
+                self._store.put(key, str(message))
+                for key, message in behind.items()
+                if self._saved.get(key) != message
             )
         )
         if mark != self._saved_mark:
             await self._store.put(UP_TO, str(mark))
-        gone = [channel for channel in self._saved_behind if channel not in behind]
-        await asyncio.gather(*(self._store.put(f"{BEHIND}{channel}", "") for channel in gone))
-        self._saved_mark, self._saved_behind = mark, behind
+        gone = [key for key in self._saved if key not in behind]
+        await asyncio.gather(*(self._store.put(key, "") for key in gone))
+        self._saved_mark, self._saved = mark, behind
+
+    def _all_behind(self, pending: Mapping[int, int]) -> dict[str, int]:
+        channels = {**self.behind, **pending}
+        return {
+            **{f"{BEHIND}{channel}": message for channel, message in channels.items()},
+            **{f"{AWAY}{guild}": message for guild, message in self.away.items()},
+        }
 
 
 def before(message: int, span: timedelta) -> int:

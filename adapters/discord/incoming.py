@@ -1,6 +1,6 @@
 """Pure: one message of Discord → what was said, in our words."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC
 
 import discord
@@ -30,8 +30,12 @@ class Said:
     in_thread: bool = False
     guild: int = 0
     """Where it was said; 0 for a direct conversation."""
+    parent: int | None = None
+    """The channel that the thread belongs to in which it was said."""
     roles: tuple[int, ...] | None = None
     """The sender's roles in the guild; None where they are not told, as in a direct conversation."""
+    last_edit: str = ""
+    """The id that the edit has or would have which made the message what it is; "" where there was none."""
 
 
 def read_message(message: discord.Message, me: int) -> Said | None:
@@ -43,8 +47,11 @@ def read_edit(message: discord.Message, me: int) -> Said | None:
     """Tell what somebody put in a message's place; None where only Discord added a preview."""
     if message.edited_at is None:
         return None
-    number = str(message.id)
-    return _said(message, me, id=f"{number}.{int(message.edited_at.timestamp() * 1000)}", edit_of=number)
+    return _said(message, me, id=_edit_id(message), edit_of=str(message.id))
+
+
+def _edit_id(message: discord.Message) -> str:
+    return f"{message.id}.{int(message.edited_at.timestamp() * 1000)}" if message.edited_at else ""
 
 
 def chat_of(channel: int) -> ChatId:
@@ -114,7 +121,14 @@ def _said(message: discord.Message, me: int, *, id: str, edit_of: str = "") -> S
     )
     in_thread = isinstance(message.channel, discord.Thread)
     guild = message.guild.id if message.guild else 0
-    return Said(incoming, in_thread=in_thread, guild=guild, roles=roles_of(message.author))
+    return Said(
+        incoming,
+        in_thread=in_thread,
+        guild=guild,
+        parent=parent_of(message.channel),
+        roles=roles_of(message.author),
+        last_edit=_edit_id(message),
+    )
 
 
 def _incoming(
@@ -189,7 +203,7 @@ def _quoted(
     )
     written = [read_text(text, its_names) for text in (replied_to.content, *passed_on)]
     text = "\n\n".join(filter(None, [*written, contents.words])) or embedded_words(replied_to)
-    readable = tuple(one for one in contents.attachments if one.kind != "other")
+    readable = tuple(replace(one, quoted=True) for one in contents.attachments if one.kind != "other")
     quoted = Quoted(text[:QUOTED_CHARS], sender_name=name_of(replied_to.author), mine=mine)
     return quoted, Contents(attachments=readable)
 
@@ -197,6 +211,11 @@ def _quoted(
 def roles_of(author: discord.User | discord.Member) -> tuple[int, ...] | None:
     """Tell somebody's roles, that of everybody among them; None where only the person is known."""
     return tuple(role.id for role in author.roles) if isinstance(author, discord.Member) else None
+
+
+def parent_of(channel: object) -> int | None:
+    """The channel that a thread belongs to; None for what is no thread."""
+    return channel.parent_id if isinstance(channel, discord.Thread) else None
 
 
 def _line(text: str | None) -> str:

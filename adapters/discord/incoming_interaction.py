@@ -11,7 +11,16 @@ from discord import AppCommandOptionType, ChannelType, ComponentType, Interactio
 
 from adapters.discord.completion import Typed
 from adapters.discord.handle import Answerable
-from adapters.discord.incoming import Said, chat_of, chat_with, name_of, person_of, title_of
+from adapters.discord.incoming import (
+    Said,
+    chat_of,
+    chat_with,
+    name_of,
+    parent_of,
+    person_of,
+    roles_of,
+    title_of,
+)
 from adapters.discord.incoming_contents import attachments_of
 from adapters.discord.incoming_text import Names, read_text, whole
 from bot.commands.command import Command, split_command
@@ -84,7 +93,10 @@ def read_interaction(interaction: discord.Interaction, commands: Mapping[str, Co
         attachments=_attached(interaction),
     )
     is_anothers = owner is not None and owner != interaction.user.id
-    return Asked(Said(message, roles=_roles(interaction), guild=interaction.guild_id or 0), answerable, is_anothers)
+    said = Said(
+        message, guild=interaction.guild_id or 0, parent=parent_of(channel), roles=roles_of(interaction.user)
+    )
+    return Asked(said, answerable, is_anothers)
 
 
 def read_typed(interaction: discord.Interaction) -> Typed:
@@ -155,11 +167,6 @@ def _attached(interaction: discord.Interaction) -> tuple[Attachment, ...]:
     ]
     channel = interaction.channel_id or 0
     return tuple(attachments_of(files, channel=channel, message=0))
-
-
-def _roles(interaction: discord.Interaction) -> tuple[int, ...] | None:
-    user = interaction.user
-    return tuple(role.id for role in user.roles) if isinstance(user, discord.Member) else None
 
 
 def _name(interaction: discord.Interaction) -> str:

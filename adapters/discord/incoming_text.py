@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-_CODE = re.compile(r"```.*?```|``[^`]+``|`[^`\n]+`", re.DOTALL)
-"""In which nothing is a mention, as Discord shows it."""
 _MARKED = re.compile(
-    r"<(?:@!?(?P<user>\d+)|@&(?P<role>\d+)|\#(?P<channel>\d+)|a?:(?P<emoji>\w+):\d+"
+    # In code nothing is a mention, as Discord shows it: it is passed over.
+    r"(?s:```.*?```)|``[^`]+``|`[^`\n]+`"
+    r"|<(?:@!?(?P<user>\d+)|@&(?P<role>\d+)|\#(?P<channel>\d+)|a?:(?P<emoji>\w+):\d+"
     r"|t:(?P<time>-?\d{1,13})(?::[A-Za-z])?|/(?P<command>[^:<>]+):\d+)>"
 )
 _BLANK = " \t\n\r,:;\N{NO-BREAK SPACE}"
@@ -75,12 +75,7 @@ def read_text(text: str, names: Names) -> str:
 
 
 def _marks(text: str) -> list[re.Match[str]]:
-    code = [(one.start(), one.end()) for one in _CODE.finditer(text)]
-    return [
-        mark
-        for mark in _MARKED.finditer(text)
-        if not any(begin <= mark.start() < stop for begin, stop in code)
-    ]
+    return [mark for mark in _MARKED.finditer(text) if mark.lastgroup]
 
 
 def _without_calls(text: str, names: Names) -> tuple[int, int]:

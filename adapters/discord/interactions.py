@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from weakref import WeakValueDictionary
 
-import aiohttp
 import discord
 from discord import InteractionType
 from discord.app_commands import Choice
@@ -189,8 +188,8 @@ class Interactions:
                         fault = error
                         if error.status < 500 and error.status != 429:
                             break
-                    except (discord.DiscordException, aiohttp.ClientError, OSError) as error:
-                        fault = error
+                    except Exception as error:  # noqa: BLE001 - such as a session that is closed for a new one
+                        fault = error  # whatever it is, what was asked for is taken in all the same
                     else:
                         return
                     if pause is not None:
@@ -215,7 +214,7 @@ class Interactions:
             finally:
                 self._completing -= 1
         choices = [Choice(name=offer.label, value=offer.value) for offer in offers]
-        with suppress(discord.DiscordException, aiohttp.ClientError, OSError):
+        with suppress(Exception):  # nobody would miss it
             async with asyncio.timeout(self._complete_seconds):
                 await interaction.response.autocomplete(choices)
 

@@ -24,15 +24,18 @@ class Pace:
 
     async def turn(self, channel: int) -> None:
         """Wait until one step of a reply may be shown in a channel."""
-        now = asyncio.get_running_loop().time()
-        at = max(now, self._free_at.get(channel, now), self._all_free_at)
-        self._all_free_at = at + self._seconds
+        now = self._now()
+        at = max(now, self._free_at.get(channel, now))
         self._note(channel, at + self._channel_seconds, now)
+        await asyncio.sleep(at - now)
+        now = self._now()  # only now it is one of all, so that no channel waits for another's time
+        at = max(now, self._all_free_at)
+        self._all_free_at = at + self._seconds
         await asyncio.sleep(at - now)
 
     def hold(self, channel: int, seconds: float) -> None:
         """Let no reply grow in a channel for some time."""
-        now = asyncio.get_running_loop().time()
+        now = self._now()
         self._note(channel, max(self._free_at.get(channel, now), now + seconds), now)
 
     def _note(self, channel: int, at: float, now: float) -> None:
@@ -40,3 +43,7 @@ class Pace:
         self._free_at.move_to_end(channel)
         while len(self._free_at) > CHANNELS_KEPT and next(iter(self._free_at.values())) <= now:
             self._free_at.popitem(last=False)
+
+    @staticmethod
+    def _now() -> float:
+        return asyncio.get_running_loop().time()

@@ -4,13 +4,14 @@ import asyncio
 import io
 import logging
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
+import aiohttp
 import discord
 from discord.http import MultipartParameters, handle_message_parameters
 from discord.webhook.async_ import async_context
@@ -263,10 +264,11 @@ class AsAnswer:
         async def post(client: discord.Client) -> Posted:
             with _parameters(message, choices, is_private=self._answerable.private) as parameters:
                 hook = self._hook(client)
+                once: Any = _Once(hook.session)
                 raw: Any = await async_context.get().execute_webhook(
                     hook.id,
                     self._answerable.token,
-                    session=hook.session,
+                    session=once,
                     payload=parameters.payload,
                     multipart=parameters.multipart,
                     files=parameters.files,
@@ -361,6 +363,20 @@ class AsAnswer:
             raise Expired(str(error)) from error
         except TimeoutError as error:
             raise Expired("its time is over") from error
+
+
+class _Once:
+    """A session in which the library asks nothing again that Discord may have done although it has failed."""
+
+    def __init__(self, session: aiohttp.ClientSession) -> None:
+        self._session = session
+
+    @asynccontextmanager
+    async def request(self, method: str, url: str, **options: Any) -> AsyncIterator[aiohttp.ClientResponse]:
+        async with self._session.request(method, url, **options) as response:
+            if response.status >= 500:
+                raise discord.DiscordServerError(response, await response.text(errors="replace"))
+            yield response
 
 
 async def _with_choices(

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import discord
+from discord.utils import time_snowflake
 
 from adapters.discord.catch_up import (
     PAGE,
@@ -27,7 +28,7 @@ from adapters.discord.condition import INTENT_OFF
 from adapters.discord.heard import SLACK, Heard
 from adapters.discord.incoming import CHANNEL, Said, chat_of, name_of, read_edit, read_message, roles_of
 from bot.channel_store import ChannelStore
-from bot.messages import IncomingMessage, NotAccepted, PersonId
+from bot.messages import NotAccepted, PersonId
 from bot.plain_text import one_line
 from bot.state.database import StateFault
 from bot.tasks import Tasks
@@ -43,7 +44,7 @@ NAMED = 3
 NO_HISTORY = (
     "what was missed in {channels} cannot be read: give the bot the permission Read Message History there"
 )
-GUILDS, DIRECTS = "guilds", "direct conversations"
+GUILDS, SHARD_AWAY, DIRECTS = "guilds of {shard}", "{shard} is away", "direct conversations"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,8 @@ class Pauses:
     """Between two times that it is noted how far all is taken in."""
     slack: float = SLACK.total_seconds()
     """So much of what was taken in is read again in a new session."""
+    shards_slack: float = 120.0
+    """… where there are shards: one may be dead for as long, before that is noticed, while the others hear on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,8 @@ class _Lane:
     is_direct: bool = False
     missed: int | None = None
     """The message after which the history is to be read, before anything else."""
+    is_dropped: bool = False
+    """Whether something that waited is left to the history, of which a part may have been read before it was said."""
     waiting: deque[Said | _Bad] = field(default_factory=deque)
     members: dict[int, discord.Member | None] = field(default_factory=dict)
     """Those that were asked for, while there is something to take in."""
@@ -101,19 +106,16 @@ class Receiver:
         store: ChannelStore,
         *,
         people: Callable[[], Awaitable[Sequence[PersonId]]],
-        taken: Callable[[IncomingMessage, bool], None],
         hampered: Callable[[str], None],
         pauses: Pauses,
     ) -> None:
         """`people`: those with whom a direct conversation is opened, so that it is known where they write.
 
-        `taken` is told of each message that was taken in, and whether a Reply to it will come; `hampered`, what is
-        wrong, in one line with the mend, or "".
+        `hampered` is told what is wrong, in one line with the mend, or "".
         """
         self._accept = accept
         self._store = store
         self._people = people
-        self._taken = taken
         self._hampered = hampered
         self._pauses = pauses
         self._heard = Heard(store, slack=timedelta(seconds=pauses.slack))
@@ -124,9 +126,11 @@ class Receiver:
         self._session = 0
         self._session_mark = 0
         """Up to which message all was taken in when the session began."""
-        self._awaited: set[int] = set()
+        self._awaited: dict[int, int] = {}
+        """Guilds of which nothing was told yet in this session, with their shards."""
+        self._unknown: set[int] = set()
+        """Shards of which not all guilds are known yet."""
         self._held: list[discord.Message] = []
-        self._unavailable_since: dict[int, int] = {}
         self._unread: OrderedDict[int, str] = OrderedDict()
         """Names of channels whose history is closed to the bot."""
         self._refusal = ""
@@ -159,21 +163,37 @@ class Receiver:
 
     # -- what happens ---------------------------------------------------------------------------------------
 
-    def connected(self, client: discord.Client) -> None:
+    def connected(self, client: discord.Client, shard: int) -> None:
         """A session begins, and what was said before it is to be looked for."""
-        self._client = client
+        if client is not self._client:
+            self._client = client
+            self._unknown = set(range(client.shard_count or 1))
+            if len(self._unknown) > 1:
+                self._heard.slack = timedelta(seconds=self._pauses.shards_slack)
+            self._awaited.clear()
+            self._heard.begin_anew(*(GUILDS.format(shard=each) for each in self._unknown))
+        self._unknown.add(shard)
         self._session += 1
-        self._heard.begin(GUILDS, DIRECTS)
+        self._heard.begin(GUILDS.format(shard=shard), DIRECTS)
+        self._heard.settle(SHARD_AWAY.format(shard=shard))
         self._session_mark = self._heard.mark
-        self._awaited |= {guild.id for guild in client.guilds}
+        self._awaited |= {guild.id: shard for guild in client.guilds if guild.shard_id == shard}
         self._unread.clear()
         self._tell()
         self._beside.start(self._open_directs(client, self._session))
 
+    def disconnected(self, shard: int) -> None:
+        """A shard cannot be heard, while others may: what they hear tells nothing of how far all is taken in."""
+        self._heard.begin(SHARD_AWAY.format(shard=shard))
+
+    def resumed(self, shard: int) -> None:
+        """A shard goes on where it was."""
+        self._heard.settle(SHARD_AWAY.format(shard=shard))
+
     def guild_available(self, guild: discord.Guild) -> None:
         """Look for what was missed in a guild."""
-        self._awaited.discard(guild.id)
-        mark = min(self._heard.mark, self._unavailable_since.pop(guild.id, self._heard.mark))
+        self._awaited.pop(guild.id, None)
+        mark = min(self._heard.mark, self._heard.away.pop(guild.id, self._heard.mark))
         if mark:
             behind = self._heard.behind
             for missed in missed_in(guild, lambda channel: behind.get(channel, mark)):
@@ -187,15 +207,23 @@ class Receiver:
 
     def guild_unavailable(self, guild: discord.Guild) -> None:
         """A guild cannot be heard: from here on something may be missed in it."""
-        self._unavailable_since.setdefault(guild.id, self._heard.mark)
+        self._heard.away.setdefault(guild.id, self._heard.mark)
 
-    def guilds_known(self) -> None:
+    def guilds_known(self, shard: int) -> None:
         """What is left to look for stands in no guild: threads that are closed, direct conversations of before."""
-        for guild in self._awaited:
-            self._unavailable_since.setdefault(guild, self._session_mark)
-        self._awaited.clear()
+        for guild in [guild for guild, its_shard in self._awaited.items() if its_shard == shard]:
+            self._heard.away.setdefault(guild, self._session_mark)
+            del self._awaited[guild]
         self._release(None)
+        self._unknown.discard(shard)
+        if not self._unknown:
+            self._read_the_rest()
+        self._heard.settle(GUILDS.format(shard=shard))
+
+    def _read_the_rest(self) -> None:
         client, mark = self._client, self._heard.mark
+        for guild in [guild for guild in self._heard.away if client and client.get_guild(guild) is None]:
+            del self._heard.away[guild]  # the bot is not in it any more
         for channel, after in self._heard.behind.items():
             self._read_from(channel, after)
         self._heard.behind.clear()
@@ -203,7 +231,6 @@ class Receiver:
             for thread in self._heard.threads:
                 if client.get_channel(thread) is None:
                     self._read_from(thread, mark)
-        self._heard.settle(GUILDS)
 
     def said(self, message: discord.Message) -> None:
         """Put a message behind the others of its channel."""
@@ -216,6 +243,8 @@ class Receiver:
 
     def edited(self, message: discord.Message) -> None:
         """Put what somebody wrote in a message's place behind the others of its channel."""
+        if message.edited_at and time_snowflake(message.edited_at) < oldest(is_direct=message.guild is None):
+            return  # told again since something else of it has changed: somebody has pinned it, or opened a thread
         self._put(message.channel.id, self._read(message, read_edit))
 
     def unreadable(self, event: str, raw: Mapping[str, Any], error: Exception) -> None:
@@ -245,7 +274,8 @@ class Receiver:
             raw = {"id": str(message.id), "channel_id": str(message.channel.id), "content": message.content}
             return _Bad(str(message.id), raw, _where(error))
         if said and said.is_hidden:
-            self.text_is_hidden(True)
+            if not message._state._intents.message_content:  # else there was nothing that could be read
+                self.text_is_hidden(True)
             return None
         return said if said and said.message.addressed else None
 
@@ -261,9 +291,15 @@ class Receiver:
             if mark and not said.message.edit_of and channel not in self._heard.direct.values():
                 lane.missed = min(lane.missed or mark, mark)  # this may not be the first that somebody wrote
         lane.waiting.append(said)
-        if len(lane.waiting) > MOST_WAITING and (up_to := lane.up_to()) is not None:
+        if len(lane.waiting) <= MOST_WAITING:
+            return
+        up_to = lane.up_to()
+        if up_to is None:  # nothing but edits, of which the history tells no more than the latest
+            lane.waiting.popleft()
+        else:
             lane.missed = up_to
             lane.waiting.clear()
+            lane.is_dropped = True
 
     def _read_from(self, channel: int, after: int, *, is_direct: bool = False) -> None:
         lane = self._lanes.get(channel)
@@ -342,6 +378,7 @@ class Receiver:
         while lane.missed is not None:
             client = self._client
             after = max(lane.missed, oldest(is_direct=lane.is_direct))
+            lane.is_dropped = False
             try:
                 if client is None or client.is_closed():
                     raise ConnectionError
@@ -361,7 +398,7 @@ class Receiver:
             self._can_read(lane.channel)
             if not await self._take_in_page(lane, client, channel, page):
                 continue  # a new session has begun: more may be missed than was known
-            if len(page) < PAGE:
+            if len(page) < PAGE and not lane.is_dropped:
                 lane.missed = None
 
     async def _take_in_page(
@@ -413,7 +450,9 @@ class Receiver:
             lane.members[person] = await find_member(guild, person)
         member = lane.members[person]
         if member is None:
-            return replace(said, roles=())
+            return replace(
+                said, guild=0, roles=()
+            )  # what counts for those in the guild counts for them no more
         return replace(
             said, roles=roles_of(member), message=replace(said.message, sender_name=name_of(member))
         )
@@ -421,7 +460,7 @@ class Receiver:
     async def _accepted(self, lane: _Lane, said: Said) -> None:
         message = said.message
         try:
-            awaits_reply = await self._accept(said)
+            await self._accept(said)
         except (NotAccepted, StateFault):
             raise
         except Exception as error:
@@ -430,11 +469,14 @@ class Receiver:
             await self._set_aside(_Bad(message.id, raw, _where(error)), is_told=True)
             return
         self._heard.took(message.id)
+        if (
+            said.last_edit
+        ):  # told again whenever something else of the message changes, such as a thread below it
+            self._heard.took(said.last_edit)
         if not message.in_room:
             await self._heard.note_direct(message.sender.id, lane.channel)
         elif said.in_thread and not message.edit_of:
             await self._heard.note_thread(lane.channel, int(message.id))
-        self._taken(message, awaits_reply)
 
     async def _set_aside(self, bad: _Bad, *, is_told: bool = False) -> None:
         """Keep a message as it came, so that those behind it can be taken in."""

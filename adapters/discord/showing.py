@@ -107,6 +107,8 @@ class Showing:
             ours.add(sent.id)
         self._taken_back: Counter[int] = Counter()
         """How often a message of the reply was taken back, by its place: what comes there next is another one."""
+        self._tried = ""
+        """The nonce of what was sent last, whether that arrived or not."""
         self._is_looked_for = bool(self._sent)
         self._limit = LIMIT
         self._takes_files = True
@@ -258,6 +260,7 @@ class Showing:
             if isinstance(message, TextMessage):
                 await self._edit(len(self._sent) - 1, message, choices=choices, growing=growing)
             return
+        was_tried, self._tried = self._tried == self._nonce(), self._nonce()
         for is_last in (False, True):
             try:
                 posted = await self._place.send(
@@ -269,8 +272,10 @@ class Showing:
                 self._taken_back[len(self._sent)] += 1
             else:
                 break
-        # What was sent first with this nonce stands there, which may have been less.
-        stands = isinstance(message, FileMessage) or posted.content.strip() == message.content.strip()
+        # What was sent first with this nonce stands there, which may have been less, and without buttons.
+        stands = isinstance(message, FileMessage) or (
+            posted.content.strip() == message.content.strip() and not (was_tried and choices)
+        )
         self._is_looked_for = True
         await self._add(posted, message, is_known=stands)
         if not stands and not growing and isinstance(message, TextMessage):

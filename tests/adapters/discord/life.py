@@ -63,6 +63,7 @@ async def life(
     owners: Sequence[Person] = (),
     allow: Sequence[Person] = (),
     guests: Sequence[Person] = (),
+    groups: Sequence[str] = (),
     threads: bool = False,
     pace: Pace | None = None,
     patience: Patience = IMPATIENT,
@@ -70,8 +71,10 @@ async def life(
     chain_of: Callable[[State], FallbackModel] | None = None,
     is_up: bool = True,
 ) -> AsyncIterator[Life]:
-    """Run it; `is_up`: wait until it hears."""
-    rules = AccessSettings(owners=people_of(*owners), allow=people_of(*allow), guests=people_of(*guests))
+    """Run it; `groups`: who else is allowed, such as `discord:GUILD/@ROLE`; `is_up`: wait until it hears."""
+    rules = AccessSettings(
+        owners=people_of(*owners), allow=(*people_of(*allow), *groups), guests=people_of(*guests)
+    )
     settings = DiscordSettings(token=SecretStr(api.token), api_base=api.api_base)
 
     def now() -> datetime:

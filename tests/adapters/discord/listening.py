@@ -96,7 +96,6 @@ class Listening:
     connection: Connection
     ear: Ear
     ready: list[discord.Client]
-    guilds: list[str]
 
 
 def refuses_all(_: IncomingMessage) -> Exception:
@@ -119,7 +118,6 @@ async def listening(
     """Run it, with its state in `folder`; `is_up`: wait until it hears."""
     settings = DiscordSettings(token=SecretStr(token or api.token), api_base=api_base or api.api_base)
     ready: list[discord.Client] = []
-    guilds: list[str] = []
 
     async def known() -> list[PersonId]:
         return [PersonId("discord", str(person.id)) for person in people]
@@ -133,14 +131,14 @@ async def listening(
             settings,
             ChannelStore(state, "discord"),
             people=known,
-            told=Told(health=ear.report, ready=is_ready, guild=lambda _, guild: guilds.append(guild.name)),
+            told=Told(health=ear.report, ready=is_ready),
             patience=Patience(waits=waits, pauses=pauses, client=0.3),
         )
         running = asyncio.create_task(connection.run(ear.accept))
         try:
             if is_up:
                 await ear.until(lambda: ready or running.done())
-            yield Listening(api, connection, ear, ready, guilds)
+            yield Listening(api, connection, ear, ready)
             assert not running.done(), running
         finally:
             running.cancel()

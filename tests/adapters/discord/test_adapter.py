@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from adapters.discord.groups import groups_of
 from adapters.discord.incoming import Said
 from bot import phrases
 from bot.messages import ChatId, PersonId
-from tests.adapters.discord.life import Life, life
+from tests.adapters.discord.life import IMPATIENT, Life, life
 from tests.adapters.discord.listening import QUICK
 from tests.fakes.discord_api.chats import Channel
 from tests.fakes.discord_api.faults import Fault
@@ -159,6 +160,17 @@ async def test_a_slash_command_is_answered_in_its_place(here: Life, anna: Person
     assert not here.api.calls_of("create_message")
 
 
+async def test_reminders_can_be_picked_where_they_were_set(
+    here: Life, anna: Person, general: Channel
+) -> None:
+    for place, text in ((anna.dm, "dinner"), (general, "the plants")):
+        asked = await anna.use("remind", place, when="2h", text=text)
+        await asked.answer(containing="Reminder")
+        picking = await anna.complete("reminders", "number", "", place)
+        await picking.acknowledgement()
+        assert [text in choice["name"] for choice in picking.choices] == [True]
+
+
 async def test_a_slash_command_that_asks_the_model_grows_in_its_place(
     here: Life, anna: Person, general: Channel
 ) -> None:
@@ -269,6 +281,18 @@ async def test_a_stranger_in_a_channel_learns_nothing_by_a_command(
 
 
 # -- over outages and restarts --------------------------------------------------------------------------------
+
+
+async def test_a_call_that_is_left_off_while_all_calls_are_held_holds_no_other(
+    api: DiscordApi, tmp_path: Path, anna: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("adapters.discord.showing.TYPING_AFTER", 0.0)
+    api.fail("typing", Fault.rate_limit(0.4, "global"))
+    async with life(api, tmp_path, allow=[anna], patience=replace(IMPATIENT, settle=1.0)) as here:
+        here.model.enqueue("Blue.", delay=0.1)
+        await anna.say("which colour?")
+        await anna.dm.answer(containing="Blue.")
+        assert [call.status for call in api.calls_of("typing")] == [429]
 
 
 async def test_an_answer_is_told_once_discord_is_there_again(here: Life, anna: Person) -> None:
@@ -405,6 +429,53 @@ async def test_where_no_thread_may_be_opened_the_answer_stands_in_the_channel(
         assert api.calls_of("thread_from_message")
 
 
+# -- who may talk by where they are ---------------------------------------------------------------------------
+
+
+async def test_a_role_lets_its_people_talk_and_command_in_its_guild_and_nowhere_else(
+    api: DiscordApi, tmp_path: Path, anna: Person, stranger: Person, general: Channel
+) -> None:
+    home = general.guild
+    assert home
+    cooks = home.role("cooks")
+    home.give(anna, cooks)
+    away = api.guild("Away", anna, stranger).text("general")
+    async with life(api, tmp_path, groups=[f"discord:{home.id}/@{cooks.id}"]) as here:
+        here.model.enqueue("Tea.")
+        answer = await general.answer(await anna.ask("what is there?", general))
+        assert answer.content == "Tea."
+        asked = await anna.use("status", general)
+        await api.until(lambda: asked.original and asked.original.content)
+        assert asked.original
+        assert "scripted/model" in asked.original.content
+        await stranger.ask("and for me?", general)
+        await anna.ask("and here?", away)
+        await anna.say("and alone?")
+        await api.until(lambda: anna.dm.texts)
+        await quiet(here)
+        assert anna.dm.texts[0].startswith(phrases.PAIRING.partition("{")[0]), "they are a stranger there"
+        assert len(here.model.history) == 1
+
+
+async def test_a_channel_lets_people_talk_in_its_threads_also_in_one_that_was_closed_meanwhile(
+    api: DiscordApi, tmp_path: Path, anna: Person, general: Channel
+) -> None:
+    thread = await anna.open_thread(await anna.say("something", general), "A plan")
+    assert general.guild
+    groups = [f"discord:{general.guild.id}/#{general.id}"]
+    async with life(api, tmp_path, groups=groups) as here:
+        here.model.enqueue("One.")
+        await thread.answer(await anna.ask("one?", thread))
+        await asyncio.sleep(0.1)  # until it knows that it has missed nothing before
+        await quiet(here)
+    asked = await anna.ask("two?", thread)
+    await anna.archive(thread)
+    async with life(api, tmp_path, groups=groups) as here:
+        here.model.enqueue("Two.")
+        assert (await thread.answer(asked)).content == "Two."
+        await quiet(here)
+
+
 # -- what others rely on --------------------------------------------------------------------------------------
 
 
@@ -425,7 +496,7 @@ async def test_a_wrong_token_is_told_and_ends_nothing(api: DiscordApi, tmp_path:
 
 def test_groups_are_those_of_the_guild_where_something_is_said() -> None:
     said = message("hi", chat="discord:33", sender="discord:7", in_room=True)
-    assert groups_of(Said(said, guild=11, roles=(11, 21, 22)), parent=32) == (
+    assert groups_of(Said(said, guild=11, parent=32, roles=(11, 21, 22))) == (
         "11",
         "11/#33",
         "11/#32",

@@ -328,12 +328,47 @@ async def test_shards_are_made_where_the_gateway_wants_them(
         channels.append(api.guild(name, anna).text("general"))
         await asyncio.sleep(0.002)
     async with listening(api, tmp_path, ear) as life:
-        await ear.until(lambda: life.ready)
+        await ear.until(lambda: len(life.ready) == 2)
         for channel in channels:
             await anna.ask("hello", channel)
         await anna.say("hello")
         await ear.until(lambda: len(ear.messages) == 5)
         assert {tuple(begun.given["shard"]) for begun in api.gateway.identified} == {(0, 2), (1, 2)}
+
+
+@pytest.mark.parametrize("shard", [0, 1])
+async def test_a_shard_that_begins_anew_has_missed_nothing_and_the_other_goes_on(
+    shard: int, api: DiscordApi, anna: Person, tmp_path: Path
+) -> None:
+    ear = Ear()
+    api.bot.shards = 2
+    channels: dict[int, Channel] = {}
+    while len(channels) < 2:
+        guild = api.guild(f"{len(channels)}", anna)
+        channels.setdefault((guild.id >> 22) % 2, guild.text("general"))
+        await asyncio.sleep(0.001)
+    mine, others = channels[shard], channels[1 - shard]
+    async with listening(api, tmp_path, ear) as life:
+        await ear.until(lambda: len(life.ready) == 2)
+        await anna.ask("one", mine)
+        await ear.until(lambda: ear.messages)
+        (session,) = [one for one in api.gateway.sessions if one.shard == (shard, 2)]
+        api.gateway.drop(session)
+        await anna.ask("two", mine)
+        await asyncio.sleep(0.01)
+        await anna.ask("0", others)
+        await ear.until(lambda: "0" in ear.texts)
+        assert session.connection
+        session.connection.abort()  # only now it is noticed
+        for number in (1, 2):
+            await anna.ask(f"{number}", others)
+        await ear.until(lambda: len(life.ready) == 3)
+        await anna.ask("three", mine)
+        await anna.ask("3", others)
+        await ear.until(lambda: len(ear.messages) == 7)
+    assert ear.texts_in(mine.id) == ["one", "two", "three"]
+    assert ear.texts_in(others.id) == ["0", "1", "2", "3"]
+    assert ear.twice == 0
 
 
 async def test_a_guild_that_was_away_is_read(
@@ -357,8 +392,11 @@ async def test_a_guild_that_was_away_is_read(
     async with listening(api, tmp_path, ear):
         await anna.say("direct")
         await ear.until(lambda: len(ear.messages) == 5)
-        home.recover()
+    async with listening(api, tmp_path, ear):
+        await anna.say("direct")
         await ear.until(lambda: len(ear.messages) == 6)
+        home.recover()
+        await ear.until(lambda: len(ear.messages) == 7)
     assert ear.texts_in(general.id) == ["one", "two", "three", "four"]
 
 
@@ -381,8 +419,9 @@ async def test_a_file_is_fetched_also_when_its_address_has_died(
         with pytest.raises(AttachmentLost, match="larger"):
             await life.connection.fetch(dataclasses.replace(picture, size=0), most=4)
         api.fail("attachment", Fault.status(503))
-        with pytest.raises(ChannelFault):
+        with pytest.raises(ChannelFault) as fault:
             await life.connection.fetch(picture, most=5)
+        assert "cat.png" not in str(fault.value), "whoever has the address has the file"
         await anna.delete(general.messages[-1])
         with pytest.raises(AttachmentLost, match="not there any more"):
             await life.connection.fetch(picture, most=5)

@@ -151,7 +151,7 @@ async def test_a_reply_quotes_what_it_replies_to_with_what_came_along(
     plan = await ben.say(f"the plan, {anna.mention}", general, files=files)
     read = reading.message(await anna.ask("read this", general, reply_to=plan))
     assert read.quoted == Quoted("the plan, @Anna B.", "Ben")
-    assert [one.name for one in read.attachments] == ["plan.pdf"]
+    assert [(one.name, one.quoted) for one in read.attachments] == [("plan.pdf", True)]
     handle = Handle.parse(read.attachments[0].handle)
     assert (handle.channel, handle.message) == (general.id, plan.id)
     answer = world.post(general, world.bot, content="**Yes**")

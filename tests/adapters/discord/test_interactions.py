@@ -349,6 +349,33 @@ async def test_a_command_that_cannot_be_acknowledged_is_kept_and_that_is_logged_
     assert len(bot.api.calls_of("callback")) == 1
 
 
+async def test_an_answer_that_cannot_be_read_is_logged_without_the_token_in_its_address(
+    bot: Commanding, olga: Person, caplog: pytest.LogCaptureFixture
+) -> None:
+    bot.api.fail("callback", Fault("answer", 200, headers={"X-Endless": "x" * 9000}), times=None)
+    asked = await olga.use("help")
+    await bot.api.until(lambda: "could not be acknowledged" in caplog.text)
+    assert asked.token[:16] not in caplog.text
+
+
+async def test_a_command_that_takes_long_is_taken_in_though_the_session_is_closed_meanwhile(
+    bot: Commanding, olga: Person, caplog: pytest.LogCaptureFixture
+) -> None:
+    heard: list[str] = []
+
+    async def accept(message: IncomingMessage) -> bool:
+        await bot.client.http.close()
+        await asyncio.sleep(0.5)
+        heard.append(message.text)
+        return True
+
+    bot.accept = accept
+    await olga.use("new")
+    await bot.api.until(lambda: heard, what="the command")
+    assert heard == ["/new"]
+    assert "could not be acknowledged" in caplog.text
+
+
 # -- what is not taken in --------------------------------------------------------------------------------------
 
 

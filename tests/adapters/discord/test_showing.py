@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import pairwise
@@ -277,6 +277,17 @@ async def test_replies_that_grow_in_one_channel_share_its_pace(stage: Stage, ann
     assert len(times) <= (times[-1] - times[0]) / 0.1 + 1 + ends
 
 
+async def test_a_channel_that_is_left_alone_holds_no_other() -> None:
+    pace = Pace(channel_seconds=0.02, per_second=1000)
+    pace.hold(1, 60)
+    waiting = asyncio.create_task(pace.turn(1))
+    await asyncio.sleep(0)
+    async with asyncio.timeout(1):
+        await pace.turn(2)
+    assert not waiting.done()
+    waiting.cancel()
+
+
 async def test_nobody_is_called_by_what_a_reply_says(stage: Stage, anna: Person, general: Channel) -> None:
     text = f"@everyone @here {anna.mention} look"
     to = await anna.say("hi", general)
@@ -461,6 +472,15 @@ async def test_the_first_word_whose_answer_is_lost_grows_on(stage: Stage, anna: 
     await stage.show(anna.dm, said("It", "It is blue.", pause=0.3))
     (message,) = anna.dm.replies
     assert (message.first_content, message.content) == ("It", "It is blue.")
+
+
+async def test_the_first_word_whose_answer_is_lost_has_its_buttons_in_the_end(
+    stage: Stage, anna: Person
+) -> None:
+    stage.api.fail("create_message", Fault.reset_after())
+    await stage.show(anna.dm, said("Really?", choices=(Choice("Yes", "/pair ABC"),)))
+    (message,) = anna.dm.replies
+    assert (message.content, message.labels) == ("Really?", ["Yes"])
 
 
 async def test_an_edit_that_fails_while_it_grows_is_made_good(stage: Stage, anna: Person) -> None:
@@ -724,11 +744,13 @@ async def test_an_answer_that_is_deleted_while_it_grows_is_said_anew(
     assert interaction.texts == ["It is blue."]
 
 
+@pytest.mark.parametrize("fault", [Fault.reset_after(), replace(Fault.status(502), done=True)])
 async def test_a_further_part_whose_answer_is_lost_is_there_once(
-    stage: Stage, anna: Person, general: Channel
+    stage: Stage, anna: Person, general: Channel, fault: Fault
 ) -> None:
+    stage.calls._call_seconds = 5
     interaction, place = await stage.asked(anna, general)
-    stage.api.fail("followup", Fault.reset_after())
+    stage.api.fail("followup", fault)
     await stage.show(place, at_once("\n\n".join(f"Part {number}: {'word ' * 200}" for number in range(3))))
     assert [text[:6] for text in interaction.texts] == ["Part 0", "Part 1", "Part 2"]
 
