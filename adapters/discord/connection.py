@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import threading
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -11,7 +12,7 @@ from typing import Any
 
 import aiohttp
 import discord
-from discord.gateway import ReconnectWebSocket
+from discord.gateway import KeepAliveHandler, ReconnectWebSocket
 
 from adapters.discord.client import ask_for_text, may_read_all, open_client
 from adapters.discord.condition import (
@@ -305,3 +306,12 @@ async def _close(client: discord.Client) -> None:
     except Exception as error:  # noqa: BLE001 - whatever it is, the next connection does not depend on it
         log.debug("discord: closing failed: %s", type(error).__name__)
         await client.http.close()
+    finally:
+        _stop_hearts(client)
+
+
+def _stop_hearts(client: discord.Client) -> None:
+    """End the threads that beat for a connection which ended before its session began: the library forgets those."""
+    for thread in threading.enumerate():
+        if isinstance(thread, KeepAliveHandler) and thread.ws._connection is client._connection:
+            thread.stop()

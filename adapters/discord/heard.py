@@ -59,7 +59,11 @@ class Heard:
 
     async def load(self) -> None:
         """Read what an earlier process has left. Raises StateFault."""
-        self._mark = self._saved_mark = _number(await self._store.get(UP_TO))
+        self._mark = _number(await self._store.get(UP_TO))
+        if not self._mark:  # the first time: nothing of before this is for us, and all from now on
+            self._mark = time_snowflake(_now())
+            await self._store.put(UP_TO, str(self._mark))
+        self._saved_mark = self._mark
         self.behind = await self._numbers(BEHIND)
         self.away = await self._numbers(AWAY)
         self._saved = self._all_behind({})
@@ -83,7 +87,7 @@ class Heard:
 
     @property
     def mark(self) -> int:
-        """The message up to which all is taken in; 0 where the bot has never been there before."""
+        """The message up to which all is taken in."""
         if not self._unsettled and self._highest:
             self._mark = max(self._mark, before(self._highest, self.slack))
         return self._mark
@@ -104,11 +108,7 @@ class Heard:
 
     def settle(self, part: str) -> None:
         """What was missed in one part is known now."""
-        if part not in self._unsettled:
-            return
         self._unsettled.discard(part)
-        if not self._unsettled and not self.mark:
-            self._mark = time_snowflake(_now() - self.slack)  # the first time: nothing before this is for us
 
     # -- what was taken in ----------------------------------------------------------------------------------
 
