@@ -523,6 +523,7 @@ async def test_what_a_crash_before_the_index_is_cleaned_has_left_goes_with_the_n
         assert house.files_with("xylophag") == []
 
 
+@pytest.mark.thorough
 async def test_what_is_left_on_the_disk_is_not_lost_sight_of_by_asking_for_something_else(
     house: House,
 ) -> None:

@@ -135,6 +135,7 @@ async def test_the_day_is_that_of_the_first_try(tmp_path: Path) -> None:
     assert note(tmp_path, "2026-11-22.md") == "# 2026-11-22\n\n- eggs\n"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "before",
     [
@@ -266,6 +267,7 @@ async def test_a_note_that_somebody_else_wrote_is_left_alone(tmp_path: Path) -> 
     assert filed(tmp_path)["2026-11-21-report-2.md"] == "# Report\n\none\n"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("part", "between"), [(0.0, True), (0.5, False), (0.5, True), (1.0, True)])
 async def test_a_note_whose_writing_a_crash_cut_off_is_there_once(
     tmp_path: Path, part: float, between: bool
@@ -554,6 +556,7 @@ async def play(base: Path, steps: list[Step]) -> None:
     assert path.read_text().endswith("\n")
 
 
+@pytest.mark.thorough
 @settings(max_examples=40, deadline=None)
 @given(STEPS)
 def test_after_any_crashes_every_write_stands_there_once(steps: list[Step]) -> None:

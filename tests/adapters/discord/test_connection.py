@@ -17,6 +17,8 @@ from tests.fakes.discord_api.people import Person
 from tests.fakes.discord_api.requests import Upload
 from tests.fakes.discord_api.server import DiscordApi
 
+pytestmark = pytest.mark.thorough
+
 RESUMABLE = (1001, 1006, 4000, 4001, 4002, 4003, 4005, 4007, 4008, 4009)
 FATAL = {4004: "token", 4010: "several parts", 4011: "several parts", 4012: "newer", 4013: "newer"}
 

@@ -20,6 +20,8 @@ from tests.adapters.telegram.life import IMPATIENT, Life, life, settings_of
 from tests.fakes.bot_api.faults import Fault
 from tests.fakes.bot_api.server import BotApi
 
+pytestmark = pytest.mark.thorough
+
 CODE = "\n".join(f"line {number} = {number}" for number in range(800))
 
 Scene = Callable[[Life], Awaitable[None]]

@@ -239,7 +239,14 @@ async def test_files_and_texts_in_another_order_than_before_end_up_right(stage: 
 
 @pytest.mark.parametrize("method", ["sendMessage", "sendMessageDraft", "editMessageText", "sendChatAction"])
 @pytest.mark.parametrize(
-    "fault", [Fault.retry_after(1), Fault.status(502), Fault.reset_before(), Fault.hang(), Fault.drip()]
+    "fault",
+    [
+        Fault.status(502),
+        *(
+            pytest.param(fault, marks=pytest.mark.thorough)
+            for fault in (Fault.retry_after(1), Fault.reset_before(), Fault.hang(), Fault.drip())
+        ),
+    ],
 )
 async def test_the_whole_reply_arrives_whatever_fails_on_the_way(
     stage: Stage, anna: Person, group: Chat, method: str, fault: Fault, monkeypatch: pytest.MonkeyPatch
