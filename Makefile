@@ -5,8 +5,8 @@
 
 PYTHON ?=
 ARGS ?=
-# Many tests wait for a process or for time to pass: three at once take half as long, also on two cores.
-WORKERS ?= -n 3
+# Many tests wait for a process or for time to pass: four at once take half as long, also on two cores.
+WORKERS ?= -n 4
 PY := .venv/bin/python
 # There once `make local` was called: a later set-up then brings the local model's library again.
 LOCAL := $(wildcard .venv/local)

@@ -22,6 +22,8 @@ from tests.fakes.bot_api.faults import Fault
 from tests.fakes.bot_api.server import BotApi
 from tests.fakes.clock import FakeClock
 
+pytestmark = pytest.mark.thorough
+
 LANGUAGES = ["", *HELP]
 SETS = "setMyCommands", "deleteMyCommands"
 

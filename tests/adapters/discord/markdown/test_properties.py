@@ -11,6 +11,8 @@ from adapters.discord.markdown.messages import TextMessage, messages_of, preview
 from adapters.text.sequence import FileMessage
 from tests.adapters.discord.markdown.shown import assert_sendable, contents, kinds_of, seen_texts
 
+pytestmark = pytest.mark.thorough
+
 quick = settings(max_examples=25, deadline=timedelta(seconds=2), derandomize=True, database=None)
 WORD = re.compile(r"[^\W_]+")
 pieces = st.sampled_from(

@@ -11,6 +11,8 @@ from adapters.telegram.markdown.messages import TextMessage, messages_of, previe
 from adapters.text.sequence import FileMessage
 from tests.adapters.telegram.markdown.shown import assert_sendable, texts
 
+pytestmark = pytest.mark.thorough
+
 quick = settings(max_examples=25, deadline=timedelta(seconds=2), derandomize=True, database=None)
 WORD = re.compile(r"[^\W_]+")
 # Words that no markup takes for itself: not in a link's address, not the name of a tag, a language or an entity.
