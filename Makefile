@@ -7,6 +7,8 @@ PYTHON ?=
 ARGS ?=
 # Many tests wait for a process or for time to pass: four at once take half as long, also on two cores.
 WORKERS ?= -n 4
+# Among the thorough ones are many that keep the processors busy, and some that look at the time.
+CHECK_WORKERS ?= -n 3
 PY := .venv/bin/python
 # There once `make local` was called: a later set-up then brings the local model's library again.
 LOCAL := $(wildcard .venv/local)
@@ -32,7 +34,7 @@ check: .venv/dev $(LOCAL)  ## everything: format, lint, types, documents, tests
 	@.venv/bin/mypy --no-error-summary
 	@$(PY) scripts/print_docs.py --check
 	@echo "check: tests"
-	@$(PYTEST) --thorough $(WORKERS)
+	@$(PYTEST) --thorough $(CHECK_WORKERS)
 
 bench: .venv/project $(LOCAL)  ## all benchmarks; EVAL_FOLDER=DIR, MODEL_FILE=GGUF; ARGS="watch" for some
 	@$(PY) benchmarks/all.py $(ARGS)
