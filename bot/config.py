@@ -125,6 +125,8 @@ class DiscordSettings(Section):
     """The bot's token, from the developer portal; empty for that of the environment, DISCORD_BOT_TOKEN."""
     api_base: str = "https://discord.com/api/v10"
     """Address of Discord's API; an HTTP proxy for it works too."""
+    servers: Texts = ()
+    """Ids of servers to which alone the commands are made known; empty for everywhere, also in direct messages."""
     threads: bool = False
     """Whether what is said to the bot in a channel is answered in a thread of its own."""
 
@@ -135,6 +137,13 @@ class DiscordSettings(Section):
         if any(not character.isprintable() or character.isspace() for character in token):
             raise ValueError("a token as the developer portal shows it, in one piece")
         return SecretStr(token)
+
+    @field_validator("servers")
+    @classmethod
+    def _ids(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if not all(each.isascii() and each.isdecimal() for each in value):
+            raise ValueError('a list of ids of servers, such as ["1234567890"]')
+        return value
 
     @field_validator("api_base")
     @classmethod

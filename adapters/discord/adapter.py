@@ -106,7 +106,9 @@ class DiscordAdapter:
                 sources, commands=commands, standing=standing, memory_is_open=access.memory_is_open
             ),
         )
-        self._registration = Registration(store, commands=commands)
+        self._registration = Registration(
+            store, commands=commands, guilds=[int(server) for server in settings.servers]
+        )
         self._calls = Calls(self._connection.client, pauses=patience.pauses, call_seconds=patience.call)
         self._directs = Directs(self._calls, store)
         self._pace = pace or Pace()

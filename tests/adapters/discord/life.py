@@ -65,6 +65,7 @@ async def life(
     guests: Sequence[Person] = (),
     groups: Sequence[str] = (),
     threads: bool = False,
+    servers: Sequence[int] = (),
     pace: Pace | None = None,
     patience: Patience = IMPATIENT,
     model: ScriptedModel | None = None,
@@ -75,7 +76,9 @@ async def life(
     rules = AccessSettings(
         owners=people_of(*owners), allow=(*people_of(*allow), *groups), guests=people_of(*guests)
     )
-    settings = DiscordSettings(token=SecretStr(api.token), api_base=api.api_base)
+    settings = DiscordSettings(
+        token=SecretStr(api.token), api_base=api.api_base, servers=tuple(map(str, servers))
+    )
 
     def now() -> datetime:
         return datetime.fromtimestamp(api.clock(), UTC)

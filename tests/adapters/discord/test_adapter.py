@@ -506,3 +506,15 @@ def test_groups_are_those_of_the_guild_where_something_is_said() -> None:
     assert groups_of(Said(said, guild=11)) == ("11", "11/#33")
     direct = message("hi", chat="discord:44", sender="discord:7")
     assert groups_of(Said(direct, roles=(21,))) == ()
+
+
+# -- commands -------------------------------------------------------------------------------------------------
+
+
+async def test_commands_are_made_known_to_the_servers_of_the_settings_alone(
+    api: DiscordApi, tmp_path: Path, olga: Person, general: Channel
+) -> None:
+    (home,) = api.guilds.values()
+    async with life(api, tmp_path, owners=[olga], servers=[home.id]):
+        await api.until(lambda: api.bot.commands.get(home.id))
+    assert not api.bot.commands.get(0)
