@@ -324,17 +324,18 @@ async def test_from_a_token_to_the_first_answer_and_to_others(
 
     walk.configure(example("[discord]"), example("[access]"), people={ANNA: anna.id})
     async with walk.running():
+        await heard(anna.dm, 2)  # what she said before she was let in is answered now
         await anna.say("/start")
-        assert await heard(anna.dm, 2) in quoted
+        assert await heard(anna.dm, 3) in quoted
         await anna.say("Remember that the spare key is at Tom's")
-        assert "Noted in" in await heard(anna.dm, 3)
+        assert "Noted in" in await heard(anna.dm, 4)
         await anna.say("Where is the spare key?")
-        assert "The spare key is at Tom's" in await heard(anna.dm, 4)
+        assert "The spare key is at Tom's" in await heard(anna.dm, 5)
 
         await bo.say("hello")
         code = re.search(r"Your code is (\w+)\.", await heard(bo.dm, 1))
         assert code
-        asks = await reply(anna.dm, 5)
+        asks = await reply(anna.dm, 6)
         announced = plain(asks.content).replace(code[1], "Y974FTH9").replace(str(bo.id), BO)
         assert announced in quoted
         assert set(asks.labels) <= set(re.findall(r"\*\*([^*]+)\*\*", PAGE))
