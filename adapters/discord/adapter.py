@@ -28,6 +28,7 @@ from bot.channel_store import ChannelStore
 from bot.messages import (
     Accept,
     Attachment,
+    ChannelFault,
     ChannelHealth,
     ChatId,
     IncomingMessage,
@@ -48,7 +49,7 @@ log = logging.getLogger(__name__)
 DISCORD = CHANNEL
 CHATS_KEPT = 10_000
 GONE_SECONDS = 10.0
-"""For so long nothing is tried in a chat where nothing could be said."""
+"""For so long nothing is tried in a chat where nothing could be said; what is to be said waits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,8 +188,10 @@ class DiscordAdapter:
     async def render(self, reply: Reply) -> None:
         """Show a reply as it grows; one that nobody can be shown any more is done with."""
         answerable = read_handle(reply.to.handle) if reply.to else None
-        if not answerable and time.monotonic() - self._gone.get(reply.chat.name, -inf) < GONE_SECONDS:
-            return  # whoever calls the bot again and again where it may not speak brings no ban upon it
+        # Whoever calls the bot again and again where it may not speak brings no ban upon it.
+        wait = self._gone.get(reply.chat.name, -inf) + GONE_SECONDS - time.monotonic()
+        if wait > 0 and not answerable:
+            raise ChannelFault("nothing could be said there a moment ago", retry_after=wait)
         try:
             place, shown, elsewhere = await self._place_of(reply, answerable)
             await Showing(

@@ -351,16 +351,17 @@ async def test_a_chat_that_is_closed_to_the_bot_is_told_once(
         await anna.say(f"one {number}")
         await here.house.asked(number + 1)
         await quiet(here)
-        if number == 1:
-            monkeypatch.setattr("adapters.discord.adapter.GONE_SECONDS", 60.0)
     assert await here.house.unfinished() == 0
     assert caplog.text.count("nothing can be said in discord:@") == 1
     assert "Traceback" not in caplog.text
-    assert len(here.api.calls_of("create_message")) == 2, "what was just refused is not tried again and again"
+    assert len(here.api.calls_of("create_message")) == 4, "each is tried once"
+    monkeypatch.setattr("adapters.discord.adapter.GONE_SECONDS", 1.0)
     anna.refuses = 0
-    monkeypatch.setattr("adapters.discord.adapter.GONE_SECONDS", 0.0)
     here.model.enqueue("Here I am.")
     await anna.say("and now?")
+    await here.house.asked(5)
+    await asyncio.sleep(0.1)
+    assert len(here.api.calls_of("create_message")) == 4, "so soon after a refusal it waits"
     await anna.dm.answer(containing="Here I am.")
     await quiet(here)
 
