@@ -1,7 +1,7 @@
 # Commonplace. Needs make and Python >= 3.11; everything else goes into .venv, from the locks in requirements/.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test check bench local format docs lock clean
+.PHONY: help run test check bench local format docs pictures lock clean
 
 PYTHON ?=
 ARGS ?=
@@ -16,7 +16,7 @@ LOCAL := $(wildcard .venv/local)
 PIP := PIP_USER=0 PIP_DISABLE_PIP_VERSION_CHECK=1 $(PY) -m pip install --quiet --no-deps
 
 help:  ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
 
 run: .venv/project $(LOCAL)  ## start it; options in ARGS="--workspace DIR"
 	@exec .venv/bin/commonplace run $(ARGS)
@@ -45,9 +45,12 @@ format: .venv/dev  ## lay the code out and mend what the linter can
 	@.venv/bin/ruff format .
 	@.venv/bin/ruff check --fix .
 
-docs: .venv/dev  ## print the documents that come from the code, and README's transcript
+docs: .venv/dev  ## print the documents that come from the code, and the pages' transcripts
 	@$(PY) scripts/print_docs.py
 	@$(PY) scripts/print_transcript.py
+
+pictures: .venv/dev  ## take the documents' pictures of the pages; wants chromium and chromium-driver
+	@$(PY) scripts/take_screenshots.py
 
 lock: .venv/dev  ## renew the locks; ARGS="--upgrade" takes newer versions
 	@$(PY) scripts/lock.py $(ARGS)

@@ -40,12 +40,15 @@ BENCHMARKS = (
     Benchmark("model_clients", "1 minute"),
     Benchmark("fallback", "half a minute"),
     Benchmark("turns", "3 minutes"),
+    Benchmark("service", "2 minutes"),
     Benchmark("telegram_channel", "3 minutes"),
     Benchmark("discord_channel", "4 minutes"),
+    Benchmark("status_page", "1 minute"),
     Benchmark("conversations", "5 minutes"),
     Benchmark("conversations", "2 minutes", ("--signal=TERM", "--kills=60", "--messages=400")),
     Benchmark("conversations", "3 minutes", ("--full-disk", "--kills=20", "--messages=300")),
     Benchmark("conversations", "4 minutes", ("--clock", "--kills=150", "--messages=500")),
+    Benchmark("soak", "12 minutes"),
 )
 
 

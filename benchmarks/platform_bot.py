@@ -62,7 +62,7 @@ async def serve(settings: Settings, socket: Path) -> None:
     check_folders(settings)
     leaving = leave_on_signals()
     async with open_assistant(settings, alone=True) as parts:
-        log_to_stderr(settings.log_level, secrets=())
+        log_to_stderr(settings.log_level, format=settings.log_format)
         log_embedding(parts.embedding)
         platform = PlatformAdapter(socket)
         parts.assistant.attach(platform)

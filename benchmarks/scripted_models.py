@@ -9,7 +9,7 @@ import asyncio
 import json
 import random
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -37,6 +37,9 @@ INTERRUPTED = "Interrupted before it reported back"
 
 Call = tuple[str, Mapping[str, Any]]
 """Name and arguments."""
+
+Wish = tuple[str, str, str]
+"""Token, kind and argument."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +113,7 @@ def scripted_servers() -> dict[str, "ModelServer"]:
         "gemini": GeminiServer(key=KEY),
     }
     for kind, server in servers.items():
-        server.always(_by_the_script(kind, server, told))
+        server.always(by_the_script(kind, server, told))
     return servers
 
 
@@ -122,7 +125,23 @@ def what_they_saw(base_url: str) -> Told:
     return Told(**answer.raise_for_status().json())
 
 
-def _by_the_script(kind: str, server: "ModelServer", told: Told) -> "Reply":
+def wishes_in(text: str) -> list[Wish]:
+    """What a message wants done."""
+    return WISH.findall(text)
+
+
+def by_the_script(
+    kind: str,
+    server: "ModelServer",
+    told: Told,
+    *,
+    wishes: Callable[[str], Sequence[Wish]] = wishes_in,
+    nothing: float = 0.3,
+) -> "Reply":
+    """The reply of a server of this kind; `wishes` reads what a message wants.
+
+    `nothing`: of the conversations that are noted, so many have nothing in them that matters.
+    """
     from aiohttp import web
 
     chance = random.Random(kind)
@@ -139,23 +158,25 @@ def _by_the_script(kind: str, server: "ModelServer", told: Told) -> "Reply":
         heard = list(READERS[kind](asked.body))
         if not asked.body.get("tools"):
             told.notes_asked += 1
-            says = _notes(told.notes_asked, chance)
+            says = _notes(told.notes_asked, chance, nothing)
         else:
-            says = await _next_step(heard, told)
+            says = await _next_step(heard, told, wishes)
         return await server.stream(request, asked, says)
 
     return reply
 
 
-def _notes(number: int, chance: random.Random) -> "Says":
+def _notes(number: int, chance: random.Random, nothing: float) -> "Says":
     """A flush or a summary; what a flush keeps can be told from every other."""
     from tests.fakes.model_server import Says
 
-    text = "NOTHING" if chance.random() < 0.3 else f"- Kept under F{number:05} for later."
+    text = "NOTHING" if chance.random() < nothing else f"- Kept under F{number:05} for later."
     return Says(text, delay=chance.choice((0.0, 0.03)))
 
 
-async def _next_step(heard: Sequence[Heard], told: Told) -> "Says":
+async def _next_step(
+    heard: Sequence[Heard], told: Told, wishes_in: Callable[[str], Sequence[Wish]]
+) -> "Says":
     """The first step of what was asked for since the latest answer that is not done yet, or the answer."""
     from tests.fakes.model_server import Says
 
@@ -163,7 +184,7 @@ async def _next_step(heard: Sequence[Heard], told: Told) -> "Says":
         at for at in range(len(heard), 0, -1) if heard[at - 1].role == "assistant" and not heard[at - 1].calls
     )
     turn = heard[next(ends, 0) :]
-    wishes = [wish for each in turn if each.role == "user" for wish in WISH.findall(each.text)]
+    wishes = [wish for each in turn if each.role == "user" for wish in wishes_in(each.text)]
     done, failures = _outcomes(turn, told)
     for token, kind, argument in wishes:
         for step in steps_of(token, kind, argument):
@@ -219,13 +240,20 @@ def _openai(body: Mapping[str, Any]) -> Iterator[Heard]:
     for message in body["messages"]:
         match message["role"]:
             case "user":
-                yield Heard("user", str(message["content"]))
+                yield Heard("user", _shown_texts(message["content"]))
             case "tool":
                 yield Heard("result", message["content"])
             case "assistant":
                 functions = [call["function"] for call in message.get("tool_calls") or ()]
                 calls = tuple((each["name"], json.loads(each["arguments"])) for each in functions)
                 yield Heard("assistant", message["content"] or "", calls)
+
+
+def _shown_texts(content: Any) -> str:
+    """What a message says, without the pictures in it."""
+    if isinstance(content, str):
+        return content
+    return "\n".join(part["text"] for part in content if part["type"] == "text")
 
 
 def _anthropic(body: Mapping[str, Any]) -> Iterator[Heard]:

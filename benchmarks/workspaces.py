@@ -28,7 +28,7 @@ ENVIRONMENT = {
     if not name.startswith("COMMONPLACE_") and name not in KEY_VARIABLES
 }
 """That of the command, without settings and keys: else a measurement would send its notes to a service."""
-ENVIRONMENT |= {"PYTHONPATH": str(ROOT)}
+ENVIRONMENT |= {"PYTHONPATH": str(ROOT), "COMMONPLACE_LOG_FORMAT": "text"}
 
 
 def make_workspace(folder: Path, notes: Path | None = None) -> Path:

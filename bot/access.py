@@ -123,6 +123,10 @@ class Access:
         self._refused: OrderedDict[PersonId, datetime] = OrderedDict()
         """Strangers who were told lately that they cannot talk here, the earliest first."""
 
+    def renew(self, rules: "AccessSettings") -> None:
+        """Have these rules count from now on."""
+        self._rules = rules
+
     async def standing_of(self, person: PersonId, groups: Iterable[str] = ()) -> Standing:
         """How far a person is trusted at this moment; `groups`: what counts for them where they speak."""
         if standing_of(person, self._rules) is Standing.OWNER:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from bot import phrases
 from bot.assignment import Assignment
 from bot.conversation import Conversation, interrupted, open_calls
+from bot.measures import NO_TOOL, Measures
 from bot.messages import ReplyPart
 from bot.model_trouble import answered_instead
 from bot.models.errors import ContextTooLong, EmptyAnswer, ModelError
@@ -26,7 +27,7 @@ from bot.models.protocol import (
 from bot.models.tool_calls import new_call_id
 from bot.prompt import in_a_room
 from bot.state.database import to_the_end
-from bot.tools import Toolbox
+from bot.tools import Toolbox, ToolUse
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +36,12 @@ LAST_STEP = (
 )
 OUT_OF_STEPS = "I stopped after {steps} without coming to an end. Say “go on” and I will continue from here."
 
+NOT_SHOWN = '{"note": "Not shown here: it comes from notes that the people in this turn may not use."}'
+
+CALLS_AT_ONCE = 20
+"""Of one step: what a model calls for beyond that does not happen, and it sees that."""
+CALLS_PER_TURN = 100
+"""After which it has to answer: whoever talks a model into a flood is not to fill the notes with it."""
 BEGINNING = "…"
 """What stands there while nothing does."""
 STOP_GRACE = 1.0
@@ -53,17 +60,28 @@ class Agent:
         steps_per_turn: int,
         tokens_per_turn: int = 0,
         make_room: Callable[[Conversation], Awaitable[object]] | None = None,
+        measures: Measures | None = None,
+        closed: Collection[str] = (),
     ) -> None:
         """`prompt` is given what the conversation recalls of the notes; `tokens_per_turn`: 0 for no limit.
 
         `make_room` shortens a conversation that is too long for every model; None: requests are shortened instead.
+        `closed` names tools whose calls and results, in turns of others in the same chat, are not for these eyes.
         """
         self._model = model
         self._toolbox = toolbox
+        self._tool_names = frozenset(spec.name for spec in toolbox.specs)
         self._prompt = prompt
         self._steps_per_turn = steps_per_turn
         self._tokens_per_turn = tokens_per_turn
         self._make_room = make_room
+        self._measures = measures or Measures()
+        self._closed = frozenset(closed)
+
+    def renew(self, *, steps_per_turn: int, tokens_per_turn: int) -> None:
+        """Have these limits count for every turn from now on; those that run keep theirs."""
+        self._steps_per_turn = steps_per_turn
+        self._tokens_per_turn = tokens_per_turn
 
     async def run_turn(
         self, conversation: Conversation, assignment: Assignment
@@ -109,12 +127,13 @@ class Agent:
         if assignment.in_room:
             system = in_a_room(system)
         may_shorten = self._make_room is None
+        steps, tokens = self._steps_per_turn, self._tokens_per_turn
         while True:
             if told.said:
                 await assignment.join(conversation)
-            last = len(told.said) + 1 >= self._steps_per_turn or 0 < self._tokens_per_turn <= told.tokens
+            last = len(told.said) + 1 >= steps or 0 < tokens <= told.tokens or told.calls >= CALLS_PER_TURN
             request = replace(
-                self._request(system, conversation.messages(), last=last),
+                self._request(system, self._open(conversation.messages()), last=last, steps=steps),
                 prefer=told.first,
                 begun=told.first != assignment.prefer,
                 may_shorten=may_shorten,
@@ -129,7 +148,7 @@ class Agent:
                 await self._make_room(conversation)
                 may_shorten = True
                 continue
-            message = self._settled(told.answer, conversation.call_ids, last=last)
+            message = self._settled(told.answer, conversation.call_ids, last=last, steps=steps)
             if not message.calls:
                 told.last_step = (message,) if message.text.strip() else ()
                 if not _joined(*told.said, message.text):
@@ -159,13 +178,19 @@ class Agent:
                         if told.shown.strip():
                             yield ReplyPart(_joined(*told.said, told.shown))
 
-    def _request(self, system: str, history: tuple[Message, ...], *, last: bool) -> ModelRequest:
+    def _request(self, system: str, history: tuple[Message, ...], *, last: bool, steps: int) -> ModelRequest:
         """At the last step without tools: a model that cannot call has to answer."""
-        if last and self._steps_per_turn > 1:
+        if last and steps > 1:
             return ModelRequest(f"{system}\n\n{LAST_STEP}", history)
         return ModelRequest(system, history, () if last else self._toolbox.specs)
 
-    def _settled(self, answer: Answer | None, used: Collection[str], *, last: bool) -> AssistantMessage:
+    def _open(self, history: tuple[Message, ...]) -> tuple[Message, ...]:
+        """The history without what closed tools were given and gave back; that they were called stays."""
+        return tuple(_without(self._closed, each) for each in history) if self._closed else history
+
+    def _settled(
+        self, answer: Answer | None, used: Collection[str], *, last: bool, steps: int
+    ) -> AssistantMessage:
         """Give the step as it is recorded: its calls with ids of their own, and no calls at the last step."""
         if answer is None:
             raise EmptyAnswer("the stream ended without an answer", model=self._model.name)
@@ -173,8 +198,8 @@ class Agent:
         if message.calls and last:
             message = replace(message, calls=(), raw=None)
             if not message.text.strip():
-                return replace(message, text=OUT_OF_STEPS.format(steps=_steps(self._steps_per_turn)))
-        calls = _with_fresh_ids(message.calls, used)
+                return replace(message, text=OUT_OF_STEPS.format(steps=_steps(steps)))
+        calls = _with_fresh_ids(message.calls[:CALLS_AT_ONCE], used)
         return message if calls == message.calls else replace(message, calls=calls, raw=None)
 
     async def _run_calls(
@@ -182,8 +207,7 @@ class Agent:
     ) -> None:
         """Run all at once; record the results in the order of the calls."""
         tasks = [
-            asyncio.create_task(self._toolbox.run(call, assignment.use(conversation, call.id)))
-            for call in calls
+            asyncio.create_task(self._run_call(call, assignment.use(conversation, call.id))) for call in calls
         ]
         try:
             await asyncio.wait(tasks)
@@ -191,6 +215,13 @@ class Agent:
             await to_the_end(_stop_calls(conversation, calls, tasks, parked=assignment.parked))
             raise
         await conversation.append(*_results(calls, tasks))
+
+    async def _run_call(self, call: ToolCall, use: ToolUse) -> ToolResult:
+        began = self._measures.clock()
+        result = await self._toolbox.run(call, use)
+        name = call.name if call.name in self._tool_names else NO_TOOL
+        self._measures.ran(name, since=began, well=not result.failed)
+        return result
 
 
 @dataclass(slots=True)
@@ -213,12 +244,15 @@ class _Told:
     to_be_told: bool = False
     """That it was another model who answered."""
     tokens: int = 0
+    calls: int = 0
 
     @classmethod
     def before(cls, done: Sequence[Message], *, prefer: str) -> "_Told":
         """Take up a turn after what is on disk of it."""
         steps = [message for message in done if isinstance(message, AssistantMessage)]
-        return cls([step.text for step in steps], steps[-1].model if steps else prefer)
+        told = cls([step.text for step in steps], steps[-1].model if steps else prefer)
+        told.calls = sum(len(step.calls) for step in steps)
+        return told
 
     def count(self, answer: Answer) -> None:
         """Take in what a model's answer says of how it came about."""
@@ -230,6 +264,7 @@ class _Told:
     def take(self, message: AssistantMessage) -> None:
         """Take in a step that has ended."""
         self.said.append(message.text)
+        self.calls += len(message.calls)
         self.shown, self.first = "", message.model
 
     def end(self) -> None:
@@ -267,6 +302,16 @@ def _results(calls: Sequence[ToolCall], tasks: Sequence[asyncio.Task[ToolResult]
         task.result() if task.done() and not task.cancelled() else interrupted(call)
         for call, task in zip(calls, tasks, strict=True)
     ]
+
+
+def _without(closed: Collection[str], message: Message) -> Message:
+    match message:
+        case ToolResult(name=name) if name in closed:
+            return replace(message, content=NOT_SHOWN)
+        case AssistantMessage(calls=calls) if any(call.name in closed for call in calls):
+            told = [replace(call, arguments="{}") if call.name in closed else call for call in calls]
+            return replace(message, calls=tuple(told), raw=None)
+    return message
 
 
 def _steps(count: int) -> str:

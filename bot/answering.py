@@ -4,7 +4,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, aclosing
-from dataclasses import dataclass, replace
+from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ from bot.commands.command import AnswerAgain, CommandContext, Told, command_in, 
 from bot.conversation import Conversation, interrupted, open_calls
 from bot.inbox import Inbox
 from bot.limits import DailyBudget, MessageRate
+from bot.measures import Measures, TurnWatch
 from bot.messages import ChatId, IncomingMessage, PersonId, ReplyPart
 from bot.model_trouble import no_answer
 from bot.models.errors import ModelError
@@ -27,6 +28,7 @@ from bot.recall import recall
 from bot.state.database import State, StateFault, to_the_end
 from bot.state.inbox import Received
 from memory.errors import MemoryFault
+from memory.frozen import dataclass
 
 if TYPE_CHECKING:
     from bot.agent import Agent
@@ -61,6 +63,7 @@ class House:
     """Gives a message as the model is to have it, with what came along."""
     instead: Callable[[IncomingMessage], str] = lambda message: ""
     """What to answer a message that no model could do anything with; "" where it may."""
+    measures: Measures = field(default_factory=Measures)
 
 
 class Answering:
@@ -86,24 +89,33 @@ class Answering:
         """
         if assignment is None:
             assignment = Assignment(message.chat, message.sender, answers=[message.id], read=self._house.read)
+        watch = self._house.measures.begin_turn(message.chat.channel)
         try:
-            async with aclosing(self._answer(message, received, assignment)) as parts:
+            async with aclosing(self._answer(message, received, assignment, watch)) as parts:
                 async for part in parts:
                     yield part
+            watch.end()
         except BaseException as error:
+            goes_on = isinstance(error, StateFault) and not message.alone
+            watch.break_off(error, goes_on=assignment.parked or goes_on)
             # Stopped, or broken off by a fault of ours; but a turn that waits for the disk goes on.
             if not (assignment.parked or isinstance(error, StateFault)):
                 await to_the_end(self._leave_whole(message, assignment))
             raise
 
     async def _answer(
-        self, message: IncomingMessage, received: Received | None, assignment: Assignment
+        self,
+        message: IncomingMessage,
+        received: Received | None,
+        assignment: Assignment,
+        watch: TurnWatch,
     ) -> AsyncGenerator[ReplyPart, None]:
         house = self._house
         standing = await house.access.standing_of(message.sender, message.groups)
         open_here = await house.access.memory_is_open(message)
         again = False
         if standing is Standing.STRANGER:  # shut out since it was accepted
+            watch.outcome = "refused"
             yield ReplyPart(phrases.STRANGER, final=True)
             return
         if command := command_in(message):
@@ -127,21 +139,24 @@ class Answering:
                     reply = await run()
             if not isinstance(reply, AnswerAgain):
                 told = reply if isinstance(reply, Told) else Told(reply)
+                watch.outcome = "command"
                 yield ReplyPart(told.text, final=True, choices=told.choices)
                 return
             again = True
         elif message.is_blank:
+            watch.outcome = "told"
             yield ReplyPart(phrases.NOTHING_SAID, final=True)
             return
         elif (
             assignment.since is None and not assignment.to_hear and (sentence := self._house.instead(message))
         ):
             if not (more := assignment.take()):
+                watch.outcome = "told"
                 yield ReplyPart(sentence, final=True)
                 return
             assignment.to_hear = [Received(assignment.turn, message), *more]
         async with self.hold(message.chat):
-            turn = self._turn(message, assignment, standing=standing, open_here=open_here, again=again)
+            turn = self._turn(message, assignment, watch, standing=standing, open_here=open_here, again=again)
             async with aclosing(turn) as parts:
                 async for part in parts:
                     yield part
@@ -170,6 +185,7 @@ class Answering:
         self,
         message: IncomingMessage,
         assignment: Assignment,
+        watch: TurnWatch,
         *,
         standing: Standing,
         open_here: bool,
@@ -183,6 +199,7 @@ class Answering:
             assignment.since = None  # another process has begun a new conversation since it was heard
         if again:
             if not await conversation.retract():
+                watch.outcome = "told"
                 yield ReplyPart(phrases.NOTHING_TO_RETRY, final=True)
                 return
             standing = min(standing, await self._standing_of_last(conversation, message))
@@ -193,11 +210,7 @@ class Answering:
         assignment.may_flush = open_here and (message.in_room or standing >= Standing.ALLOWED)
         await house.compactor.know(chat, name=message.title, flush=assignment.may_flush)
         if assignment.since is None and not again:
-            if (
-                with_memory
-                and conversation.id is None
-                and (notes := await recall(house.memory, house.context.now))
-            ):
+            if with_memory and conversation.id is None and (notes := await self._recall()):
                 await conversation.remember(notes)
             assignment.to_hear = assignment.to_hear or [
                 Received(assignment.turn, message),
@@ -211,6 +224,7 @@ class Answering:
         else:
             await self._count(assignment)
         if await house.budget.is_spent():
+            watch.outcome = "refused"
             yield ReplyPart(phrases.BUDGET_SPENT, final=True)
             return
         await self._compact(conversation, assignment)
@@ -218,9 +232,16 @@ class Answering:
         agent = house.agent if with_memory else house.guest_agent
         async with aclosing(agent.run_turn(conversation, assignment)) as parts:
             async for part in parts:
+                watch.shows()
                 if part.final and (aside := self._asides.pop(chat, "")):
                     part = replace(part, text=f"{part.text}\n\n{aside}")
                 yield part
+
+    async def _recall(self) -> str:
+        began = self._house.measures.clock()
+        notes = await recall(self._house.memory, self._house.context.now)
+        self._house.measures.took("recall", since=began)
+        return notes
 
     async def _count(self, assignment: Assignment) -> None:
         """Note once that this process works at it: it is not our end when the disk has no room."""

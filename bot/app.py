@@ -8,7 +8,6 @@ import sys
 import warnings
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
@@ -21,7 +20,7 @@ from bot.answering import House
 from bot.assistant import Assistant
 from bot.attachments.filing import Filing, number_of
 from bot.attachments.reading import AttachmentReader
-from bot.attachments.speech_providers import missing_key, open_speech
+from bot.attachments.speech_providers import missing_key, opened_speech
 from bot.backup import Backups
 from bot.builtin_tools import memory_tools
 from bot.channel_store import ChannelStore
@@ -34,23 +33,27 @@ from bot.conversation import Conversation
 from bot.delivery import Delivery
 from bot.document_tools import document_tools
 from bot.embedding import open_embedding_of
+from bot.following import follow_settings, follow_with_log
 from bot.forgetting import Forgetting
 from bot.inbox import Inbox
 from bot.journal import Journal
 from bot.limits import DailyBudget, MessageRate
-from bot.log import log_to_file, log_to_stderr, secrets_of
+from bot.log import Troubles, keep_out_of_logs, log_to_file, log_to_stderr, secrets_of, working_on
+from bot.measures import Measures
 from bot.messages import Adapter, ChatId, IncomingMessage, PersonId
 from bot.models.fallback import FallbackModel
 from bot.models.opening import open_model
-from bot.presence import Presence
+from bot.presence import UNFINISHED, Presence, is_unfinished
 from bot.prompt import system_prompt
+from bot.rebuilding import Rebuilding
+from bot.reload import Current, reload_on_hangup
 from bot.reminder_tools import reminder_tools
 from bot.reminders import Reminders
-from bot.restore import UNFINISHED, is_unfinished
 from bot.startup import (
     CannotStart,
     check_channels,
     check_folders,
+    collect_garbage_from_now_on,
     leave_on_signals,
     open_sockets,
     stdin_is_a_channel,
@@ -61,6 +64,7 @@ from bot.tools import Toolbox
 from bot.upkeep import Nights, Upkeep
 from memory.embeddings.opening import Embedding
 from memory.forgetting import Wanted
+from memory.frozen import dataclass
 from memory.listing import list_notes
 from memory.memory import Memory
 
@@ -68,6 +72,7 @@ if TYPE_CHECKING:
     from adapters.discord.adapter import DiscordAdapter
     from adapters.telegram.adapter import TelegramAdapter
     from bot.web.hooks import Hook
+    from bot.web.inside import Inside
 
 log = logging.getLogger(__name__)
 
@@ -92,6 +97,12 @@ class Parts:
     """To be set where something in state.db is to be taken up."""
     state: State
     channels: Channels
+    measures: Measures
+    rebuilding: Rebuilding
+    current: Current
+    """The settings, as they count just now."""
+    troubles: Troubles
+    """What the log holds of late, where it is told to keep them."""
     upkeep: Upkeep
     """Not entered: work that goes on by itself is begun once there is a log to tell of it."""
 
@@ -110,6 +121,7 @@ async def serve(settings: Settings) -> None:
         )
     check_channels(settings)
     check_folders(settings)
+    keep_out_of_logs(secrets_of(settings))
     leaving = leave_on_signals()
     async with AsyncExitStack() as stack:
         sockets = open_sockets(settings.server) if settings.server.enabled else []
@@ -120,9 +132,22 @@ async def serve(settings: Settings) -> None:
         # Where somebody talks there, no log is to come between.
         if at_terminal and sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty():
             file = settings.private_folder / "chat.log"
-            log_to_file(file, level=settings.log_level, secrets=secrets_of(settings))
+            lines = log_to_file(
+                file,
+                level=settings.log_level,
+                format=settings.log_format,
+                secrets=secrets_of(settings),
+                troubles=parts.troubles,
+            )
         else:
-            log_to_stderr(settings.log_level, secrets=secrets_of(settings))
+            lines = log_to_stderr(
+                settings.log_level,
+                format=settings.log_format,
+                secrets=secrets_of(settings),
+                troubles=parts.troubles,
+            )
+        follow_with_log(parts.current, lines)
+        await stack.enter_async_context(reload_on_hangup(parts.current))
         log_embedding(parts.embedding)
         if told := missing_key(settings, os.environ):
             log.warning("%s", told)
@@ -139,12 +164,13 @@ async def serve(settings: Settings) -> None:
         for adapter in adapters:
             assistant.attach(adapter)
         if sockets:
-            await stack.enter_async_context(http_server(sockets, parts, hooks))
+            await stack.enter_async_context(http_server(sockets, settings, parts, hooks))
         await stack.enter_async_context(parts.upkeep)
         if adapters:
             log.info("channels: %s", ", ".join(adapter.name for adapter in adapters))
         else:
             log.info("no channel is configured: only HTTP is served")
+        collect_garbage_from_now_on()
         await run_channels(adapters, parts, leaving)
         log.info("leaving")
 
@@ -153,7 +179,10 @@ async def talk(settings: Settings, *, session: str) -> None:
     """Talk in the terminal, or line by line through pipes, until the input ends."""
     leaving = leave_on_signals()
     async with open_assistant(settings) as parts:
-        log_to_file(settings.private_folder / "chat.log", secrets=secrets_of(settings))
+        lines = log_to_file(
+            settings.private_folder / "chat.log", format=settings.log_format, secrets=secrets_of(settings)
+        )
+        parts.current.tell(lambda new: lines.keep_out(secrets_of(new)))
         terminal = open_terminal(settings, parts.assistant, session=session)
         parts.assistant.attach(terminal)
         async with parts.upkeep:
@@ -165,7 +194,9 @@ async def say(settings: Settings, text: str, *, session: str) -> None:
     from adapters.terminal.once import print_reply
 
     async with open_assistant(settings, lasting=False) as parts:
-        log_to_file(settings.private_folder / "chat.log", secrets=secrets_of(settings))
+        log_to_file(
+            settings.private_folder / "chat.log", format=settings.log_format, secrets=secrets_of(settings)
+        )
         message = IncomingMessage(
             id=token_hex(8),
             chat=ChatId(TERMINAL, session),
@@ -174,9 +205,10 @@ async def say(settings: Settings, text: str, *, session: str) -> None:
             sent_at=settings.now(),
         )
         reply = ""
-        async with aclosing(parts.assistant.answer(message)) as answer:
-            async for part in answer:
-                reply = part.text
+        with working_on(f"message-{message.id}", chat=message.chat):
+            async with aclosing(parts.assistant.answer(message)) as answer:
+                async for part in answer:
+                    reply = part.text
         print_reply(reply)
 
 
@@ -208,7 +240,11 @@ async def open_assistant(
         memory = await stack.enter_async_context(
             Memory(notes, workspace=settings.workspace, now=now, embedding=embedding, lasting=lasting)
         )
-        model = await stack.enter_async_context(open_model(settings, state, os.environ))
+        rebuilding = Rebuilding(memory, now=now)
+        stack.push_async_callback(rebuilding.close)
+        measures = Measures()
+        current = Current(settings)
+        model = await stack.enter_async_context(open_model(settings, state, os.environ, measures=measures))
         woken = asyncio.Event()
         journal = Journal(memory, state)
         reminders = Reminders(state, now=now, zone=settings.timezone, owners=settings.access.owners)
@@ -217,10 +253,14 @@ async def open_assistant(
             state, model, journal, memory, settings=settings.memory.flush, now=now, wake=woken.set
         )
         channels = Channels()
-        speech = await stack.enter_async_context(open_speech(settings, os.environ))
         reader = AttachmentReader(
-            channels.fetch, settings.attachments, speech, number_of=partial(number_of, state)
+            channels.fetch,
+            settings.attachments,
+            number_of=partial(number_of, state),
+            measures=measures,
         )
+        reader.speech.renew(*opened_speech(settings, os.environ))
+        stack.push_async_callback(reader.speech.close)
         filing = Filing(state, journal, reader, now=now)
         access = Access(settings.access, state, now=now, wake=woken.set, home_of=channels.home_of)
         backups = Backups(notes=settings.memory_folder, private=private, now=now)
@@ -240,8 +280,8 @@ async def open_assistant(
         def agent(*, with_memory: bool) -> Agent:
             def prompt(recalled: str) -> str:
                 return system_prompt(
-                    name=settings.agent.name,
-                    instructions=settings.agent.instructions,
+                    name=current.settings.agent.name,
+                    instructions=current.settings.agent.instructions,
                     today=now().date(),
                     timezone=settings.timezone,
                     memory=with_memory,
@@ -252,58 +292,73 @@ async def open_assistant(
                 may_flush = await compactor.may_flush(conversation.chat)
                 await compactor.compact(conversation, cause="overflow", flush=may_flush)
 
-            tools = (*memory_tools(memory, journal), *document_tools(filing)) if with_memory else ()
+            for_memory = (*memory_tools(memory, journal), *document_tools(filing))
             return Agent(
                 model,
-                Toolbox((*tools, *reminder_tools(reminders))),
+                Toolbox((*(for_memory if with_memory else ()), *reminder_tools(reminders))),
                 prompt=prompt,
                 steps_per_turn=settings.limits.steps_per_turn,
                 tokens_per_turn=settings.limits.tokens_per_turn,
                 make_room=make_room,
+                measures=measures,
+                closed=() if with_memory else [each.spec.name for each in for_memory],
             )
 
-        assistant = Assistant(
-            House(
-                agent=agent(with_memory=True),
-                guest_agent=agent(with_memory=False),
-                access=access,
-                context=CommandContext(
-                    commands=COMMANDS,
-                    memory=memory,
-                    state=state,
-                    model=model,
-                    access=access,
-                    journal=journal,
-                    reminders=reminders,
-                    compactor=compactor,
-                    forgetting=Forgetting(
-                        memory,
-                        state,
-                        forget_typed=forget_typed,
-                        now=now,
-                    ),
-                    backups=backups,
-                    settings=settings,
-                    filing=filing,
-                    channels=channels.health,
-                    upkeep=upkeep,
-                    now=now,
-                ),
+        house = House(
+            agent=agent(with_memory=True),
+            guest_agent=agent(with_memory=False),
+            access=access,
+            context=CommandContext(
+                commands=COMMANDS,
                 memory=memory,
                 state=state,
-                inbox=inbox,
+                model=model,
+                access=access,
+                journal=journal,
+                reminders=reminders,
                 compactor=compactor,
-                rate=MessageRate(settings.limits.messages_per_minute),
-                budget=DailyBudget(state, settings.limits.daily_tokens, now=now, settle=model.health.write),
-                channels=channels,
-                locks=private / "locks",
-                read=reader.read,
-                instead=reader.instead,
+                forgetting=Forgetting(memory, state, forget_typed=forget_typed, now=now),
+                backups=backups,
+                current=current,
+                filing=filing,
+                channels=channels.health,
+                upkeep=upkeep,
+                now=now,
             ),
-            delivery=Delivery(inbox, channels),
+            memory=memory,
+            state=state,
+            inbox=inbox,
+            compactor=compactor,
+            rate=MessageRate(settings.limits.messages_per_minute),
+            budget=DailyBudget(state, settings.limits.daily_tokens, now=now, settle=model.health.write),
+            channels=channels,
+            locks=private / "locks",
+            read=reader.read,
+            instead=reader.instead,
+            measures=measures,
+        )
+        follow_settings(current, house, reader)
+        assistant = Assistant(
+            house,
+            delivery=Delivery(inbox, channels, measures=measures),
             woken=woken,
         )
-        yield Parts(assistant, access, model, memory, embedding, reminders, woken, state, channels, upkeep)
+        yield Parts(
+            assistant=assistant,
+            access=access,
+            model=model,
+            memory=memory,
+            embedding=embedding,
+            reminders=reminders,
+            woken=woken,
+            state=state,
+            channels=channels,
+            measures=measures,
+            rebuilding=rebuilding,
+            current=current,
+            troubles=Troubles(),
+            upkeep=upkeep,
+        )
 
 
 def log_embedding(embedding: Embedding) -> None:
@@ -383,6 +438,11 @@ async def open_discord(settings: Settings, parts: Parts) -> "AsyncIterator[Disco
         sources=Sources(lambda: list(parts.model.plan.candidates), notes, parts.reminders.active),
         threads=settings.discord.threads,
     )
+
+    def threads(new: Settings) -> None:
+        adapter.threads = new.discord.threads
+
+    parts.current.follow("discord.threads", take=threads)
     try:
         yield adapter
     finally:
@@ -417,16 +477,39 @@ async def run_channels(adapters: Sequence[Adapter], parts: Parts, leaving: async
         await assistant.close(PATIENCE)
 
 
+def inside_of(settings: Settings, parts: Parts) -> "Inside":
+    """What is shown and done over HTTP for who may come in."""
+    from bot.web.inside import Inside
+
+    return Inside(
+        name=lambda: parts.current.settings.agent.name,
+        token=settings.server.token.get_secret_value().strip(),
+        memory=parts.memory,
+        rebuilding=parts.rebuilding,
+        state=parts.state,
+        model=parts.model,
+        channels=parts.channels.health,
+        upkeep=parts.upkeep,
+        measures=parts.measures,
+        private=settings.private_folder,
+        now=settings.now,
+        troubles=parts.troubles.recent,
+        troubles_by_level=parts.troubles.counts,
+    )
+
+
 @asynccontextmanager
 async def http_server(
-    sockets: list[socket.socket], parts: Parts, hooks: "Sequence[Hook]"
+    sockets: list[socket.socket], settings: Settings, parts: Parts, hooks: "Sequence[Hook]"
 ) -> AsyncIterator[None]:
     """Serve HTTP on sockets that are open already."""
     from aiohttp import web
 
     from bot.web.app import build_web_app, web_runner
 
-    runner = web_runner(build_web_app(channels=parts.channels.health, memory=parts.memory, hooks=hooks))
+    channels, memory = parts.channels.health, parts.memory
+    app = build_web_app(channels=channels, memory=memory, hooks=hooks, inside=inside_of(settings, parts))
+    runner = web_runner(app)
     await runner.setup()
     try:
         for each in sockets:

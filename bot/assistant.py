@@ -16,6 +16,7 @@ from bot.assignment import Assignment
 from bot.commands.command import command_in
 from bot.delivery import Delivery
 from bot.lanes import Lanes
+from bot.log.work import working_on
 from bot.messages import Adapter, ChatId, IncomingMessage, NotAccepted, ReplyPart
 from bot.models.errors import ModelError
 from bot.moves import Moves
@@ -108,10 +109,12 @@ class Assistant:
     async def _accept(self, message: IncomingMessage) -> bool:
         standing = await self._house.access.standing_of(message.sender, message.groups)
         if standing is Standing.STRANGER:
+            self._house.measures.refused(message.chat.channel)
             return self._say_in_passing(message, await self._house.access.greet(message))
         if standing is not Standing.OWNER and (
             wait := self._house.rate.wait(message.sender, message.sent_at)
         ):
+            self._house.measures.refused(message.chat.channel)
             told = self._house.rate.is_to_be_told(message.sender)
             return self._say_in_passing(
                 message, phrases.TOO_MANY_MESSAGES.format(seconds=wait) if told else ""
@@ -131,6 +134,8 @@ class Assistant:
         finally:
             if not is_new:
                 self._house.rate.take_back(message.sender, message.sent_at)
+        if received is not None:
+            self._house.measures.messages[message.chat.channel] += 1
         if received is not None and not self._leaving:
             instead = message.edit_of and self._stop_answering(message.chat, message.edit_of)
             self._take_up(received, first=bool(instead))
@@ -186,7 +191,8 @@ class Assistant:
 
     async def _look_after_conversations(self) -> None:
         if not await self._house.budget.is_spent():
-            await self._house.compactor.look_after(self._answering.hold)
+            with working_on(f"conversations {self._house.context.now().isoformat()}"):
+                await self._house.compactor.look_after(self._answering.hold)
 
     def _say_in_passing(self, message: IncomingMessage, text: str) -> bool:
         if text:
@@ -233,13 +239,22 @@ class Assistant:
 
     async def _handle_beside(self, received: Received) -> None:
         """Answer a command that waits for nothing that its chat is busy with."""
+        with working_on(_key_of(received), chat=received.message.chat):
+            await self._answer_beside(received)
+
+    async def _answer_beside(self, received: Received) -> None:
         turn = self._made(received, self._assignment(received, deque()))
         if await self._delivery.reply(received, turn, shown=list(received.shown)):
             await self._delivery.done(received.number)
 
     async def _handle(self, received: Received, behind: deque[Received]) -> None:
         """Have a message answered and the reply delivered; whatever goes wrong ends here, so that the lane goes on."""
+        with working_on(_key_of(received), chat=received.message.chat):
+            await self._answer_in_turn(received, behind)
+
+    async def _answer_in_turn(self, received: Received, behind: deque[Received]) -> None:
         message = received.message
+        self._house.measures.took("waiting", since=received.taken_up)
         stopped = self._stopped_before.pop(received.number, None)
         if parts := _parts_of_command(received, behind):
             received = await self._gathered(received, parts)
@@ -347,6 +362,7 @@ class Assistant:
             yield ReplyPart(received.reply, final=True)
         elif received.attempts >= ATTEMPTS:
             log.error("message %s of %s was given up: the program ended over it", message.id, message.chat)
+            self._house.measures.turns[message.chat.channel, "failed"] += 1
             yield ReplyPart(phrases.GIVEN_UP, final=True)
         else:
             async with aclosing(
@@ -436,7 +452,13 @@ class Assistant:
 
     async def _tell(self, notice: Notice, behind: deque[Notice]) -> None:
         del behind
-        await self._delivery.notice(notice)
+        with working_on(f"notice-{notice.number}", chat=notice.chat):
+            await self._delivery.notice(notice)
+
+
+def _key_of(received: Received) -> str:
+    """What names a turn for ever, also after a restart."""
+    return f"message-{received.number}"
 
 
 def _alike(message: IncomingMessage, behind: deque[Received]) -> list[Received]:

@@ -140,6 +140,10 @@ def build_parser() -> argparse.ArgumentParser:
         "folder", metavar="DIR", nargs="?", type=Path, default=Path(), help="where (default: here)"
     )
     _add_memory_actions(command("memory", "Look into the memory, and write to it"), everywhere)
+    doctor = command(
+        "doctor", "Check settings, folders, tokens and providers, and say how to mend what is wrong"
+    )
+    doctor.add_argument("--json", action="store_true", help="print one JSON document")
     _add_backup_commands(command)
     return parser
 
@@ -225,6 +229,11 @@ def _run(options: argparse.Namespace) -> int:
     if options.command == "run":  # whoever ends it while it is still starting has ended it
         signal.signal(signal.SIGINT, _leave_quietly)
         signal.signal(signal.SIGTERM, _leave_quietly)
+        if not os.isatty(0):  # else it would mean that the terminal has gone
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the settings are about to be read anyway
+        from bot.allocator import give_memory_back
+
+        give_memory_back()
 
     from bot.config_errors import ConfigError
     from memory.errors import MemoryFault
@@ -236,13 +245,17 @@ def _run(options: argparse.Namespace) -> int:
             from bot.cli_init import init
 
             return init(options.folder, config=config, workspace=workspace)
+        if options.command == "doctor":
+            from bot.cli_doctor import run_doctor
+
+            return run_doctor(config, workspace, as_json=options.json)
         import asyncio
 
         from bot.config import load_settings
 
         settings = load_settings(config, workspace)
         if options.command != "restore" and os.path.lexists(settings.private_folder / "restore.json"):
-            from bot.restore import UNFINISHED
+            from bot.presence import UNFINISHED
 
             raise CommandFailed(UNFINISHED)
         if options.command in {"backup", "restore", "export"}:
@@ -255,8 +268,8 @@ def _run(options: argparse.Namespace) -> int:
             return asyncio.run(run_memory_action(options, settings))
         from bot.cli_talk import run_talk
 
-        if options.command == "run" or options.message is None:
-            gc.enable()  # these may live for years
+        if options.command == "chat" and options.message is None:
+            gc.enable()  # it may live for years; the service has it done once all is open
         if options.command == "chat" and options.message is not None:
             signal.signal(signal.SIGINT, signal.default_int_handler)  # lets the turn put down what was said
         return asyncio.run(run_talk(options, settings))
@@ -318,8 +331,10 @@ def _log_traceback() -> None:
 
 
 def _where_it_broke(error: Exception) -> str:
+    from bot.log.faults import told
+
     frame = error.__traceback__
     while frame is not None and frame.tb_next is not None:
         frame = frame.tb_next
     place = f" in {frame.tb_frame.f_code.co_filename}:{frame.tb_lineno}" if frame else ""
-    return f"this is a bug, please report it: {type(error).__name__}: {error}{place}"
+    return f"this is a bug, please report it: {told(error)}{place}"

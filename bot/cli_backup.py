@@ -43,8 +43,7 @@ def run_backup_command(options: argparse.Namespace, settings: Settings) -> int:
 @contextmanager
 def _kept_from_restore(settings: Settings) -> Iterator[None]:
     """Have nobody put another state in place meanwhile: half of what is read would be the old, half the new."""
-    from bot.presence import Presence
-    from bot.restore import UNFINISHED, is_unfinished
+    from bot.presence import UNFINISHED, Presence, is_unfinished
 
     with ExitStack() as stack:
         try:

@@ -16,6 +16,7 @@ from typing import Any, TextIO
 from bot.cli import DONE, CommandFailed, WrongUsage
 from bot.config import Settings
 from bot.embedding import open_embedding_of
+from bot.memory_json import note_as_json, search_as_json, status_as_json, written_as_json
 from bot.places import read_place, written_place
 from bot.plain_text import json_for_terminals, without_controls
 from bot.progress_line import fetching_in_words, in_words, progress_shown
@@ -24,7 +25,7 @@ from memory.embeddings.opening import Embedding
 from memory.errors import MemoryFault
 from memory.listing import Problem
 from memory.memory import Memory, MemoryStatus
-from memory.search import Hit, SearchResults
+from memory.search import SearchResults
 
 FILL_SECONDS = 3.0
 """How long a search may wait for the vectors of what is new, and a status for whoever makes them."""
@@ -85,14 +86,6 @@ async def _status(memory: Memory, options: argparse.Namespace, embedding: Embedd
     _print_problems(status.problems)
 
 
-def status_as_json(status: MemoryStatus) -> dict[str, Any]:
-    """Every field by its name, and of running work also the rate and the time left."""
-    jobs = [
-        {**asdict(job), "per_second": job.per_second, "seconds_left": job.seconds_left} for job in status.jobs
-    ]
-    return {**asdict(status), "jobs": jobs}
-
-
 def _vectors_in_words(status: MemoryStatus) -> Iterator[tuple[str, str]]:
     yield "vectors from", status.embedding_reason
     yield "problem", status.embedding_problem
@@ -120,14 +113,14 @@ async def _search(memory: Memory, options: argparse.Namespace, embedding: Embedd
                 async with progress_shown(lambda: progress_told(memory, embedding)):
                     await fill_while_answered(memory, embedding)
             for line in lines:
-                _print_json(_as_json(await memory.search(line.strip(), limit=options.limit)))
+                _print_json(search_as_json(await memory.search(line.strip(), limit=options.limit)))
                 sys.stdout.flush()
         return
     async with progress_shown(lambda: progress_told(memory, embedding)):
         await _fill_for_a_moment(memory, embedding)
         results = await memory.search(query, limit=options.limit)
     if options.json:
-        _print_json(_as_json(results))
+        _print_json(search_as_json(results))
     else:
         _print_hits(results)
 
@@ -187,18 +180,6 @@ def progress_told(memory: Memory, embedding: Embedding) -> str:
     return "; ".join([f"fetching the model: {fetching_in_words(fetching)}", *said] if fetching else said)
 
 
-def _as_json(results: SearchResults) -> dict[str, Any]:
-    document: dict[str, Any] = {
-        "query": results.query,
-        "results": [_hit_as_json(hit) for hit in results.hits],
-    }
-    return {**document, "notice": results.notice} if results.notice else document
-
-
-def _hit_as_json(hit: Hit) -> dict[str, Any]:
-    return {**asdict(hit), "score": round(hit.score, 4)}
-
-
 @contextmanager
 def _opened(name: str) -> Iterator[TextIO]:
     if name == "-":
@@ -240,7 +221,7 @@ async def _get(memory: Memory, options: argparse.Namespace) -> None:
         limit = place.last_line - line + 1
     note = await memory.get(place.path, line=line, limit=limit)
     if options.json:
-        _print_json(asdict(note))
+        _print_json(note_as_json(note))
     elif sys.stdout.isatty():
         _print(note.text.rstrip("\n"))
     else:
@@ -251,8 +232,7 @@ async def _write(memory: Memory, options: argparse.Namespace) -> None:
     text = sys.stdin.read() if options.text == ["-"] else " ".join(options.text)
     written = await memory.write(text, target=options.target)
     if options.json:
-        lines = {"line_start": written.line_start, "line_end": written.line_end}
-        _print_json({"path": written.path, **lines})
+        _print_json(written_as_json(written))
     else:
         _print(f"Noted in {written_place(written.path, written.line_start, written.line_end)}.")
 

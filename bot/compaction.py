@@ -4,7 +4,6 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ from bot.state.database import State, stored
 from bot.state.flushes import Cause
 from bot.summary import SHORTEST_SUMMARY, extract, summarize
 from bot.turns import turns_of
+from memory.frozen import dataclass
 
 if TYPE_CHECKING:
     from apsw import Connection
@@ -96,6 +96,11 @@ class Compactor:
             wake=wake,
             seconds=seconds,
         )
+
+    def renew(self, settings: "FlushSettings") -> None:
+        """Have these settings count from now on."""
+        self._settings = settings
+        self._flusher.renew(piece_tokens=settings.token_threshold)
 
     async def know(self, chat: ChatId, *, name: str, flush: bool) -> None:
         """Tell what people call a chat, and whether what is said there may go into the notes.

@@ -2,22 +2,22 @@
 
 import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, time
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, PrivateAttr, SecretStr, Strict, ValidationError, field_validator, model_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from bot.config_errors import ConfigError, Origin, dotted, explain, unknown_key
-from bot.config_sources import Environment, read_environment, read_toml
+from bot.config_errors import ConfigError, Origin, dotted, explain, printable
+from bot.config_sources import read_environment, read_toml, with_environment
 from bot.models.known_providers import KNOWN_PROVIDERS, ProviderKind
 from bot.not_built import not_built
+from memory.frozen import dataclass
 from memory.settings import MAX_COUNT, ConflictError, IndexSettings, Section, Texts, section, web_address
 from memory.settings import MemorySettings as NotesSettings
 
-__all__ = ["ConfigError", "Settings", "config_file", "load_settings"]
+__all__ = ["ConfigError", "Settings", "config_file", "load_settings", "read_again"]
 
 BUILTIN_PROVIDER = "builtin"
 BUILTIN_MODEL = "notebook"
@@ -67,7 +67,7 @@ class ServerSettings(Section):
 
     @model_validator(mode="after")
     def _others_need_a_token(self) -> Self:
-        if self.enabled and not self.token.get_secret_value().strip() and not _is_loopback(self.host):
+        if self.enabled and not self.token.get_secret_value().strip() and not is_loopback(self.host):
             raise ConflictError("host", "127.0.0.1, ::1 or localhost as long as server.token is empty")
         return self
 
@@ -378,20 +378,13 @@ class ReadFrom:
     """Where settings come from, which makes no two of them different."""
 
     file: Path | None = field(default=None, compare=False)
+    config: Path | None = field(default=None, compare=False)
+    """As `load_settings` was given it, and the next."""
+    workspace: Path | None = field(default=None, compare=False)
 
 
-class Settings(BaseSettings):
+class Settings(Section):
     """Every setting, from the file and the environment; `load_settings` is the way to get one."""
-
-    model_config = SettingsConfigDict(
-        frozen=True,
-        extra="forbid",
-        strict=True,
-        allow_inf_nan=False,
-        hide_input_in_errors=True,
-        env_prefix="COMMONPLACE_",
-        env_nested_delimiter="__",
-    )
 
     workspace: Annotated[Path, Strict(False)] = Path("workspace")
     """Folder that holds everything. A relative one is relative to the settings file's folder."""
@@ -399,6 +392,8 @@ class Settings(BaseSettings):
     """Your time zone by its IANA name, such as "Europe/Berlin"; decides which day a daily log is."""
     log_level: Literal["debug", "info", "warning", "error", "critical"] = "info"
     """How much is logged."""
+    log_format: Literal["auto", "text", "json"] = "auto"
+    """Whether log lines are text or JSON; "auto" is text in a terminal, and JSON where a program reads them."""
     agent: AgentSettings = section()
     server: ServerSettings = section()
     telegram: TelegramSettings = section()
@@ -413,18 +408,6 @@ class Settings(BaseSettings):
     index: IndexSettings = section()
     backup: BackupSettings = section()
     _read_from: ReadFrom = PrivateAttr(default=ReadFrom())
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """The environment wins over what was read from the file, which comes in as arguments."""
-        return Environment(settings_cls, init_settings(), os.environ), init_settings
 
     @field_validator("workspace", mode="before")
     @classmethod
@@ -558,15 +541,10 @@ def load_settings(config: Path | None = None, workspace: Path | None = None) -> 
     """
     file = config_file(config)
     values = read_toml(file) if file else {}
-    variables = {keys: name for keys, (name, _) in read_environment(Settings, os.environ, values).items()}
-    origin = Origin(file, values, variables)
-    for key in values:
-        if (
-            key not in Settings.model_fields
-        ):  # such as `_env_file`, which would be an order to pydantic-settings
-            raise ConfigError(unknown_key(Settings, (key,), origin))
+    found = read_environment(Settings, os.environ, values)
+    origin = Origin(file, values, {keys: name for keys, (name, _) in found.items()})
     try:
-        settings = Settings(**values)
+        settings = Settings(**with_environment(values, found))
     except ValidationError as error:
         raise ConfigError(explain(Settings, error, origin)) from None
     for keys, lack in not_built(settings):
@@ -591,8 +569,19 @@ def load_settings(config: Path | None = None, workspace: Path | None = None) -> 
     loaded = settings.model_copy(
         update={"workspace": folder, "providers": providers, "telegram": telegram, "discord": discord}
     )
-    loaded._read_from = ReadFrom(file)
+    loaded._read_from = ReadFrom(file, config, workspace)
     return loaded
+
+
+def read_again(settings: Settings) -> Settings:
+    """What the same file and environment say by now; raise `ConfigError` as `load_settings` does.
+
+    A file that has gone is an error, wherever it was found: an editor may be about to put another in its place.
+    """
+    fresh = load_settings(settings._read_from.config, settings._read_from.workspace)
+    if settings.file and not fresh.file:
+        raise ConfigError(f"there is no settings file {printable(str(settings.file))} any more")
+    return fresh
 
 
 def _beside(file: Path | None, path: str) -> str:
@@ -622,7 +611,8 @@ def is_telegram_token(text: str) -> bool:
     return re.fullmatch(r"[0-9]+:[A-Za-z0-9_-]+", text) is not None
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether an address or name is one that only this machine itself reaches."""
     if host.lower() in {"127.0.0.1", "::1", "localhost"}:
         return True
     from ipaddress import ip_address

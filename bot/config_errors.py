@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, time
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from bot.config_fields import Model, follow, in_words, is_secret, known_keys
+from memory.frozen import dataclass
 from memory.settings import ConflictError
 
 Keys = Sequence[str | int]

@@ -7,9 +7,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, get_origin
 
-from pydantic.fields import FieldInfo
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
-
 from bot.config_errors import PREFIX, ConfigError, dotted, printable, shortened, unknown_variable
 from bot.config_fields import Model, fields_of, follow, in_words, table_of
 
@@ -73,32 +70,25 @@ def read_environment(
     return dict(sorted(found.items(), key=lambda item: len(item[0])))
 
 
-class Environment(PydanticBaseSettingsSource):
-    """The variables COMMONPLACE_SECTION__KEY as a source of pydantic-settings.
+def with_environment(
+    tables: Mapping[str, Any], found: Mapping[tuple[str, ...], tuple[str, Any]]
+) -> dict[str, Any]:
+    """The file's tables with what `read_environment` has found put in: what both have is the environment's."""
+    merged = dict(tables)
+    for keys, (_, value) in found.items():
+        table = merged
+        for key in keys[:-1]:
+            below = table.get(key)
+            table[key] = dict(below) if isinstance(below, Mapping) else {}
+            table = table[key]
+        table[keys[-1]] = _laid_over(table.get(keys[-1]), value)
+    return merged
 
-    Its own reader passes over names that it does not know and writes free names in small letters.
-    """
 
-    def __init__(
-        self, settings_cls: type[BaseSettings], given: Mapping[str, Any], environ: Mapping[str, str]
-    ) -> None:
-        super().__init__(settings_cls)
-        self._found = read_environment(settings_cls, environ, given)
-
-    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
-        """The value of one key at the top."""
-        return self().get(field_name), field_name, False
-
-    def __call__(self) -> dict[str, Any]:
-        tables: dict[str, Any] = {}
-        for keys, (_, value) in self._found.items():
-            table = tables
-            for key in keys[:-1]:
-                table = table.setdefault(key, {})
-            if isinstance(value, dict):
-                value = dict(value)
-            table[keys[-1]] = value
-        return tables
+def _laid_over(table: Any, value: Any) -> Any:
+    if not (isinstance(table, Mapping) and isinstance(value, Mapping)):
+        return value
+    return {**table, **{key: _laid_over(table.get(key), each) for key, each in value.items()}}
 
 
 def _known_path(model: Model, parts: Iterable[str], given: Any) -> tuple[str, ...]:

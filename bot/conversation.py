@@ -4,9 +4,10 @@ import json
 import logging
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from bot.log.faults import where
 from bot.messages import ChatId, PersonId
 from bot.models.protocol import (
     AssistantMessage,
@@ -20,6 +21,7 @@ from bot.models.protocol import (
 from bot.models.tokens import tokens_of_message
 from bot.state.conversations import Row, Version, read_on
 from bot.state.database import State, StateFault
+from memory.frozen import dataclass
 
 if TYPE_CHECKING:
     from apsw import Connection
@@ -145,7 +147,9 @@ class Conversation:
         """Give the history as a model may be shown it: each tool call directly followed by one result."""
         said = _without_answer(self._said) if self._retracting else self._said
         shown = mended(each.message for each in said)
-        return (UserMessage(SUMMARY.format(summary=self.summary)), *shown) if self.summary else shown
+        if not self.summary:
+            return shown
+        return (UserMessage(SUMMARY.format(summary=self.summary), earlier=True), *shown)
 
     async def append(self, *messages: Message, also: "Also | None" = None) -> None:
         """Add messages; return once they are on disk. Cancelled meanwhile, they are on disk all the same.
@@ -315,8 +319,8 @@ def _decoded(row: Row) -> Message | None:
     try:
         return _message(row.kind, json.loads(row.payload))
     except (ValueError, LookupError, TypeError) as error:
-        where = f"entry {row.seq} ({row.kind}) of conversation {row.conversation}"
-        log.error("%s in state.db cannot be read and is left out: %r", where, error)
+        entry = f"entry {row.seq} ({row.kind}) of conversation {row.conversation}"
+        log.error("%s in state.db cannot be read and is left out: %s", entry, where(error))
         return None
 
 

@@ -8,7 +8,8 @@ from secrets import token_hex
 
 from bot.channels import Channels
 from bot.inbox import Inbox
-from bot.messages import ChannelFault, Choice, IncomingMessage, Reply, ReplyPart
+from bot.measures import Measures
+from bot.messages import ChannelFault, ChatId, Choice, IncomingMessage, Reply, ReplyPart
 from bot.plain_text import one_line
 from bot.state.database import StateFault
 from bot.state.inbox import Notice, Received
@@ -25,9 +26,17 @@ fails; after a fault of ours, with the next start."""
 class Delivery:
     """Hands what is said to the adapter that serves its chat, and notes how far that has come."""
 
-    def __init__(self, inbox: Inbox, channels: Channels, *, pauses: Sequence[float] = PAUSES) -> None:
+    def __init__(
+        self,
+        inbox: Inbox,
+        channels: Channels,
+        *,
+        pauses: Sequence[float] = PAUSES,
+        measures: Measures | None = None,
+    ) -> None:
         self._inbox = inbox
         self._channels = channels
+        self._measures = measures or Measures()
         self._pauses = pauses
         self._unnoted: list[Callable[[], Awaitable[None]]] = []
         """What was delivered while state.db could not be written."""
@@ -52,7 +61,9 @@ class Delivery:
         what = f"the reply to message {one_line(message.id)} of {message.chat}"
         pauses = () if message.alone else self._pauses  # nobody waits for it later
         try:
-            delivered = await self._again_and_again(show, what, pauses, before=turn.ended)
+            delivered = await self._again_and_again(show, what, message.chat, pauses, before=turn.ended)
+            if delivered and turn.ended_at:
+                self._measures.took("delivery", since=turn.ended_at)
             await turn.ended()
         finally:
             await turn.end()
@@ -73,7 +84,7 @@ class Delivery:
             reply = Reply(message.chat, message, key, _whole(text), forget, in_passing=True)
             await self._channels.of(message.chat).render(reply)
 
-        await self._again_and_again(show, f"an answer to {message.chat}", ())
+        await self._again_and_again(show, f"an answer to {message.chat}", message.chat, ())
 
     async def notice(self, notice: Notice) -> None:
         """Show what nobody asked for just now, and note that."""
@@ -88,7 +99,7 @@ class Delivery:
             reply = Reply(notice.chat, None, key, _whole(notice.text, notice.choices), keep, tuple(shown))
             await self._channels.of(notice.chat).render(reply)
 
-        if await self._again_and_again(show, f"a notice to {notice.chat}", self._pauses):
+        if await self._again_and_again(show, f"a notice to {notice.chat}", notice.chat, self._pauses):
             await self._note(lambda: self._inbox.deliver_notice(notice.number))
 
     async def catch_up(self) -> None:
@@ -100,6 +111,7 @@ class Delivery:
         self,
         show: Callable[[], Awaitable[None]],
         what: str,
+        chat: ChatId,
         pauses: Sequence[float],
         *,
         before: Callable[[], Awaitable[None]] | None = None,
@@ -119,7 +131,9 @@ class Delivery:
                 log.exception("%s was not delivered", what)
                 is_ours = True
             else:
+                self._measures.delivered(chat.channel, well=True)
                 return True
+            self._measures.delivered(chat.channel, well=False)
             if before is not None:
                 await before()
             if not left:

@@ -4,7 +4,6 @@ import asyncio
 import hashlib
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 from weakref import WeakValueDictionary
@@ -33,6 +32,7 @@ from bot.state.database import State, stored
 from bot.state.flushes import Cause, Flush
 from bot.stretch import SHORT, SMALLEST_PIECE, ask, halved, in_pieces, with_days
 from memory.errors import EditRefused, MemoryFault, NoteMissing
+from memory.frozen import dataclass
 from memory.memory import CORE_NOTE, Memory
 
 if TYPE_CHECKING:
@@ -135,6 +135,10 @@ class Flusher:
         self._seconds = seconds
         self._at_work: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
         self._adding_facts = asyncio.Lock()
+
+    def renew(self, *, piece_tokens: int) -> None:
+        """Show a model so much at once from now on."""
+        self._piece_tokens = max(piece_tokens, SHORT)
 
     async def flush(
         self, chat: str, conversation: int, *, upto: int | None, cause: Cause, key: str = ""

@@ -37,6 +37,12 @@ class MessageRate:
         self._clock = clock
         self._senders: OrderedDict[PersonId, _Sender] = OrderedDict()
 
+    def renew(self, per_minute: int) -> None:
+        """Let everybody send so many from now on; what they have sent within the last minute counts."""
+        self._per_minute = per_minute
+        for sender in self._senders.values():
+            sender.sent = deque(sender.sent, maxlen=per_minute)
+
     def wait(self, person: PersonId, sent_at: datetime) -> int:
         """Count a message and give 0; where it is one too many, count nothing and give the seconds to wait.
 
@@ -101,6 +107,10 @@ class DailyBudget:
         self._state = state
         self._tokens = tokens
         self._now = now
+
+    def renew(self, tokens: int) -> None:
+        """Allow so many a day from now on, those of today included; 0 for no limit."""
+        self._tokens = tokens
 
     async def is_spent(self) -> bool:
         """Look it up; only answers that are still being made are not counted yet."""

@@ -327,6 +327,15 @@ CONFIG_ROW = "- {key} = {value}"
 CONFIG_NOTHING = "- nothing"
 CONFIG_IS_SET = "set"
 CONFIG_ARE_SET = "set ({count})"
+CONFIG_CHANGED = "Changed since, and not in force yet: {keys}. /config reload puts that in force."
+CONFIG_AFTER_RESTART = "Takes effect after a restart: {keys}."
+CONFIG_TAKEN = "The settings have been read again. In force from now on: {keys}."
+CONFIG_SAME = "The settings have been read again. Nothing has changed in them."
+CONFIG_IN_THIS_CHAT = (
+    "That was for this chat in the terminal. A service beside it reads them again on SIGHUP."
+)
+CONFIG_UNUSABLE = "The settings cannot be used as they stand now, so nothing has changed: {reason}"
+CONFIG_WOULD_FAIL = "They have changed since, and cannot be used as they stand now: {reason}"
 
 FLUSHED = {
     "noted": "Noted in {places}.",
@@ -436,3 +445,28 @@ REMEMBER_WHAT = (
     "Tell me what to note: `/remember TEXT`. A document is filed when you send it with `/remember`, or reply "
     "`/remember` to it."
 )
+
+WEB_SIGN_IN_FIRST = "This needs the token: send it as `Authorization: Bearer TOKEN`."
+WEB_WRONG = "That is not the token."
+WEB_SIGNED_OUT = "You are not signed in any more, so this was not done."
+WEB_TOO_MANY = "Too many wrong tokens came from your address. Please wait a minute."
+WEB_FOREIGN_SITE = "This came from another site, and was not done."
+WEB_FOREIGN_HOST = (
+    "Without a token I answer only to this machine's own names, such as localhost and 127.0.0.1. "
+    "To be reached by another name, set server.token."
+)
+WEB_BUSY = "This is busy just now; it is shown as soon as it can be."
+REBUILD_BROKE = "by a mistake of mine; what it was is in the log."
+WEB_PART_BROKEN = "This could not be shown, by a mistake of mine. What it was is in the log."
+WEB_SEARCH_TOOK_LONG = "The search took too long. Please try again."
+WEB_DAYS = "{count} days"
+WEB_AGO = "{time} ago"
+WEB_AHEAD = "in {time}"
+WEB_JUST_NOW = "just now"
+WEB_MEMORY = "The memory: {reason}"
+WEB_VECTORS = "Searching by meaning: {problem}"
+WEB_VECTORS_FALLBACK = "Searching by meaning, where {fallback} stands in: {problem}"
+WEB_MODEL_RESTS = "{model} is left to rest until {time}"
+WEB_JOB = "{job}: {outcome}"
+WEB_NOTES_UNREAD = "Notes that could not be read in full: {count}"
+WEB_ERRORS = "Errors within the last hour: {count}"

@@ -1,7 +1,8 @@
 """Pure: how a passage's place is written and read, `trips/oslo.md:3-9`."""
 
 import re
-from dataclasses import dataclass
+
+from memory.frozen import dataclass
 
 _PLACE = re.compile(r"(.+\.md):([0-9]{1,9})(?:-([0-9]{1,9}))?", re.IGNORECASE | re.DOTALL)
 

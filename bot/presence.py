@@ -1,4 +1,4 @@
-"""Which processes have this workspace open: each holds a lock that the system lets go of when the process dies."""
+"""Who has this workspace open: each process holds a lock that the system lets go of when it dies; or a restore."""
 
 import fcntl
 import os
@@ -8,7 +8,20 @@ from secrets import token_hex
 from types import TracebackType
 from typing import Self
 
+from memory.disk import make_private
+
+PENDING = "restore.json"
+"""As long as it is in the private folder, a restore is under way, or has broken off."""
+UNFINISHED = (
+    "a restore of this workspace was begun and is not done: let it end, or, where it broke off, "
+    "call `commonplace restore FILE` once more, which goes on with it"
+)
 _BEGINNING, _ENDING = "run-", ".lock"
+
+
+def is_unfinished(private: Path) -> bool:
+    """Whether a restore is under way, or has broken off: then the workspace must not be opened."""
+    return os.path.lexists(private / PENDING)
 
 
 class Presence:
@@ -22,7 +35,7 @@ class Presence:
         self._fd = -1
 
     def __enter__(self) -> Self:
-        self._folder.mkdir(parents=True, exist_ok=True)
+        make_private(self._folder)
         # Locked before it has its name: nobody sees it unlocked, and takes us for dead.
         draft = self._folder / f"{self.token}.new"
         self._fd = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
@@ -42,26 +55,30 @@ class Presence:
         return token == self.token or (bool(token) and _is_locked(_file(self._folder, token)))
 
 
-def others_alive(folder: Path) -> bool:
-    """Whether any process has the workspace open whose locks are in `folder`. For who has no presence itself."""
-    return any(_is_locked(file) for file in folder.glob(f"{_BEGINNING}*{_ENDING}"))
+def others_alive(folder: Path, *, sweep: bool = True) -> bool:
+    """Whether any process has the workspace open whose locks are in `folder`. For who has no presence itself.
+
+    `sweep`: whether what the dead have left is removed.
+    """
+    return any(_is_locked(file, sweep=sweep) for file in folder.glob(f"{_BEGINNING}*{_ENDING}"))
 
 
 def _file(folder: Path, token: str) -> Path:
     return folder / f"{_BEGINNING}{token}{_ENDING}"
 
 
-def _is_locked(file: Path) -> bool:
-    """Try the lock; the file of a process that has died goes."""
+def _is_locked(file: Path, *, sweep: bool = True) -> bool:
+    """Try the lock; the file of a process that has died goes, unless it is not to be swept away."""
     try:
-        fd = os.open(file, os.O_RDWR)
+        fd = os.open(file, os.O_RDWR if sweep else os.O_RDONLY)
     except FileNotFoundError:
         return False
     try:
         # Shared, so that two who look at the same time do not take each other for the owner.
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        with suppress(OSError):
-            file.unlink()
+        if sweep:
+            with suppress(OSError):
+                file.unlink()
     except BlockingIOError:
         return True
     finally:

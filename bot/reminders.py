@@ -3,18 +3,20 @@
 import asyncio
 import logging
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from bot import phrases
+from bot.log.faults import where
+from bot.log.work import working_on
 from bot.messages import ChatId, IncomingMessage, PersonId
 from bot.state import access, inbox
 from bot.state import reminders as stored_reminders
 from bot.state.database import State, StateFault, stored
 from bot.state.reminders import ReminderRow
 from bot.when import Rule, When, due_before, moment_in_full, read_when, rule_in_words
+from memory.frozen import dataclass
 
 if TYPE_CHECKING:
     import apsw
@@ -68,6 +70,10 @@ class Reminders:
         self._check_seconds = check_seconds
         self._changed = asyncio.Event()
         self._faulty = False
+
+    def renew(self, owners: Collection[str]) -> None:
+        """Have these be the owners from now on."""
+        self._owners = owners
 
     def read(self, text: str, *, asked_at: datetime | None = None) -> tuple[When, str]:
         """Read the moment with which a line begins, and the rest, as `read_when` does; raise NoMoment.
@@ -181,10 +187,13 @@ class Reminders:
         for row in rows:
             db.execute("SAVEPOINT reminder")
             try:
-                self._deliver(db, row, now, started)
+                with working_on(f"reminder-{row.number}-{row.due_at}", chat=row.chat):
+                    self._deliver(db, row, now, started)
             except (ValueError, LookupError, TypeError, OSError) as error:
                 db.execute("ROLLBACK TO reminder")
-                log.error("reminder %d in state.db cannot be read and is given up: %r", row.number, error)
+                log.error(
+                    "reminder %d in state.db cannot be read and is given up: %s", row.number, where(error)
+                )
                 stored_reminders.end(db, row.number, "broken", at=stored(now))
             db.execute("RELEASE reminder")
         return len(rows)
@@ -226,7 +235,10 @@ def _following(row: ReminderRow, now: datetime) -> "datetime | stored_reminders.
         return Rule.parse(row.rule).next_after(now, ZoneInfo(row.zone)) or "done"
     except (ValueError, LookupError, OSError) as error:
         log.error(
-            "reminder %d will not come again, its rule %r cannot be read: %r", row.number, row.rule, error
+            "reminder %d will not come again, its rule %r cannot be read: %s",
+            row.number,
+            row.rule,
+            where(error),
         )
         return "broken"
 

@@ -12,28 +12,24 @@ import shutil
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
 from bot.archive import NOTES, STATE, Manifest, manifest_of, read_archive
 from bot.backup import BackupFault
-from bot.presence import others_alive
+from bot.presence import PENDING, UNFINISHED, is_unfinished, others_alive
 from bot.state.database import StateFault
 from bot.state.snapshot import check_database
 from memory import disk
+from memory.frozen import dataclass
 
-PENDING = "restore.json"
 _STAGING = "restore-"
 _STATE_FILES = (STATE, f"{STATE}-wal", f"{STATE}-shm")
-_ELSEWHERE = {errno.EXDEV, errno.EBUSY, errno.EACCES, errno.EPERM, errno.EINVAL}
-"""A folder that is mounted, or whose parent is not ours, cannot be renamed: its content is copied."""
+_ELSEWHERE = {errno.EXDEV, errno.EBUSY, errno.EROFS, errno.EACCES, errno.EPERM, errno.EINVAL}
+"""A folder that is mounted, or whose parent is read-only or not ours, cannot be renamed: its content is copied."""
 IN_USE = "a service or a chat is using this workspace, or a backup is being made: end it, then restore"
-UNFINISHED = (
-    "a restore of this workspace was begun and is not done: let it end, or, where it broke off, "
-    "call `commonplace restore FILE` once more, which goes on with it"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +54,6 @@ class _Pending:
     manifest: Manifest
 
 
-def is_unfinished(private: Path) -> bool:
-    """Whether a restore is under way, or has broken off: then the workspace must not be opened."""
-    return os.path.lexists(private / PENDING)
-
-
 def restore(file: Path, *, notes: Path, private: Path, now: Callable[[], datetime]) -> Restored:
     """Put an archive's content in the place of notes and conversations; raise BackupFault where it cannot be.
 
@@ -72,7 +63,7 @@ def restore(file: Path, *, notes: Path, private: Path, now: Callable[[], datetim
     try:
         if notes.exists() and not notes.is_dir():
             raise BackupFault(f"{notes} is no folder: move it away, then restore")
-        private.mkdir(parents=True, exist_ok=True)
+        disk.make_private(private)
         with _alone(private):
             finished = _resume(notes, private)
             with _opened(file) as source:
@@ -228,7 +219,7 @@ def _apply(pending: _Pending, *, notes: Path, private: Path) -> None:
 
 
 def _put_notes(staged: Path, notes: Path, aside: Path) -> None:
-    notes.parent.mkdir(parents=True, exist_ok=True)
+    disk.make_private(notes.parent)
     if notes.is_dir():
         shutil.copymode(notes, staged)
     if notes.is_dir() and any(notes.iterdir()):

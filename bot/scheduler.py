@@ -3,15 +3,18 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, time, timedelta, tzinfo
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
+from bot.log.work import working_on
 from memory.errors import MemoryFault
+from memory.frozen import dataclass
 
 if TYPE_CHECKING:
     from apscheduler.job import Job
+    from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 log = logging.getLogger(__name__)
 
@@ -70,16 +73,27 @@ class Schedule:
     def __init__(
         self,
         *,
+        settle_seconds: float = 0.0,
         check_seconds: float = CHECK_SECONDS,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
+        """`settle_seconds`: so long nothing is begun, nor what begins it loaded, while the service has better to do."""
         self._now = now
+        self._settle_seconds = settle_seconds
         self._check_seconds = check_seconds
         self._statuses: dict[str, JobStatus] = {}
         self._nexts: dict[str, Callable[[datetime], datetime]] = {}
+        self._works: dict[str, Callable[[], Awaitable[object]]] = {}
+        self._firsts: dict[str, datetime] = {}
+        """When jobs are due that APScheduler has not been told of yet."""
+        self._scheduler: AsyncIOScheduler | None = None
         self._running: set[asyncio.Task[object]] = set()
 
     async def __aenter__(self) -> Self:
+        self._clock: asyncio.Task[object] = asyncio.create_task(self._mind_the_clock(), name="schedule clock")
+        return self
+
+    def _open(self) -> None:
         from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
         # It tells of each run at INFO, and with a traceback of what `_run` has told already.
@@ -88,16 +102,25 @@ class Schedule:
             timezone=UTC, job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1}
         )
         self._scheduler.start()
-        self._clock: asyncio.Task[object] = asyncio.create_task(self._mind_the_clock(), name="schedule clock")
-        return self
+        for name in list(self._firsts):
+            self._hand_over(name)
+
+    def _hand_over(self, name: str) -> None:
+        """Have APScheduler begin a job when it is due."""
+        assert self._scheduler is not None
+        first = self._firsts.pop(name).astimezone(UTC)
+        work, trigger = partial(self._run, self._works[name], name), _trigger(self._nexts[name])
+        self._scheduler.add_job(work, trigger, id=name, name=name, next_run_time=first)
 
     async def __aexit__(self, *_: object) -> None:
-        self._scheduler.pause()
+        if self._scheduler:
+            self._scheduler.pause()
         await asyncio.sleep(0)  # what was just started gets as far as `_run`, which knows how to end
         leaving = {self._clock, *self._running}
         self._clock.cancel()
-        self._scheduler.shutdown(wait=False)  # in the loop's next round; cancels what runs
-        await asyncio.sleep(0)
+        if self._scheduler:
+            self._scheduler.shutdown(wait=False)  # in the loop's next round; cancels what runs
+            await asyncio.sleep(0)
         still = (await asyncio.wait(leaving, timeout=CLOSE_SECONDS))[1]
         for task in still:
             log.warning("%s did not end within %g s", task.get_name(), CLOSE_SECONDS)
@@ -121,33 +144,41 @@ class Schedule:
         `last_run`: when an earlier process ran it. A name serves once.
         """
         status = JobStatus(name, DAY_MINUTES, last_run=_iso(last_run) if last_run else "")
-        self._add(status, job, lambda now: next_daily(now, at, zone))
-        if soon is not None and (first := self._now() + soon) < self._nexts[name](self._now()):
-            self._scheduler.modify_job(name, next_run_time=first.astimezone(UTC))
+        self._add(status, job, lambda now: next_daily(now, at, zone), soon=soon)
 
     def _add(
         self,
         status: JobStatus,
         job: Callable[[], Awaitable[object]],
         following: Callable[[datetime], datetime],
+        *,
+        soon: timedelta | None = None,
     ) -> None:
-        """Add a job that is due next at `following(now)`."""
+        """Add a job that is due next at `following(now)`, with `soon` not later than so long from now on."""
         name = status.name
         if name in self._statuses:
             raise ValueError(f"there is a job called {name} already")
         self._statuses[name] = status
         self._nexts[name] = following
-        self._scheduler.add_job(partial(self._run, job, name), _trigger(following), id=name, name=name)
+        self._works[name] = job
+        now = self._now()
+        self._firsts[name] = min(following(now), now + soon) if soon is not None else following(now)
+        if self._scheduler:
+            self._hand_over(name)
 
     def jobs(self) -> tuple[JobStatus, ...]:
         """How each job fares, in the order in which they were added."""
         return tuple(
-            replace(status, next_run=_iso(job.next_run_time) if (job := self._job(name)) else "")
+            replace(status, next_run=_iso(due) if (due := self._due(name)) else "")
             for name, status in self._statuses.items()
         )
 
+    def _due(self, name: str) -> datetime | None:
+        job = self._job(name)
+        return job.next_run_time if job else self._firsts.get(name)
+
     def _job(self, name: str) -> "Job | None":
-        job: Job | None = self._scheduler.get_job(name)
+        job: Job | None = self._scheduler.get_job(name) if self._scheduler else None
         return job
 
     async def _run(self, job: Callable[[], Awaitable[object]], name: str) -> None:
@@ -157,6 +188,12 @@ class Schedule:
         task.set_name(f"job {name}")
         self._running.add(task)
         self._statuses[name] = replace(self._statuses[name], running=True, last_run=_iso(self._now()))
+        with working_on(f"{name} {self._statuses[name].last_run}"):
+            await self._run_to_its_end(job, name, task)
+
+    async def _run_to_its_end(
+        self, job: Callable[[], Awaitable[object]], name: str, task: "asyncio.Task[object]"
+    ) -> None:
         outcome = "stopped"
         try:
             await job()
@@ -181,6 +218,9 @@ class Schedule:
 
     async def _mind_the_clock(self) -> object:
         """Keep going by a clock that jumps: timers count while the machine is awake, jobs are due by the clock."""
+        await asyncio.sleep(self._settle_seconds)
+        self._open()
+        assert self._scheduler is not None
         while True:
             await asyncio.sleep(self._check_seconds)
             now = self._now()

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from bot import phrases
@@ -12,6 +11,7 @@ from bot.models.tool_calls import read_arguments
 from bot.plain_text import one_line
 from bot.turns import turns_of
 from memory.entry import clean
+from memory.frozen import dataclass
 from memory.words import cut, query_terms
 
 MAIN_SESSION = "main"

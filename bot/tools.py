@@ -5,7 +5,6 @@ import json
 import logging
 from bisect import bisect_right
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import accumulate
 from typing import Any
@@ -17,6 +16,7 @@ from bot.models.protocol import ToolCall, ToolResult, ToolSpec
 from bot.models.tool_calls import NotAnObject, read_arguments
 from bot.state.database import StateFault
 from memory.errors import MemoryFault
+from memory.frozen import dataclass
 
 log = logging.getLogger(__name__)
 
@@ -24,6 +24,11 @@ RESULT_CHARS = 30_000
 """The longest result that a model is given, in characters of JSON."""
 
 TOOL_BROKE = "The tool broke; the fault is not in your call. Tell the person, and do not try the same again."
+
+LONGEST_NAME = 60
+"""Of what may be meant by a name that there is not."""
+FAULTS_TOLD = 5
+"""Of a call with more; the rest come to light with the next one."""
 
 TOO_LONG = "The result is too long; this is its beginning. Ask for less."
 TOO_LONG_LIST = "The result is too long: only the first {} of {} are shown."
@@ -57,27 +62,34 @@ class Tool:
 
     async def run(self, arguments: str, use: ToolUse) -> Mapping[str, Any]:
         """Run with arguments as JSON text; raise BadCall where they cannot be read or do not fit."""
+        values = self.fitted(_read(arguments))
+        return await self.function(**values, **({self.wants_use: use} if self.wants_use else {}))
+
+    def fitted(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments as the function takes them; raise BadCall where they do not fit. None is as good as absent."""
+        given = {name: _encodable(value) for name, value in values.items() if value is not None}
         try:
-            values = self.arguments.model_validate(_read(arguments))
+            return dict(self.arguments.model_validate(given))
         except ValidationError as error:
             raise BadCall(self._complaint(error)) from error
-        return await self.function(**dict(values), **({self.wants_use: use} if self.wants_use else {}))
 
     def _complaint(self, error: ValidationError) -> str:
         known: Mapping[str, Any] = self.spec.parameters["properties"]
         faults = []
-        for fault in error.errors(include_url=False):
-            name = ".".join(str(part) for part in fault["loc"])
+        for fault in error.errors(include_url=False)[:FAULTS_TOLD]:
+            name = _short(".".join(str(part) for part in fault["loc"]))
             if fault["type"] == "missing":
-                faults.append(f'"{name}" is missing')
+                faults.append(f"{name} is missing")
             elif fault["type"] == "extra_forbidden":
-                faults.append(f'"{name}" is not a parameter{_did_you_mean(name, known)}')
+                faults.append(f"{name} is not a parameter{did_you_mean(str(fault['loc'][0]), known)}")
             else:
                 reason = fault["msg"].replace("Input should", "should")
-                faults.append(f'"{name}" {reason}, not {_short(fault["input"])}')
-        return f"{'; '.join(faults)}. {self._usage()}"
+                faults.append(f"{name} {reason}, not {_short(fault['input'])}")
+        return f"{'; '.join(faults)}. {self.usage}"
 
-    def _usage(self) -> str:
+    @property
+    def usage(self) -> str:
+        """What it takes, in one sentence."""
         required = self.spec.parameters.get("required", ())
         told = [
             f"{name} ({_kind(schema)}{'' if name in required else ', optional'})"
@@ -112,7 +124,7 @@ class Toolbox:
         if name in self._tools:
             return self._tools[name]
         raise BadCall(
-            f'There is no tool "{name}"{_did_you_mean(name, self._tools)}. '
+            f"There is no tool {_short(name)}{did_you_mean(name, self._tools)}. "
             f"The tools: {', '.join(self._tools) or 'none'}."
         )
 
@@ -158,17 +170,16 @@ def _plain(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _read(arguments: str) -> dict[str, Any]:
-    """Read JSON arguments; null is as good as absent, half a surrogate pair becomes a replacement mark."""
     try:
-        values = read_arguments(arguments)
+        return read_arguments(arguments)
     except NotAnObject as error:
         raise BadCall(f"The arguments must be one JSON object, not {_short(error.value)}.") from error
     except ValueError as error:
         raise BadCall(f"The arguments are no JSON ({error}); write one JSON object.") from error
-    return {name: _encodable(value) for name, value in values.items() if value is not None}
 
 
 def _encodable(value: Any) -> Any:
+    """Half a surrogate pair becomes a replacement mark."""
     return (
         value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         if isinstance(value, str)
@@ -201,8 +212,9 @@ def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
-def _did_you_mean(name: str, known: Iterable[str]) -> str:
-    near = get_close_matches(name, known, n=1, cutoff=0.5)
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A question to put behind a name that there is not; "" where none is like it."""
+    near = get_close_matches(name[:LONGEST_NAME], known, n=1, cutoff=0.5)
     return f'; did you mean "{near[0]}"?' if near else ""
 
 
@@ -215,5 +227,5 @@ def _kind(schema: Mapping[str, Any]) -> str:
 
 
 def _short(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=False, default=str)
+    text = str(_encodable(json.dumps(value, ensure_ascii=False, default=str)))
     return text if len(text) <= 60 else f"{text[:60]}…"

@@ -1,6 +1,7 @@
 """One reply in the making: a task that can be stopped while what it has said so far is still being shown."""
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 
@@ -32,6 +33,8 @@ class Turn:
         """
         self.goes_on = False
         """Whether it broke off with an error after which it goes on in another turn."""
+        self.ended_at = 0.0
+        """By `time.monotonic`; 0 before."""
         self._in_words = in_words
         self._stopped = stopped
         self._waits = waits
@@ -72,6 +75,7 @@ class Turn:
     def _come_to_its_end(self, task: "asyncio.Task[None]") -> None:
         """Put an error in words here and not in `parts`: it must come to light also where nobody shows the reply."""
         self._ending = phrases.STOPPED_HERE if task.cancelled() else ""
+        self.ended_at = time.monotonic()
         self._news.set()
         if not task.cancelled() and (error := task.exception()):
             self.goes_on = self._waits(error)

@@ -3,21 +3,26 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, time, timedelta, tzinfo
 from typing import Self
 
+from bot.allocator import trim
 from bot.backup import BackupFault, Backups
 from bot.plain_text import one_line
 from bot.scheduler import JobFailed, JobStatus, Schedule, next_daily
 from bot.state.database import StateFault
 from memory.errors import MemoryFault
+from memory.frozen import dataclass
 from memory.memory import Memory
 
 log = logging.getLogger(__name__)
 
 PAUSE = 30.0
 """Seconds after which the memory's own work is begun anew where it broke off."""
+
+SETTLE = 5.0
+"""Seconds after the start before jobs are thought of: none is due that soon, and people are to be answered first."""
 
 REINDEX = "re-index"
 BACKUP = "backup"
@@ -50,6 +55,7 @@ class Upkeep:
         reindex_minutes: float | None,
         nights: Nights | None = None,
         pause: float = PAUSE,
+        settle: float = SETTLE,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         """`reindex_minutes`: None for no regular look at all notes; `nights`: None for nothing at night."""
@@ -57,6 +63,7 @@ class Upkeep:
         self._minutes = reindex_minutes
         self._nights = nights
         self._pause = pause
+        self._settle = settle
         self._now = now
         self._schedule: Schedule | None = None
         self._work: asyncio.Task[None] | None = None
@@ -80,6 +87,14 @@ class Upkeep:
         """How the backup of the night fares; None where there is none."""
         return self._job(BACKUP)
 
+    @property
+    def jobs(self) -> tuple[JobStatus, ...]:
+        """How all that is done regularly fares."""
+        return tuple(
+            self.reindex or job if job.name == REINDEX else job
+            for job in (self._schedule.jobs() if self._schedule else ())
+        )
+
     def _job(self, name: str) -> JobStatus | None:
         jobs = self._schedule.jobs() if self._schedule else ()
         return next((job for job in jobs if job.name == name), None)
@@ -90,7 +105,7 @@ class Upkeep:
 
     async def __aenter__(self) -> Self:
         if self._minutes is not None or self._nights is not None:
-            self._schedule = await Schedule(now=self._now).__aenter__()
+            self._schedule = await Schedule(settle_seconds=self._settle, now=self._now).__aenter__()
         if self._schedule and self._minutes is not None:
             self._schedule.every(self._minutes, self._reindex, name=REINDEX)
         if self._schedule and self._nights is not None:
@@ -126,6 +141,7 @@ class Upkeep:
     async def _reindex(self) -> None:
         try:
             await self._memory.sync()
+            await asyncio.to_thread(trim)  # work on many notes leaves holes
         except MemoryFault:
             if not self._leaving:  # else it was stopped by us, which is no failure
                 raise

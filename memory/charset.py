@@ -2,7 +2,8 @@
 
 import io
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from memory.frozen import dataclass
 
 # UTF-32 first: its little-endian mark begins with that of UTF-16.
 _MARKS = (

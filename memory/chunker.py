@@ -4,7 +4,8 @@ import hashlib
 import re
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from memory.frozen import dataclass
 
 VERSION = 5
 """Part of the index's fingerprint: raise it when the same text would be cut otherwise."""

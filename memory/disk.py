@@ -89,10 +89,24 @@ def append_bytes(fd: int, data: bytes) -> int:
     return os.lseek(fd, 0, os.SEEK_CUR) - len(data)
 
 
+def make_private(folder: Path) -> None:
+    """Make a folder, and what is missing above it, for whoever runs us alone; one that is there stays as it is.
+
+    Raises OSError.
+    """
+    missing = []
+    for each in (folder, *folder.parents):
+        if each.is_dir():
+            break
+        missing.append(each)
+    for each in reversed(missing):
+        each.mkdir(mode=0o700, exist_ok=True)
+
+
 @contextmanager
 def opened_private(folder: Path) -> Iterator[int]:
     """Open a folder of our own, made where it is missing. Raises OSError."""
-    folder.mkdir(parents=True, exist_ok=True)
+    make_private(folder)
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         yield fd

@@ -1,11 +1,13 @@
-"""What services over HTTP have in common, whatever they are asked for: certificates, refusals, how long to wait."""
+"""What services over HTTP have in common, whatever they are asked for: certificates, bodies, refusals, waits."""
 
 import json
+import os
 import re
 import ssl
+import zlib
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
@@ -13,15 +15,26 @@ from typing import cast
 
 import httpx
 
-from memory.redaction import HIDDEN, without_secrets
+from memory.frozen import dataclass
+from memory.redaction import HIDDEN, secrets_of_proxies, without_secrets
 
 MESSAGE_LETTERS = 200
 LONGEST_RETRY_AFTER = 86_400.0
+PIECE_BYTES = 1 << 16
+"""Of what is unpacked at once: a thousand times less than it may be packed into."""
 
 _KEYS = re.compile(
     r"\b(?:sk|pa|pk|gsk|xai)-[\w*.-]{8,}|\bgsk_\w{8,}|\bAIza[\w-]{8,}"
     r"|(?i:\b(?:bearer|basic)\s+[^\s'\"]+|\bkey=[^&\s]+)"
 )
+_SEQUENCES = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
+    r"|(?:\x1b[\]P_^X]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)?"
+    r"|\x1b[ -/]*[0-~]"
+)
+"""What drives a terminal: CSI, OSC and their like, and the short ones."""
+_PACKINGS = {"": 0, "identity": 0, "gzip": 31, "x-gzip": 31, "deflate": 15}
+"""How zlib is to read each; 0 for what is not packed."""
 _DELAY = re.compile(r"(\d{1,5}(?:\.\d+)?)s")
 
 
@@ -93,9 +106,15 @@ def message_of(fields: Mapping[str, object]) -> str:
 
 def one_line(text: str, *, secrets: Sequence[str] = ()) -> str:
     """Make what others wrote fit for log and status: no secrets, one line, not long."""
-    text = " ".join(_KEYS.sub(HIDDEN, without_secrets(text, secrets)).split())
-    text = "".join(letter for letter in text if letter.isprintable())
+    secrets = (*secrets, *secrets_of_proxies(os.environ))
+    text = " ".join(_KEYS.sub(HIDDEN, without_secrets(visible(text), secrets)).split())
     return text if len(text) <= MESSAGE_LETTERS else text[: MESSAGE_LETTERS - 1] + "…"
+
+
+def visible(text: str) -> str:
+    """Without what nobody sees: in the middle of a secret it would hide that from who looks for it."""
+    text = _SEQUENCES.sub("", text)
+    return "".join(letter for letter in text if letter.isprintable() or letter.isspace())
 
 
 def what_is_wrong_with(key: str) -> str:
@@ -108,12 +127,37 @@ def what_is_wrong_with(key: str) -> str:
 async def read_bounded(response: httpx.Response, most_bytes: int) -> bytes:
     """Read the body, but hardly more than `most_bytes` of it."""
     body = bytearray()
-    async with aclosing(cast(AsyncGenerator[bytes, None], response.aiter_bytes())) as pieces:
+    async with aclosing(unpacked(response)) as pieces:
         async for piece in pieces:
             body += piece
             if len(body) > most_bytes:
                 break
     return bytes(body)
+
+
+async def unpacked(response: httpx.Response) -> AsyncGenerator[bytes, None]:
+    """The body in small pieces, so that whoever counts them can stop in time; raises httpx.DecodingError.
+
+    Nobody is asked to pack, and httpx unpacks all that has come at once: 800 bytes, packed twice, became 400 MB.
+    """
+    packing = response.headers.get("content-encoding", "").strip().lower()
+    if packing not in _PACKINGS:
+        raise httpx.DecodingError(f"packed as {packing[:20]!r}", request=response.request)
+    unpacking = zlib.decompressobj(_PACKINGS[packing]) if _PACKINGS[packing] else None
+    async with aclosing(cast(AsyncGenerator[bytes, None], response.aiter_raw())) as pieces:
+        async for piece in pieces:
+            if unpacking is None:
+                yield piece
+                continue
+            left, found = piece, bytes(PIECE_BYTES)
+            while left or len(found) == PIECE_BYTES:
+                try:
+                    found = unpacking.decompress(left, PIECE_BYTES)
+                except zlib.error as error:
+                    raise httpx.DecodingError(str(error), request=response.request) from error
+                left = unpacking.unconsumed_tail
+                if found:
+                    yield found
 
 
 def certificates(url: str) -> ssl.SSLContext:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from memory.disk import reason
+from memory.disk import make_private, reason
 from memory.errors import NoteUnwritable
 
 LOCK_SECONDS = 10.0
@@ -26,7 +26,7 @@ def locked(folder: Path, path: str, *, timeout: float = LOCK_SECONDS) -> Iterato
     key = unicodedata.normalize("NFC", path).casefold()
     name = hashlib.sha256(key.encode()).hexdigest()[:32]
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private(folder)
         lock = FileLock(folder / f"{name}.lock")
         lock.acquire(timeout=timeout, poll_interval=_POLL_SECONDS)
     except Timeout:

@@ -6,7 +6,6 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from datetime import date, datetime
 from functools import partial
 from itertools import count
@@ -21,19 +20,20 @@ from memory.embeddings.opening import Embedding
 from memory.embeddings.protocol import ModelId
 from memory.errors import IndexBroken, IndexUnavailable, MemoryFault, NoteMissing
 from memory.forgetting import NoteLines, Wanted
+from memory.frozen import dataclass
 from memory.index.nearest.protocol import Nearest
 from memory.index.nearest.table import open_nearest
 from memory.index.protocol import Index, IndexNumbers, Likeness, VectorNumbers
 from memory.index.sqlite import SqliteIndex
-from memory.listing import Problem
+from memory.listing import Listing, Problem
 from memory.notes import HeldNote, Notes, NoteText, Written, as_entry
 from memory.progress import Job, Progress, RunningJobs, Tell
 from memory.scan import scan_notes
 from memory.search import Candidates, Days, SearchResults, Source, Time, Weights, rank
-from memory.settings import MemorySettings
+from memory.settings import ChunkSettings, MemorySettings, SearchSettings
 from memory.sync import SyncReport, rebuild_index, sync_index
 from memory.vectors import NoteVectors
-from memory.words import Term, is_look_up, query_terms
+from memory.words import LONGEST_QUERY, Term, is_look_up, query_terms
 
 if TYPE_CHECKING:
     from memory.embeddings.model_files import Progress as Fetching
@@ -177,9 +177,9 @@ class Memory:
         self._now = now
         self._folder = workspace / settings.path
         self._notes = Notes(self._folder, private=private)
-        chunk = settings.chunk
-        fingerprint = f"{words.VERSION}/{chunker.VERSION}/{chunk.target_tokens}/{chunk.overlap_tokens}"
-        self._open_index = partial(SqliteIndex, private / "index.db", fingerprint=fingerprint)
+        self._open_index = partial(
+            SqliteIndex, private / "index.db", fingerprint=fingerprint_of(settings.chunk)
+        )
         self._lasting = lasting
         self._search_index: Index = self._open_index()
         self._sync_index: Index = self._open_index()
@@ -199,6 +199,11 @@ class Memory:
         self._writes = 0
         self._synced = _Synced(at=float("-inf"), writes=0, index="")
         self._problems: tuple[Problem, ...] = ()
+
+    def renew(self, search: SearchSettings) -> None:
+        """Have searches that begin from now on go by these settings."""
+        self._settings = self._settings.model_copy(update={"search": search})
+        self._vectors.renew(search)
 
     async def __aenter__(self) -> Self:
         return self
@@ -300,6 +305,10 @@ class Memory:
         """Read a note from `line` (1-based) on, at most `limit` lines."""
         return await asyncio.to_thread(self._notes.read, path, line=line, limit=limit)
 
+    async def listing(self) -> Listing:
+        """Every note that there is, by a walk through the folder, and what cannot be read as one."""
+        return await asyncio.to_thread(self._notes.walk)
+
     async def edit(self, path: str, old: str, new: str) -> Written:
         """Replace the one place where `old` stands; what it removes is kept in the trash."""
         written = await asyncio.to_thread(self._notes.edit, path, old, new)
@@ -310,12 +319,13 @@ class Memory:
         """Find passages, after bringing the index up to date; a file scan answers where the index cannot."""
         settings = self._settings.search
         most = limit or settings.final_top_k
-        terms = query_terms(query)
+        asked = query[:LONGEST_QUERY]
+        terms = query_terms(asked)
         if not query.strip():
             return SearchResults(query, ())
-        times = _times(query, terms, self._now().date())
+        times = _times(asked, terms, self._now().date())
         days = [(time.first, time.last) for time in times if not time.is_open]
-        likeness, notice = await self._likeness(query, most=max(settings.vector_top_k, most))
+        likeness, notice = await self._likeness(asked, most=max(settings.vector_top_k, most))
         source: Source = "fts"
         try:
             candidates = await self._ask_index(
@@ -336,7 +346,7 @@ class Memory:
                 limit=most,
                 snippet_max_chars=settings.snippet_max_chars,
                 source=source,
-                looked_up=is_look_up(query, terms),
+                looked_up=is_look_up(asked, terms),
                 weights=Weights(settings.vector_weight, settings.text_weight),
                 times=times,
             ),
@@ -359,14 +369,21 @@ class Memory:
         """What is being done just now, and how far it is."""
         return self._jobs.now()
 
-    async def status(self) -> MemoryStatus:
-        """What is there; looks at the folder first."""
+    def fetching(self) -> "Fetching | None":
+        """How far a local model is on its way; None while none is fetched."""
+        return self._vectors.state.fetching
+
+    async def status(self, *, look: bool = True) -> MemoryStatus:
+        """What is there, after a look at the folder; without `look` as the latest one found it, at little cost."""
         numbers, have = IndexNumbers(0, 0, ""), VectorNumbers(0, 0, 0, (), 0, 0, 0)
         problems: tuple[Problem, ...] = ()
         state = self._vectors.state
         model = state.models[0] if state.models else None
         try:
-            numbers = await self._ask_index(self._search_index.numbers)
+            if look:
+                numbers = await self._ask_index(self._search_index.numbers)
+            else:
+                numbers = await self._run(self._searching, lambda: self._search_index.numbers())
             if model:
                 model, have = await self._run(self._searching, partial(_embedded, self._search_index, model))
         except (IndexBroken, IndexUnavailable) as error:
@@ -563,6 +580,11 @@ class Memory:
         except RuntimeError as error:
             raise IndexUnavailable("the memory was closed") from error
         return await asyncio.wrap_future(running)
+
+
+def fingerprint_of(chunk: ChunkSettings) -> str:
+    """What an index depends on beside the notes: made by another version, or otherwise, it is made anew."""
+    return f"{words.VERSION}/{chunker.VERSION}/{chunk.target_tokens}/{chunk.overlap_tokens}"
 
 
 def _times(query: str, terms: Sequence[Term], today: date) -> list[Time]:

@@ -5,10 +5,11 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
+from memory.disk import make_private
 from memory.errors import PathRefused
+from memory.frozen import dataclass
 
 NAME_MAX_BYTES = 255
 
@@ -148,7 +149,8 @@ def opened_folder(place: Place, *, create: bool = False) -> Iterator[int]:
     except FileNotFoundError:
         if not create:
             raise
-        Path(place.root).mkdir(parents=True, exist_ok=True)
+        make_private(Path(place.root).parent)
+        Path(place.root).mkdir(exist_ok=True)
         fd = os.open(place.root, _FOLDER_FLAGS)
     try:
         for name in place.parts[:-1]:

@@ -2,8 +2,10 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
+
+from memory.frozen import dataclass
 
 Job = Literal["indexing", "rebuilding", "embedding"]
 

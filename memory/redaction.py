@@ -1,21 +1,23 @@
 """Pure: blank out secrets in text that others wrote, in every form in which they may have repeated them."""
 
-import json
-from collections.abc import Iterable, Iterator
-from urllib.parse import quote, quote_plus, unquote, urlsplit
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from urllib.parse import unquote, urlsplit
 
 HIDDEN = "***"
 SHORTEST = 4
 """Letters: a shorter secret is none, and to blank it out would only make words unreadable."""
+_QUOTED = r"\\{1,8}"
+"""Backslashes before a letter: JSON within JSON has more than one. Bounded, or a text full of them takes for ever."""
+SHORTEST_BASE64 = 6
+"""Letters: of what is shorter than this, other text may well have the same."""
 
 
 def without_secrets(text: str, secrets: Iterable[str]) -> str:
-    """`text` with every secret blanked out, as it is, and as it stands in an address or in JSON."""
-    forms = {form for secret in secrets for form in _forms(secret)}
-    # The longest first: one secret may be the beginning of another.
-    for form in sorted(forms, key=lambda form: (-len(form), form)):
-        text = text.replace(form, HIDDEN)
-    return text
+    """`text` with every secret blanked out: as it is, and as addresses, JSON, Python, HTML and Base64 write it."""
+    pattern = _pattern(tuple(dict.fromkeys(secrets)))
+    return pattern.sub(HIDDEN, text) if pattern else text
 
 
 def secret_of_address(address: str) -> str:
@@ -27,16 +29,64 @@ def secret_of_address(address: str) -> str:
     return parts.password or parts.username or ""
 
 
-def _forms(secret: str) -> Iterator[str]:
-    secret = secret.strip()
-    plain = unquote(secret)  # a password in an address is written like this already
-    for known in {secret, plain}:
-        quoted = json.dumps(known)[1:-1], json.dumps(known, ensure_ascii=False)[1:-1]
-        for form in (
-            known,
-            quote(known, safe="", errors="replace"),
-            quote_plus(known, errors="replace"),
-            *quoted,
-        ):
-            if len(form) >= SHORTEST:
+def secrets_of_proxies(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """The passwords of proxies that an environment names; one that refuses may say its own back."""
+    proxies = (value for name, value in environment.items() if name.upper().endswith("_PROXY"))
+    return tuple(filter(None, map(secret_of_address, proxies)))
+
+
+@lru_cache(maxsize=64)
+def _pattern(secrets: tuple[str, ...]) -> re.Pattern[str] | None:
+    """What matches any of them; None where none is long enough."""
+    known = {each for secret in secrets for each in (secret.strip(), unquote(secret.strip()))}
+    # The longest first: one secret may be the beginning of another.
+    visible = (each for each in known if sum(c.isprintable() and c != " " for c in each) >= SHORTEST)
+    known_first = sorted(visible, key=lambda each: (-len(each), each))
+    forms = ["".join(map(_written, re.findall(r"\\+|[^\\]", each))) for each in known_first]
+    encoded = {form for each in known_first for form in _in_base64(each.encode("utf-8", "replace"))}
+    forms += map(re.escape, sorted(encoded, key=lambda form: (-len(form), form)))
+    return re.compile("|".join(forms)) if forms else None
+
+
+def _written(character: str) -> str:
+    """A pattern of all the ways in which a character, or a row of backslashes, may stand in a text."""
+    if character[0] == "\\":  # of which each quoting makes two
+        count = len(character)
+        return rf"(?:\\{{{count},{8 * count}}}|(?i:(?:%(?:25)*5c){{{count}}}))"
+    if re.fullmatch(r"[A-Za-z0-9]", character):  # which nobody writes in any other way
+        return re.escape(character)
+    from html import escape
+
+    hexadecimal = [f"{byte:02x}" for byte in character.encode("utf-8", "replace")]
+    units = character.encode("utf-16-be", "surrogatepass").hex()
+    ways = [
+        re.escape(character),
+        "(?i:" + "".join(f"%(?:25)*{byte}" for byte in hexadecimal) + ")",
+        "(?i:" + "".join(rf"{_QUOTED}u{units[at : at + 4]}" for at in range(0, len(units), 4)) + ")",
+        "(?i:" + "".join(rf"{_QUOTED}x{byte}" for byte in hexadecimal) + ")",
+        rf"(?i:{_QUOTED}x{ord(character):02x})",
+        rf"(?i:{_QUOTED}u{ord(character):08x})",
+        re.escape(escape(character)),
+        rf"&\#0*{ord(character)};",
+    ]
+    if character in "\"'/":
+        ways.append(_QUOTED + re.escape(character))
+    if character == " ":
+        ways += [r"\+", "(?i:%(?:25)*2b)"]
+    if character.isspace():
+        ways += [r"\s", _QUOTED + "[nrtfv]"]
+    elif not character.isprintable():
+        ways.append("")  # a terminal is not shown it
+    return "(?:" + "|".join(dict.fromkeys(ways)) + ")"
+
+
+def _in_base64(secret: bytes) -> Iterator[str]:
+    """What Base64 makes of it, whatever stands before and behind, without the letters that depend on that."""
+    from base64 import b64encode, urlsafe_b64encode
+
+    for before in range(3):
+        first, last = (before * 8 + 5) // 6, (before + len(secret)) * 8 // 6
+        for encode in (b64encode, urlsafe_b64encode):
+            form = encode(bytes(before) + secret).decode()[first:last]
+            if len(form) >= SHORTEST_BASE64:
                 yield form

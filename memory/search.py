@@ -4,13 +4,14 @@ import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date, timedelta
 from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
 from memory.dates import note_date
+from memory.frozen import dataclass
 from memory.words import Term, cut
 
 Source = Literal["vector", "fts", "hybrid", "scan"]
@@ -119,6 +120,10 @@ class Hit:
     source: Source
     heading: str
     """The headings that it stands under, joined by ` > `; may be empty."""
+    by_words: float = 0.0
+    """0 to 1: how well words alone have found it, as they count before the best of a search is measured by."""
+    by_meaning: float | None = None
+    """0 to 1: how like its meaning is to the question's; None where that was not compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,14 +193,8 @@ def rank(
     found = _weighed(_found(terms, candidates, looked_up=looked_up, times=times), weights or Weights())
     found.sort(key=lambda one: (-one.score, one.path, one.passage.line_start, one.passage.text))
     return [
-        Hit(
-            path=group[0].path,
-            line_start=group[0].passage.line_start,
-            line_end=group[-1].passage.line_end,
-            snippet=cut_snippet("\n".join(one.passage.text for one in group), terms, snippet_max_chars),
-            score=round(min(1.0, max(one.score for one in group)), 6),
-            source=_source(group, source),
-            heading=group[0].passage.heading,
+        _hit(
+            group, cut_snippet("\n".join(one.passage.text for one in group), terms, snippet_max_chars), source
         )
         for group in _joined(found, limit=limit, most_chars=snippet_max_chars)
     ]
@@ -215,6 +214,21 @@ class _Found:
     is_timely: bool
     """Whether it is of the time that is asked about, or none is."""
     score: float = 0.0
+
+
+def _hit(group: Sequence[_Found], snippet: str, source: Source) -> Hit:
+    best = max(group, key=lambda one: one.score)
+    return Hit(
+        path=group[0].path,
+        line_start=group[0].passage.line_start,
+        line_end=group[-1].passage.line_end,
+        snippet=snippet,
+        score=round(min(1.0, best.score), 6),
+        source=_source(group, source),
+        heading=group[0].passage.heading,
+        by_words=round(min(1.0, best.words / _MOST_WORDS), 6),
+        by_meaning=None if best.meaning is None else round(best.meaning, 6),
+    )
 
 
 def _found(

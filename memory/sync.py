@@ -3,11 +3,11 @@
 import contextlib
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from threading import Event
 
 from memory.chunker import split_chunks, split_passages, split_segments
 from memory.errors import IndexUnavailable, NoteMissing, NoteUnreadable, PathRefused
+from memory.frozen import dataclass
 from memory.index.protocol import Index, IndexChanged, IndexedNote, Stamp
 from memory.listing import NoteStat, Problem
 from memory.notes import Loaded, Notes
@@ -28,6 +28,7 @@ COARSE_RACY_NS = 2_000_000_000
 """The same where the file system counts in seconds, or in two of them."""
 
 _TRIES = 20
+_LATEST_NS = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +199,8 @@ def _index_note(path: str, stamp: Stamp, loaded: Loaded, settings: ChunkSettings
 
 
 def _stamp(stat: NoteStat) -> Stamp:
-    return Stamp(stat.size, stat.mtime_ns, stat.ctime_ns)
+    # Files may come with any time; 64 bits hold those of the years 1678 to 2262.
+    return Stamp(stat.size, max(-_LATEST_NS, min(stat.mtime_ns, _LATEST_NS)), stat.ctime_ns)
 
 
 def _settled(stamp: Stamp) -> Stamp:

@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
@@ -13,6 +12,7 @@ from memory.embeddings.errors import AnswerUnusable, EmbeddingError, ModelUnknow
 from memory.embeddings.opening import Embedding
 from memory.embeddings.protocol import ModelId
 from memory.errors import IndexBroken, IndexUnavailable
+from memory.frozen import dataclass
 from memory.index.protocol import Index, Likeness, Unembedded
 from memory.progress import RunningJobs, Tell
 from memory.settings import EmbeddingSettings, SearchSettings
@@ -79,6 +79,10 @@ class NoteVectors:
         self._jobs = jobs
         self._wanting = asyncio.Event()
         self._filling = asyncio.Lock()
+
+    def renew(self, search: SearchSettings) -> None:
+        """Have searches that begin from now on go by these settings."""
+        self._search = search
 
     @property
     def enabled(self) -> bool:

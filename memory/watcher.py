@@ -10,12 +10,13 @@ import time
 from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
 from memory.disk import reason
+from memory.frozen import dataclass
 from memory.paths import is_note_name, name_fault, printable
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ class WatchState:
     """ISO 8601 in UTC, as the next one; empty before the first time."""
     last_restart_at: str
     """When the folder was last watched anew: at the start, or since it was replaced or has other folders."""
+    last_look_at: str
+    """When all notes were last looked through for what no event told."""
     error: str
     """What last went wrong unexpectedly; one line."""
 
@@ -185,6 +188,7 @@ class Watcher:
         self._error = ""
         self._last_event_at = ""
         self._last_restart_at = ""
+        self._last_look_at = ""
         self._told: tuple[_Mode, str] = ("off", "")
         self._reset()
 
@@ -210,6 +214,7 @@ class Watcher:
             why,
             self._last_event_at,
             self._last_restart_at,
+            self._last_look_at,
             self._error or self._seen.fault,
         )
 
@@ -283,7 +288,7 @@ class Watcher:
             self._suspects -= announced
             self._announced = set()
             self._seen, changed = await run(lambda: _walk(self._folder, before))
-            self._walked_at = time.monotonic()
+            self._walked_at, self._last_look_at = time.monotonic(), _now()
             stirred = self._seen.place != before.place
             anew = stirred or (self._events is None and now >= self._retry_at)
             if anew:
@@ -510,22 +515,54 @@ def _kind_of(path: str) -> int:
 
 def _file_system_without_events(root: str) -> str:
     """The kind of file system that `root` lies on where it is one that sends no events; else empty."""
-    try:
-        return eventless_mount(Path("/proc/self/mountinfo").read_text("utf-8", "surrogateescape"), root)
-    except OSError:
-        return ""
+    return eventless_mount(_mounts(), root)
 
 
 def eventless_mount(mounts: str, root: str) -> str:
     """The same, by the text of Linux's `/proc/self/mountinfo`."""
+    kind = file_system_in(mounts, root)
+    return kind if kind in FILE_SYSTEMS_WITHOUT_EVENTS or kind.startswith("fuse.") else ""
+
+
+def file_system_in(mounts: str, path: str) -> str:
+    """The kind of file system that a path without links lies on, by that text; "" where it is not told."""
     kinds: dict[str, str] = {}
     for line in mounts.splitlines():
         fields, _, rest = line.partition(" - ")
         point = re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), fields.split(" ")[4])
         kinds[point] = rest.partition(" ")[0]
-    above = (str(path) for path in (Path(root), *Path(root).parents))
-    kind = next((kinds[path] for path in above if path in kinds), "")
-    return kind if kind in FILE_SYSTEMS_WITHOUT_EVENTS or kind.startswith("fuse.") else ""
+    above = (str(each) for each in (Path(path), *Path(path).parents))
+    return next((kinds[each] for each in above if each in kinds), "")
+
+
+def file_system_of(path: Path) -> str:
+    """The kind of file system that a path lies on, such as `ext4`; "" where the system does not tell."""
+    return file_system_in(_mounts(), os.path.realpath(path))
+
+
+def _mounts() -> str:
+    try:
+        return Path("/proc/self/mountinfo").read_text("utf-8", "surrogateescape")
+    except OSError:
+        return ""
+
+
+def why_no_events(folder: Path, write: Callable[[], object], *, seconds: float = 2.0) -> str:
+    """Why the system does not tell of what `write` does in `folder`, in one line with the mend; "" where it does."""
+    try:
+        from watchfiles._rust_notify import RustNotify
+
+        events = RustNotify([str(folder)], False, False, 0, False, False)
+    except (ImportError, OSError, RuntimeError) as error:
+        return _why_no_events(error)
+    try:
+        write()
+        told = events.watch(10, 5, round(seconds * 1000), None)
+    except (OSError, RuntimeError) as error:
+        return _why_no_events(error)
+    finally:
+        events.close()
+    return "" if isinstance(told, set) and told else "the system sends no events for changes there"
 
 
 def _now() -> str:

@@ -9,10 +9,10 @@ import re
 import threading
 import unicodedata
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 
+from memory.frozen import dataclass
 from memory.stop_words import stop_words_of
 
 VERSION = 2
@@ -46,8 +46,11 @@ _MARKS = (
 _LETTER = f"(?:(?![{_HAN}{_KANA}{_HANGUL}{_THAI_LAO}{_MYANMAR}{_KHMER}])[^\\W_]|[{_MARKS}])"
 # "Anna's" and "don't" are one word each; "l'école" is two.
 _WORD = f"{_LETTER}+(?:['’](?:s|t|d|m|ll|re|ve)(?!\\w))?"
-_TOKEN = re.compile(f"({_WORD})|{_UNSPACED}")
 _ASCII_TOKEN = re.compile(r"[a-z0-9]+(?:'(?:s|t|d|m|ll|re|ve)(?![a-z0-9_]))?")
+# A character with what may become one with it: marks, parts of Korean syllables, Japanese voicing.
+_CLUSTER = re.compile(
+    f"(?s:.)[{_MARKS}{_MYANMAR_MARKS}{_THAI_LAO_MARKS}\u1160-\u11ff\u3099\u309a\uff9e\uff9f]*"
+)
 _APOSTROPHE = re.compile("['’].*")
 # Soft hyphens, joiners and marks of direction: inside words, seen by nobody and typed by nobody.
 _UNSEEN = re.compile("[\u00ad\u200c-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
@@ -62,7 +65,11 @@ _ACCENT = re.compile("[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u067
 MOST_TERMS = 1_000
 """A query that is a whole document asks for its first words; each costs a look into the index."""
 
-_MEMO_LIMIT = 200_000
+LONGEST_QUERY = 10_000
+"""Characters of a query that are looked at: seconds would go by over the rest, in which nobody else is served."""
+
+_MEMO_LIMIT = 50_000
+"""6 MB. A large memory has as many words that are not rare; what is forgotten is folded once more."""
 _MEMO_LONGEST = 40
 _memo: dict[str, str] = {}
 _stemming = threading.Lock()
@@ -83,9 +90,32 @@ def cut(text: str) -> list[str]:
     text = _plain(text)
     return [
         (_memo.get(word) or _fold(word)) if word else match[0]
-        for match in _TOKEN.finditer(text)
+        for match in _token().finditer(text)
         for word in (match[1],)
     ]
+
+
+def place_tokens(text: str) -> list[tuple[str, int, int]]:
+    """The tokens of `text` as `cut` has them, each with where it stands: `text[start:end]`."""
+    plain = _plain(text)
+    starts: Sequence[int] = range(len(text))
+    ends: Sequence[int] = range(1, len(text) + 1)
+    if not _keeps_places(text, plain):
+        clusters = [(_plain(cluster[0]), *cluster.span()) for cluster in _CLUSTER.finditer(text)]
+        plain = "".join(piece for piece, _, _ in clusters)
+        starts = [start for piece, start, _ in clusters for _ in piece]
+        ends = [end for piece, _, end in clusters for _ in piece]
+    return [
+        (_fold(match[1]) if match[1] else match[0], starts[match.start()], ends[match.end() - 1])
+        for match in _token().finditer(plain)
+    ]
+
+
+def _keeps_places(text: str, plain: str) -> bool:
+    """Whether each character of `text` is one of `plain`, its `_plain` form."""
+    if text.isascii():
+        return True
+    return len(plain) == len(text) and unicodedata.is_normalized("NFKC", text) and not _UNSEEN.search(text)
 
 
 def is_look_up(query: str, terms: Sequence[Term]) -> bool:
@@ -106,7 +136,7 @@ def query_terms(query: str) -> list[Term]:
         terms.extend(Term(pair) for pair in pairwise(run))
         run.clear()
 
-    for match in _TOKEN.finditer(_plain(query)):
+    for match in _token().finditer(_plain(query)):
         if match[1]:
             end_run()
             terms.append(Term((_fold(match[1]),)))
@@ -125,6 +155,12 @@ def query_terms(query: str) -> list[Term]:
     return ([term for term in distinct if term not in stopped] or distinct)[:MOST_TERMS]
 
 
+@cache
+def _token() -> re.Pattern[str]:
+    """Made by the first text that wants it: that takes 4 ms."""
+    return re.compile(f"({_WORD})|{_UNSPACED}")
+
+
 def _plain(text: str) -> str:
     """Lower case, one way of writing each character, nothing that is not seen."""
     return _UNSEEN.sub("", unicodedata.normalize("NFKC", text).lower()).replace("ʼ", "’")
@@ -132,10 +168,14 @@ def _plain(text: str) -> str:
 
 def _fold(word: str) -> str:
     """Case, accents and endings away, so that forms of one word meet."""
+    if word.isdecimal() and word.isascii():  # there is no end of numbers: they are not remembered
+        return word
     known = _memo.get(word)
     if known is not None:
         return known
     folded = _stem(_unaccented(word)) or word
+    if folded == word:
+        folded = word  # most are their own: held once
     if len(word) <= _MEMO_LONGEST:
         if len(_memo) >= _MEMO_LIMIT:
             _memo.clear()

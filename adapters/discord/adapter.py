@@ -4,7 +4,7 @@ import logging
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -19,10 +19,9 @@ from adapters.discord.groups import groups_of
 from adapters.discord.handle import Answerable, read_handle
 from adapters.discord.incoming import CHANNEL, PERSON, Said, chat_with
 from adapters.discord.interactions import Interactions
-from adapters.discord.pace import Pace
-from adapters.discord.places import AsAnswer, InChannel, Place, Shown
+from adapters.discord.pace import SETTLE_SECONDS, Pace
+from adapters.discord.places import DIRECT, AsAnswer, Elsewhere, InChannel, Place, Shown
 from adapters.discord.registration import Registration
-from adapters.discord.showing import DIRECT, SETTLE_SECONDS, Elsewhere, Showing
 from adapters.discord.threads import channel_with, open_thread, with_own_thread
 from bot.channel_store import ChannelStore
 from bot.messages import (
@@ -38,6 +37,7 @@ from bot.messages import (
 )
 from bot.plain_text import one_line
 from bot.tasks import Tasks
+from memory.frozen import dataclass
 
 if TYPE_CHECKING:
     from bot.access import Access, Standing
@@ -85,8 +85,9 @@ class DiscordAdapter:
         `threads`: what is said to the bot in a channel is answered in a thread of its own.
         """
         patience = patience or Patience()
+        self.threads = threads
+        """As above; it can be changed while the adapter runs."""
         self._accept: Accept = _not_yet
-        self._threads = threads
         self._health = ChannelHealth("starting")
         self._client: discord.Client | None = None
         self._connection = Connection(
@@ -160,7 +161,7 @@ class DiscordAdapter:
         await self._connection.run(self._take_in)
 
     async def _take_in(self, said: Said) -> bool:
-        message = with_own_thread(said.message, self._client) if self._threads else said.message
+        message = with_own_thread(said.message, self._client) if self.threads else said.message
         message = replace(message, groups=groups_of(said))
         self._note(message)
         return await self._accept(message)
@@ -187,6 +188,8 @@ class DiscordAdapter:
 
     async def render(self, reply: Reply) -> None:
         """Show a reply as it grows; one that nobody can be shown any more is done with."""
+        from adapters.discord.showing import Showing  # brings the reading of Markdown, of no use before
+
         answerable = read_handle(reply.to.handle) if reply.to else None
         # Whoever calls the bot again and again where it may not speak brings no ban upon it.
         wait = self._gone.get(reply.chat.name, -inf) + GONE_SECONDS - time.monotonic()

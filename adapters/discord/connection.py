@@ -7,7 +7,7 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import aiohttp
@@ -28,6 +28,7 @@ from adapters.discord.receiving import AcceptSaid, Pauses, Receiver
 from bot.channel_store import ChannelStore
 from bot.config import DiscordSettings
 from bot.messages import Attachment, ChannelFault, ChannelHealth, PersonId
+from memory.frozen import dataclass
 
 log = logging.getLogger(__name__)
 
@@ -118,7 +119,7 @@ class Connection:
 
     async def fetch(self, attachment: Attachment, *, most: int) -> bytes:
         """Get a file that somebody sent. Raises AttachmentLost, ChannelFault."""
-        return await fetch_file(attachment, most=most, client=self.client)
+        return await fetch_file(attachment, most=most, api_base=self._api_base, client=self.client)
 
     async def run(self, accept: AcceptSaid) -> None:
         """Receive until cancelled, however long Discord cannot be reached, or knows the token not."""

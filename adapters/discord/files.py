@@ -1,6 +1,7 @@
 """Files that somebody sent: fetched when wanted, by an address that Discord lets die after a day."""
 
 from collections.abc import Awaitable, Callable
+from urllib.parse import urlsplit
 
 import aiohttp
 import discord
@@ -13,14 +14,16 @@ from bot.messages import Attachment, AttachmentLost, ChannelFault
 PIECE = 65_536
 SECONDS = 60.0
 EXPIRED = (401, 403, 404, 410)
+DISCORDS = ("discordapp.com", "discordapp.net", "discord.com")
+"""Where Discord keeps files."""
 
 
 class _Expired(Exception):
-    """The address is not known any more."""
+    """The address is not known any more, or none that files of Discord have."""
 
 
 async def fetch_file(
-    attachment: Attachment, *, most: int, client: Callable[[], Awaitable[discord.Client]]
+    attachment: Attachment, *, most: int, api_base: str, client: Callable[[], Awaitable[discord.Client]]
 ) -> bytes:
     """Get a file of `most` bytes at most. Raises AttachmentLost, ChannelFault.
 
@@ -34,10 +37,10 @@ async def fetch_file(
         raise AttachmentLost(phrases.ATTACHMENT_GONE) from error
     try:
         try:
-            return await _download(handle.address, most=most)
+            return await _download(handle.address, most=most, api_base=api_base)
         except _Expired:
             address = await _new_address(await client(), handle)
-            return await _download(address, most=most)
+            return await _download(address, most=most, api_base=api_base)
     except _Expired as error:
         raise AttachmentLost(phrases.ATTACHMENT_GONE) from error
     except (aiohttp.ClientError, discord.DiscordException, TimeoutError) as error:
@@ -45,10 +48,15 @@ async def fetch_file(
         raise ChannelFault(in_words(error), retry_after=wait) from error
 
 
-async def _download(address: str, *, most: int) -> bytes:
+async def _download(address: str, *, most: int, api_base: str) -> bytes:
+    if not is_discords(address, api_base=api_base):
+        raise _Expired
     timeout = aiohttp.ClientTimeout(total=SECONDS)
-    async with aiohttp.ClientSession(timeout=timeout) as session, session.get(address) as answer:
-        if answer.status in EXPIRED:
+    async with (
+        aiohttp.ClientSession(timeout=timeout) as session,
+        session.get(address, allow_redirects=False) as answer,
+    ):
+        if answer.status in EXPIRED or 300 <= answer.status < 400:
             raise _Expired
         answer.raise_for_status()
         content = bytearray()
@@ -57,6 +65,20 @@ async def _download(address: str, *, most: int) -> bytes:
             if len(content) > most:
                 raise _too_large(most)
         return bytes(content)
+
+
+def is_discords(address: str, *, api_base: str) -> bool:
+    """Whether files are kept there: at Discord's own hosts, or at that of `api_base`, which may be a proxy.
+
+    What such a proxy says is not to lead us to other machines of this network.
+    """
+    try:
+        parts, base = urlsplit(address), urlsplit(api_base)
+        host = parts.hostname or ""
+        its_own = (parts.scheme, host, parts.port) == (base.scheme, base.hostname, base.port)
+    except ValueError:
+        return False
+    return its_own or (parts.scheme == "https" and host.endswith(tuple(f".{each}" for each in DISCORDS)))
 
 
 async def _new_address(client: discord.Client, handle: Handle) -> str:

@@ -1,7 +1,6 @@
 """Where Discord's gateway is, and how often a bot may connect to it: asked before the library connects."""
 
 import asyncio
-from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
@@ -9,6 +8,8 @@ import yarl
 from discord import GatewayNotFound, LoginFailure, RateLimited
 from discord.gateway import DiscordWebSocket
 from discord.http import Route
+
+from memory.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Pure: one message of Discord → what was said, in our words."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC
 
 import discord
@@ -11,6 +11,7 @@ from adapters.discord.incoming_text import Names, names_me, read_text, whole
 from bot import phrases
 from bot.messages import ChatId, IncomingMessage, PersonId, Quoted
 from bot.plain_text import one_line
+from memory.frozen import dataclass
 
 CHANNEL = "discord"
 PERSON = "@"

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC
 from typing import Any
 
@@ -26,6 +25,7 @@ from adapters.discord.incoming_text import Names, read_text, whole
 from bot.commands.command import Command, split_command
 from bot.messages import Attachment, IncomingMessage
 from bot.plain_text import one_line
+from memory.frozen import dataclass
 
 SLASH = "slash-"
 PRESS = "press-"

@@ -11,6 +11,8 @@ CHANNEL_SECONDS = 1.25
 PER_SECOND = 20
 """In all channels together."""
 CHANNELS_KEPT = 1000
+SETTLE_SECONDS = 0.2
+"""After its first words a reply gets so long to come to its end, so that a short one is never seen in part."""
 
 
 class Pace:

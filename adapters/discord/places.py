@@ -6,10 +6,9 @@ import logging
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import aiohttp
 import discord
@@ -19,9 +18,14 @@ from discord.webhook.async_ import async_context
 from adapters.discord.buttons import buttons_of
 from adapters.discord.calls import Archived, Calls, Expired, MessageGone, NoReply, Refused
 from adapters.discord.handle import Answerable
-from adapters.discord.markdown.messages import TextMessage
-from adapters.text.sequence import FileMessage
 from bot.messages import ChannelFault, Choice
+from memory.frozen import dataclass
+
+if TYPE_CHECKING:
+    from adapters.discord.markdown.messages import TextMessage
+    from adapters.text.sequence import FileMessage
+
+    Message = TextMessage | FileMessage
 
 log = logging.getLogger(__name__)
 
@@ -30,8 +34,9 @@ ORIGINAL = "@original"
 LOOKED_AT = 100
 """Messages in which one of our own is looked for."""
 SHOWN_KEPT = 10_000
+DIRECT = "d"
+"""Before the id of a message that is told in private beside its channel, where ids are kept."""
 
-Message = TextMessage | FileMessage
 Result = TypeVar("Result")
 
 
@@ -69,7 +74,7 @@ class Place(Protocol):
 
     async def send(
         self,
-        message: Message,
+        message: "Message",
         *,
         nonce: str,
         reply_to: int | None = None,
@@ -80,7 +85,7 @@ class Place(Protocol):
         ...
 
     async def edit(
-        self, message: int, text: TextMessage, *, choices: Sequence[Choice] = (), growing: bool = False
+        self, message: int, text: "TextMessage", *, choices: Sequence[Choice] = (), growing: bool = False
     ) -> None:
         """Put another text into a message, and these buttons below it."""
         ...
@@ -98,6 +103,15 @@ class Place(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """Where a reply goes on that cannot be shown any more where it began."""
+
+    place: Place
+    is_direct: bool
+    """Whether nothing of it stands there yet."""
+
+
 class InChannel:
     """A channel, thread or direct conversation."""
 
@@ -109,7 +123,7 @@ class InChannel:
 
     async def send(
         self,
-        message: Message,
+        message: "Message",
         *,
         nonce: str,
         reply_to: int | None = None,
@@ -141,7 +155,7 @@ class InChannel:
                 reply_to, choices = None, ()
 
     async def edit(
-        self, message: int, text: TextMessage, *, choices: Sequence[Choice] = (), growing: bool = False
+        self, message: int, text: "TextMessage", *, choices: Sequence[Choice] = (), growing: bool = False
     ) -> None:
         async def put(offered: Sequence[Choice], client: discord.Client) -> None:
             with _parameters(text, offered, is_edit=True) as parameters:
@@ -234,7 +248,7 @@ class AsAnswer:
 
     async def send(
         self,
-        message: Message,
+        message: "Message",
         *,
         nonce: str,
         reply_to: int | None = None,
@@ -260,7 +274,7 @@ class AsAnswer:
         self._latest = max(self._latest, posted.id)
         return posted
 
-    async def _follow_up(self, message: Message, choices: Sequence[Choice], *, growing: bool) -> Posted:
+    async def _follow_up(self, message: "Message", choices: Sequence[Choice], *, growing: bool) -> Posted:
         async def post(client: discord.Client) -> Posted:
             with _parameters(message, choices, is_private=self._answerable.private) as parameters:
                 hook = self._hook(client)
@@ -292,12 +306,14 @@ class AsAnswer:
         return await self._ask(post, again=False)
 
     async def edit(
-        self, message: int, text: TextMessage, *, choices: Sequence[Choice] = (), growing: bool = False
+        self, message: int, text: "TextMessage", *, choices: Sequence[Choice] = (), growing: bool = False
     ) -> None:
         which = ORIGINAL if message == self._answerable.buttons else str(message)
         await self._put(which, text, choices, growing=growing)
 
-    async def _put(self, which: str, message: Message, choices: Sequence[Choice], *, growing: bool) -> Posted:
+    async def _put(
+        self, which: str, message: "Message", choices: Sequence[Choice], *, growing: bool
+    ) -> Posted:
         put: list[Posted] = []
 
         async def edited(offered: Sequence[Choice]) -> None:
@@ -393,7 +409,7 @@ async def _with_choices(
 
 
 def _parameters(
-    message: Message,
+    message: "Message",
     choices: Sequence[Choice],
     *,
     is_edit: bool = False,
@@ -401,6 +417,8 @@ def _parameters(
     **options: Any,
 ) -> MultipartParameters:
     """A message as the library sends it: nobody is called by it, and no link unfolds below it."""
+    from adapters.text.sequence import FileMessage
+
     view = buttons_of(choices)
     if view or is_edit:
         options["view"] = view
@@ -420,8 +438,10 @@ def _posted(raw: Any) -> Posted:
     return Posted(int(raw["id"]), raw.get("content") or "")
 
 
-def is_beginning(content: str, message: Message) -> bool:
+def is_beginning(content: str, message: "Message") -> bool:
     """Whether a text is the message, or what it may have been before it had grown."""
+    from adapters.discord.markdown.messages import TextMessage
+
     return (
         isinstance(message, TextMessage)
         and bool(content.strip())

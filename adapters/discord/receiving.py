@@ -6,7 +6,7 @@ import logging
 import random
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ from bot.messages import NotAccepted, PersonId
 from bot.plain_text import one_line
 from bot.state.database import StateFault
 from bot.tasks import Tasks
+from memory.frozen import dataclass
 
 log = logging.getLogger(__name__)
 

@@ -6,20 +6,23 @@ import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from adapters.discord.calls import Expired, Gone, HeldBack, MessageGone, Refused, TooLong
 from adapters.discord.markdown.messages import LIMIT, TextMessage, messages_of, preview_of
-from adapters.discord.pace import Pace
-from adapters.discord.places import InChannel, Message, Place, Posted, Shown, is_beginning
+from adapters.discord.pace import SETTLE_SECONDS, Pace
+from adapters.discord.places import DIRECT, Elsewhere, InChannel, Place, Posted, Shown, is_beginning
 from adapters.newest import Newest
 from adapters.text.blocks import Known
 from adapters.text.sequence import FileMessage
 from bot import phrases
 from bot.messages import ChannelFault, Choice, IncomingMessage, ReplyPart
 from bot.plain_text import one_line
+from memory.frozen import dataclass
+
+Message = TextMessage | FileMessage
 
 log = logging.getLogger(__name__)
 
@@ -27,15 +30,13 @@ TYPING_AFTER = 0.4
 """Seconds after which a person is shown that an answer is on its way; most commands are quicker."""
 TYPING_SECONDS = 8.0
 """Discord shows it for ten."""
-SETTLE_SECONDS = 0.2
-"""After its first words a reply gets so long to come to its end, so that a short one is never seen in part."""
 AFTER_FAULT = 2.0
 """Seconds in which a reply does not grow after Discord could not be reached."""
 NONCE_GOOD_FOR = timedelta(minutes=2)
 """How old a message may be so that its answer need not be looked for: for some minutes Discord knows a nonce."""
 NONCE_DIGITS = 20
-FILE, DIRECT = "f", "d"
-"""Before the id of a message that is a file, or that is told in private beside its channel, where ids are kept."""
+FILE = "f"
+"""Before the id of a message that is a file, where ids are kept."""
 SHORTEST_LIMIT = 256
 
 
@@ -59,15 +60,6 @@ class Sent:
         """A message of before the restart."""
         marks = kept.rstrip("0123456789")
         return cls(int(kept[len(marks) :]), FILE in marks, DIRECT in marks)
-
-
-@dataclass(frozen=True, slots=True)
-class Elsewhere:
-    """Where a reply goes on that cannot be shown any more where it began."""
-
-    place: Place
-    is_direct: bool
-    """Whether nothing of it stands there yet."""
 
 
 class Showing:

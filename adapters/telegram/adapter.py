@@ -5,7 +5,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +16,13 @@ from adapters.telegram.calls import CALL_SECONDS, PAUSES, Calls, Gone, Place, Re
 from adapters.telegram.condition import Condition, Waits, library_errors
 from adapters.telegram.incoming import Reach
 from adapters.telegram.incoming_text import Me
+from adapters.telegram.local_files import beginning_of
 from adapters.telegram.marks import Marks
 from adapters.telegram.menu import Menus
-from adapters.telegram.pace import Pace
+from adapters.telegram.pace import SETTLE_SECONDS, Pace
 from adapters.telegram.polling import GRACE_SECONDS, POLL_SECONDS, poll
 from adapters.telegram.presses import Presses
 from adapters.telegram.receiving import Receiver, TakenIn
-from adapters.telegram.showing import SETTLE_SECONDS, Showing
 from bot import phrases
 from bot.channel_store import ChannelStore
 from bot.messages import (
@@ -40,6 +40,7 @@ from bot.messages import (
 from bot.plain_text import one_line
 from bot.state.database import StateFault
 from bot.tasks import Tasks
+from memory.frozen import dataclass
 
 if TYPE_CHECKING:
     from adapters.telegram.webhook import Webhook
@@ -237,6 +238,8 @@ class TelegramAdapter:
 
     async def render(self, reply: Reply) -> None:
         """Show a reply as it grows; one that nobody can be shown any more is done with."""
+        from adapters.telegram.showing import Showing  # brings the reading of Markdown, of no use before
+
         message = reply.to
         place = Place.of(reply.chat)
         place = Place(self._moves.get(place.chat, place.chat), place.thread)
@@ -325,7 +328,7 @@ class TelegramAdapter:
             # Where a server of one's own has put it; Telegram's own names no files of ours.
             if self._bot.base_file_url.startswith(OFFICIAL):
                 raise AttachmentLost(phrases.ATTACHMENT_GONE)
-            return await asyncio.to_thread(_beginning_of, path, most + 1)
+            return await asyncio.to_thread(beginning_of, path, most + 1, token=self._bot.token)
         if "://" not in file.file_path:  # the library has found one here that has its name by chance
             address = f"{self._bot.base_file_url}/{file.file_path}"
             file = File(file.file_id, file.file_unique_id, file.file_size, address)
@@ -346,11 +349,6 @@ async def _noting(parts: AsyncIterator[ReplyPart], answered: list[str]) -> Async
         if part.final:
             answered[:] = part.answers
         yield part
-
-
-def _beginning_of(path: Path, most: int) -> bytes:
-    with path.open("rb") as file:
-        return file.read(most)
 
 
 def _number_of(message: IncomingMessage) -> int | None:

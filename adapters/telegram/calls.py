@@ -4,8 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from telegram import (
     Bot,
@@ -28,9 +27,12 @@ from telegram.error import (
 )
 
 from adapters.telegram.condition import library_errors, retry_after
-from adapters.telegram.markdown.messages import Entity
 from adapters.telegram.pace import Pace
 from bot.messages import ChannelFault, ChatId, Choice
+from memory.frozen import dataclass
+
+if TYPE_CHECKING:
+    from adapters.telegram.markdown.messages import Entity
 
 log = logging.getLogger(__name__)
 
@@ -130,7 +132,7 @@ class Calls:
         self,
         place: Place,
         text: str,
-        entities: Sequence[Entity] = (),
+        entities: Sequence["Entity"] = (),
         *,
         reply_to: int | None = None,
         choices: Sequence[Choice] = (),
@@ -157,7 +159,7 @@ class Calls:
         place: Place,
         message: int,
         text: str,
-        entities: Sequence[Entity] = (),
+        entities: Sequence["Entity"] = (),
         *,
         choices: Sequence[Choice] = (),
         growing: bool = False,
@@ -177,7 +179,7 @@ class Calls:
         with suppress(NotModified):
             await self._formatted(call, place, growing=growing)
 
-    async def draft(self, place: Place, draft: int, text: str, entities: Sequence[Entity] = ()) -> None:
+    async def draft(self, place: Place, draft: int, text: str, entities: Sequence["Entity"] = ()) -> None:
         """Show a text for half a minute as one that is being written; only in private chats. `draft`: not 0.
 
         Its turn was waited for. Where this server has no drafts, `has_drafts` is false from then on.
@@ -405,7 +407,7 @@ def _refusal(said: str) -> Refused:
 _NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
 
 
-def _entities(entities: Sequence[Entity]) -> list[MessageEntity]:
+def _entities(entities: Sequence["Entity"]) -> list[MessageEntity]:
     return [
         MessageEntity(
             each.type, each.offset, each.length, url=each.url or None, language=each.language or None

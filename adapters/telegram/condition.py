@@ -2,17 +2,16 @@
 
 import logging
 import random
-import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import timedelta
 
 from telegram.error import Conflict, EndPointNotFound, InvalidToken, NetworkError, RetryAfter, TelegramError
 
 from bot.messages import ChannelHealth
 from bot.plain_text import one_line
+from memory.frozen import dataclass
 from memory.redaction import without_secrets
 
 log = logging.getLogger(__name__)
@@ -113,10 +112,6 @@ class Condition:
         return wait * (1 + 0.25 * random.random())  # noqa: S311 - so that not all come back at the same moment
 
 
-_LIBRARY = re.compile(r"httpx\.\w+: (?=\S)")
-"""What an error is called there, before what it says."""
-
-
 def _line(detail: str) -> str:
     """In the log, where other channels tell of themselves too."""
     return detail if detail.startswith("Telegram") else f"Telegram: {detail}"
@@ -159,10 +154,10 @@ def in_words(error: BaseException) -> str:
         case RetryAfter():
             return f"Telegram wants to be left alone for {retry_after(error):.0f} s"
         case AddressRefused():
-            return f"Telegram does not take telegram.webhook_url: {_LIBRARY.sub('', str(error))}"
+            return f"Telegram does not take telegram.webhook_url: {error}"
         case TelegramError():
             said = str(error).partition(_PAGE)[0]
-            return f"Telegram cannot be reached: {_LIBRARY.sub('', said)}"
+            return f"Telegram cannot be reached: {said}"
         case TimeoutError():
             return "Telegram cannot be reached: it does not answer"
     return str(error)

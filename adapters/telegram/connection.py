@@ -4,17 +4,11 @@ import logging
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 
-import httpx
 from telegram import Bot
-from telegram.request import HTTPXRequest
 
-from memory.http_answers import certificates
+from adapters.telegram.request import Request
 
-CONNECT_SECONDS = 10.0
-READ_SECONDS = 20.0
-UPLOAD_SECONDS = 60.0
 CONNECTIONS = 32
 
 
@@ -33,28 +27,11 @@ async def open_bot(token: str, api_base: str) -> AsyncIterator[Bot]:
         token,
         base_url=f"{base}/bot",
         base_file_url=f"{base}/file/bot",
-        request=_client(base, CONNECTIONS),
-        get_updates_request=_client(base, 2),
+        request=Request(base, connections=CONNECTIONS),
+        get_updates_request=Request(base, connections=2),
     )
     try:
         yield bot
     finally:
         for request in bot._request:
             await request.shutdown()
-
-
-def _client(base: str, connections: int) -> HTTPXRequest:
-    # One set of certificates for all clients: to load it takes 50 ms of CPU.
-    options: dict[str, Any] = {
-        "verify": certificates(base),
-        "limits": httpx.Limits(max_connections=connections, keepalive_expiry=60.0),
-    }
-    return HTTPXRequest(
-        connection_pool_size=connections,
-        connect_timeout=CONNECT_SECONDS,
-        read_timeout=READ_SECONDS,
-        write_timeout=READ_SECONDS,
-        media_write_timeout=UPLOAD_SECONDS,
-        pool_timeout=READ_SECONDS,
-        httpx_kwargs=options,
-    )

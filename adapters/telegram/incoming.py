@@ -1,6 +1,6 @@
 """Pure: one update of Telegram's → what happened, in our words."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -24,6 +24,7 @@ from adapters.telegram.incoming_text import Me, Written, units, whole
 from bot import phrases
 from bot.messages import ChatId, IncomingMessage, PersonId, Quoted
 from bot.plain_text import one_line
+from memory.frozen import dataclass
 
 CHANNEL = "telegram"
 ALLOWED_UPDATES = ("message", "edited_message", "callback_query", "my_chat_member")
@@ -104,16 +105,16 @@ def _read_message(message: Message, me: Me) -> Happened | None:
         return None
     chat = _chat_of(message)
     if message.migrate_to_chat_id:
-        return Moved(chat, ChatId(CHANNEL, str(message.migrate_to_chat_id)))
+        return Moved(chat, ChatId(CHANNEL, _number(message.migrate_to_chat_id)))
     if message.migrate_from_chat_id:
-        return Moved(ChatId(CHANNEL, str(message.migrate_from_chat_id)), chat)
+        return Moved(ChatId(CHANNEL, _number(message.migrate_from_chat_id)), chat)
     if message.forum_topic_closed:
         return Reach(chat, "closed")
     if message.forum_topic_reopened:
         return Reach(chat, "")
     if named := message.forum_topic_created or message.forum_topic_edited:
         return TopicNamed(chat, _line(named.name)) if named.name else None
-    return _said(message, me, id=str(message.message_id))
+    return _said(message, me, id=_number(message.message_id))
 
 
 def _read_edit(message: Message, me: Me) -> Said | None:
@@ -121,7 +122,7 @@ def _read_edit(message: Message, me: Me) -> Said | None:
         return None
     if message.chat.type not in (Chat.PRIVATE, *ROOMS) or message.edit_date is None:
         return None
-    number = str(message.message_id)
+    number = _number(message.message_id)
     return _said(message, me, id=f"{number}.{int(message.edit_date.timestamp())}", edit_of=number)
 
 
@@ -156,13 +157,17 @@ def _said(message: Message, me: Me, *, id: str, edit_of: str = "") -> Said | Non
         forwarded_from=_forwarded_from(message),
         more_soon=not edit_of and bool(message.media_group_id or units(message.text or "") > CUT_UNITS),
     )
-    return Said(incoming, topic=_topic_of(message), album=message.media_group_id or "")
+    return Said(incoming, topic=_topic_of(message), album=str(message.media_group_id or ""))
 
 
 def _chat_of(message: Message) -> ChatId:
     """Replies in an ordinary group are threads for Telegram, too; only topics are chats of their own."""
-    topic = f"/{message.message_thread_id}" if message.is_topic_message and message.message_thread_id else ""
-    return ChatId(CHANNEL, f"{message.chat.id}{topic}")
+    topic = (
+        f"/{_number(message.message_thread_id)}"
+        if message.is_topic_message and message.message_thread_id
+        else ""
+    )
+    return ChatId(CHANNEL, f"{_number(message.chat.id)}{topic}")
 
 
 def _sender_of(message: Message) -> tuple[PersonId, str] | None:
@@ -174,7 +179,7 @@ def _sender_of(message: Message) -> tuple[PersonId, str] | None:
         return None
     if as_chat := message.sender_chat:
         name = _line(message.author_signature or as_chat.effective_name)
-        return PersonId(CHANNEL, str(as_chat.id)), name
+        return PersonId(CHANNEL, _number(as_chat.id)), name
     user = message.from_user
     if user is None or user.is_bot:
         return None
@@ -182,7 +187,7 @@ def _sender_of(message: Message) -> tuple[PersonId, str] | None:
 
 
 def _person(user: User) -> tuple[PersonId, str]:
-    return PersonId(CHANNEL, str(user.id)), _line(user.full_name)
+    return PersonId(CHANNEL, _number(user.id)), _line(user.full_name)
 
 
 def _written(message: Message, me: Me) -> Written:
@@ -271,7 +276,7 @@ def _read_press(query: CallbackQuery, now: datetime) -> Pressed:
         return Pressed(query.id, None)
     person, name = _person(query.from_user)
     # Of a message that is too old, Telegram tells no topic.
-    chat = _chat_of(shown) if isinstance(shown, Message) else ChatId(CHANNEL, str(shown.chat.id))
+    chat = _chat_of(shown) if isinstance(shown, Message) else ChatId(CHANNEL, _number(shown.chat.id))
     message = IncomingMessage(
         id=f"press-{query.id}",
         chat=chat,
@@ -281,7 +286,7 @@ def _read_press(query: CallbackQuery, now: datetime) -> Pressed:
         sender_name=name,
         chat_name=_line(shown.chat.title),
         in_room=shown.chat.type != Chat.PRIVATE,
-        handle=str(shown.message_id),
+        handle=_number(shown.message_id),
     )
     return Pressed(query.id, message)
 
@@ -289,7 +294,7 @@ def _read_press(query: CallbackQuery, now: datetime) -> Pressed:
 def _read_reach(change: ChatMemberUpdated) -> Reach | None:
     if change.chat.type not in (Chat.PRIVATE, *ROOMS):
         return None
-    chat = ChatId(CHANNEL, str(change.chat.id))
+    chat = ChatId(CHANNEL, _number(change.chat.id))
     mine = change.new_chat_member
     if mine.status == mine.BANNED:
         return Reach(chat, "blocked" if change.chat.type == Chat.PRIVATE else "kicked")
@@ -298,6 +303,11 @@ def _read_reach(change: ChatMemberUpdated) -> Reach | None:
     if isinstance(mine, ChatMemberRestricted) and not (mine.is_member and mine.can_send_messages):
         return Reach(chat, "restricted" if mine.is_member else "left")
     return Reach(chat, "")
+
+
+def _number(number: int) -> str:
+    """An id; the library does not look at what is sent in its place, and neither would whoever answers later."""
+    return f"{number:d}"
 
 
 def _line(text: str | None) -> str:

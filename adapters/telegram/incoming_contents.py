@@ -1,7 +1,6 @@
 """Pure: what comes along with a message of Telegram: what can be fetched, and what is told in words."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 
 from telegram import (
@@ -24,6 +23,7 @@ from adapters.telegram.incoming_text import whole
 from bot import phrases
 from bot.messages import Attachment, AttachmentKind
 from bot.plain_text import one_line
+from memory.frozen import dataclass
 
 File = Animation | Audio | Document | LivePhoto | PhotoSize | Video | VideoNote | Voice
 
@@ -85,10 +85,10 @@ def _file(kind: AttachmentKind, file: File, *, media_type: str = "") -> Attachme
     seconds = getattr(file, "duration", 0)
     return Attachment(
         kind,
-        handle=file.file_id,
+        handle=whole(file.file_id),
         name=whole(getattr(file, "file_name", None) or ""),
         media_type=whole(getattr(file, "mime_type", None) or media_type),
-        size=file.file_size or 0,
+        size=int(file.file_size or 0),
         seconds=seconds.total_seconds() if isinstance(seconds, timedelta) else float(seconds),
     )
 

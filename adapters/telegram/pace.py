@@ -8,9 +8,11 @@ little lower: clocks differ.
 import asyncio
 from collections import OrderedDict, deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 from math import inf
+
+from memory.frozen import dataclass
 
 MINUTE = 61.0
 SECOND = 1.03
@@ -18,6 +20,8 @@ CHATS_KEPT = 1000
 """Chats whose latest times are known, beside those in which something is still to be heeded."""
 SEVERAL_WITHIN = 5.0
 """Seconds in which Telegram wants several chats left alone, if it means the bot and not each of them."""
+SETTLE_SECONDS = 0.2
+"""After its first words a reply gets so long to come to its end: shown in part, the whole would wait for a second."""
 LONGEST_HOLD_OF_ALL = 30.0
 """Seconds: if it was each of them, all the others are not to pay for that."""
 

@@ -4,7 +4,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -27,6 +27,7 @@ from bot import phrases
 from bot.channel_store import ChannelStore
 from bot.messages import Accept, ChatId, IncomingMessage, NotAccepted
 from bot.state.database import StateFault
+from memory.frozen import dataclass
 
 log = logging.getLogger(__name__)
 
@@ -173,7 +174,10 @@ class Receiver:
     async def _set_aside(self, raw: Mapping[str, Any], error: Exception) -> str:
         """Keep an update as it came; its name, or "" where it was kept before."""
         # As it reads, so that /forget finds in it what somebody said.
-        text = json.dumps(raw, ensure_ascii=False, default=str).encode("utf-8", "replace").decode()
+        try:
+            text = json.dumps(raw, ensure_ascii=False, default=str).encode("utf-8", "replace").decode()
+        except RecursionError:  # it could just be read; no message is so deep
+            text = "{}"
         number = raw.get("update_id")
         name = str(number) if isinstance(number, int) else hashlib.sha256(text.encode()).hexdigest()[:20]
         try:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from zlib import crc32
 
 from adapters.newest import Newest
@@ -18,17 +18,16 @@ from adapters.telegram.calls import (
     TooLong,
 )
 from adapters.telegram.markdown.messages import LIMIT, TextMessage, messages_of, preview_of
-from adapters.telegram.pace import Pace, Turn
+from adapters.telegram.pace import SETTLE_SECONDS, Pace, Turn
 from adapters.text.blocks import Known
 from adapters.text.sequence import FileMessage
 from bot.messages import ChannelFault, Choice, ReplyPart
+from memory.frozen import dataclass
 
 TYPING_AFTER = 0.4
 """Seconds after which a person is shown that an answer is on its way; most commands are quicker."""
 TYPING_SECONDS = 4.5
 """Telegram shows it for five."""
-SETTLE_SECONDS = 0.2
-"""After its first words a reply gets so long to come to its end: shown in part, the whole would wait for a second."""
 DRAFT_SECONDS = 20.0
 """A draft vanishes after thirty: so often it is shown again where nothing is added."""
 AFTER_FAULT = 2.0

@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextvars import copy_context
 from datetime import datetime
 from pathlib import Path
 from secrets import token_hex
@@ -66,13 +67,16 @@ class LiveTerminal:
         self._commands = commands
         self._history = history
         self._greeting = greeting
-        self._console = Console(highlight=False, soft_wrap=False)
+        # The terminal itself, also while something stands in for standard output that writes where the cursor is.
+        self._console = Console(file=sys.stdout, highlight=False, soft_wrap=False)
         self._answered: dict[str, asyncio.Event] = {}
         self._session: PromptSession[str] | None = None
+        self._context = copy_context()
 
     async def run(self, accept: Accept) -> None:
         """Prompt, hand over, wait for the reply, until Ctrl-D."""
         with create_app_session(output=_output()):
+            self._context = copy_context()
             await self._talk(accept)
 
     async def _talk(self, accept: Accept) -> None:
@@ -158,8 +162,12 @@ class LiveTerminal:
                 self._console.print(PROMPT + without_controls(asked), style="dim", markup=False)
             show(self._console, text)
 
-        if self._session is not None and self._session.app.is_running:
+        async def show_in_place() -> None:
             await run_in_terminal(show_both)
+
+        if self._session is not None and self._session.app.is_running:
+            # Whoever has something to show runs elsewhere, where nothing is known of the line that is being typed.
+            await asyncio.create_task(show_in_place(), context=self._context)
         else:
             show_both()
 

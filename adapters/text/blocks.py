@@ -3,7 +3,6 @@
 import logging
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -14,6 +13,8 @@ from adapters.text.look import DEEPEST_HEADING, LARGEST_NUMBER, Look
 from adapters.text.mending import FILLER, OPTIONS, mended
 from adapters.text.styled import HIDDEN, Mark, Pieces, Styled, is_blank, lost_word
 from adapters.text.table import table
+from bot.log.faults import where
+from memory.frozen import dataclass
 
 _DEEPEST = 40
 _INDENTED = 8
@@ -156,7 +157,7 @@ def _block(source: bytes, events: list[Event], start: int, end: int, look: Look)
         styled = _Reader(source, events, look).block()
         lost = lost_word(plain, styled)
     except (Unreadable, LookupError, TypeError) as fault:
-        _log.info("a block of %d characters is shown as plain text: %r", len(plain), fault)
+        _log.info("a block of %d characters is shown as plain text: %s", len(plain), where(fault))
         return Styled(plain.strip("\n"))
     if lost or is_blank(styled.text):
         if lost:

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from bot import phrases
@@ -12,11 +12,14 @@ from bot.attachments.pictures import PictureUnreadable, prepared
 from bot.attachments.sound import MOST_BYTES, format_of
 from bot.attachments.wording import IS_CONTENT, heading, heard, in_bytes, in_minutes, unread, with_content
 from bot.heard import said, speaker
+from bot.measures import Measures
 from bot.messages import Attachment, AttachmentLost, ChannelFault, ChatId, IncomingMessage
 from bot.model_trouble import reason
 from bot.models.errors import ContextTooLong, ModelError
 from bot.models.protocol import Image, UserMessage
 from bot.plain_text import one_line
+from bot.renewable import Renewable
+from memory.frozen import dataclass
 
 if TYPE_CHECKING:
     from bot.attachments.speech import Speech
@@ -50,16 +53,23 @@ class AttachmentReader:
         speech: "Speech | None" = None,
         *,
         number_of: NumberOf | None = None,
+        measures: Measures | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
+        self.speech = Renewable(speech)
+        """Who writes down what is said aloud."""
         self._fetch = fetch
-        self._most_bytes = settings.max_megabytes << 20
-        self._room = settings.document_characters
-        self._speech = speech
+        self.renew(settings)
         self._number_of = number_of
+        self._measures = measures or Measures()
         self._sleep = sleep
         self._one_at_a_time = asyncio.Lock()
         """For what takes CPU and memory."""
+
+    def renew(self, settings: "AttachmentSettings") -> None:
+        """Have these settings count from now on."""
+        self._most_bytes = settings.max_megabytes << 20
+        self._room = settings.document_characters
 
     def instead(self, message: IncomingMessage) -> str:
         """What to answer a message in which nothing can be read, with no turn; "" where it may be worth one.
@@ -69,24 +79,32 @@ class AttachmentReader:
         if message.text.strip() or not message.attachments:
             return ""
         kinds = {each.kind for each in message.attachments}
-        if kinds == {"voice"} and self._speech is None:
+        speech = self.speech.now
+        if kinds == {"voice"} and speech is None:
             return phrases.CANNOT_LISTEN
-        if kinds == {"voice"} and self._speech and self._speech.provider.lacks_key:
-            return _of_provider(phrases.CANNOT_LISTEN_WITHOUT_KEY, self._speech)
+        if kinds == {"voice"} and speech and speech.provider.lacks_key:
+            return _of_provider(phrases.CANNOT_LISTEN_WITHOUT_KEY, speech)
         return phrases.CANNOT_READ_KIND if kinds == {"other"} else ""
 
     async def read(self, message: IncomingMessage) -> UserMessage:
         """Give a message as the model is to have it. May take long; raises nothing but when it is cancelled."""
-        found = _Found(message, self._room)
+        found, began = _Found(message, self._room), self._measures.clock()
         for attachment in message.attachments[:MOST_ATTACHMENTS]:
             await self._read(attachment, found)
         if (left := len(message.attachments) - MOST_ATTACHMENTS) > 0:
             found.texts.append(heading("things", facts=[f"{left} more"], told=phrases.TOO_MANY_ATTACHED))
+        if message.attachments:
+            self._measures.took("attachments", since=began)
         return UserMessage(said(message, *found.all_texts()), tuple(found.images), speaker(message))
 
     async def voice_text(self, message: IncomingMessage, attachment: Attachment) -> str:
         """Give what is said in a voice message. Raises Unread with a sentence for people."""
-        speech = self._speech
+        with self.speech.in_use() as speech:
+            return await self._voice_text(message, attachment, speech)
+
+    async def _voice_text(
+        self, message: IncomingMessage, attachment: Attachment, speech: "Speech | None"
+    ) -> str:
         if speech is None:
             raise Unread(phrases.NO_SPEECH_PROVIDER)
         if speech.provider.lacks_key:

@@ -1,11 +1,12 @@
 """Who writes down what is said aloud: by the settings, else the first provider with a key that is known to do it."""
 
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from bot.models.known_providers import provider_of
+from bot.renewable import nothing_to_close
+from memory.frozen import dataclass
 
 if TYPE_CHECKING:
     from bot.attachments.speech import Speech
@@ -43,21 +44,21 @@ class SpeechProvider:
         return self.needs_key and not self.keys
 
 
-@asynccontextmanager
-async def open_speech(settings: "Settings", environment: Mapping[str, str]) -> "AsyncIterator[Speech | None]":
-    """Open the provider that the settings lead to; None where there is none. Nobody is asked before the first use."""
+def opened_speech(
+    settings: "Settings", environment: Mapping[str, str]
+) -> "tuple[Speech | None, Callable[[], Awaitable[None]]]":
+    """The provider that the settings lead to, None where there is none, and what closes it.
+
+    Nobody is asked before the first use.
+    """
     provider = speech_provider_of(settings.speech, settings.providers, environment)
     if provider is None:
-        yield None
-        return
+        return None, nothing_to_close
     from bot.attachments.speech import Speech
     from bot.models.connection import Connection
 
     connection = Connection(provider.base_url, connect_seconds=CONNECT_SECONDS)
-    try:
-        yield Speech(provider, connection)
-    finally:
-        await connection.close()
+    return Speech(provider, connection), connection.close
 
 
 def missing_key(settings: "Settings", environment: Mapping[str, str]) -> str:

@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from bot import phrases
 from bot.access import Standing
 from bot.messages import ChannelHealth, ChatId, Choice, IncomingMessage
+from memory.frozen import dataclass
 
 if TYPE_CHECKING:
     from bot.access import Access
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from bot.forgetting import Forgetting
     from bot.journal import Journal
     from bot.models.fallback import FallbackModel
+    from bot.reload import Current
     from bot.reminders import Reminders
     from bot.state.database import State
     from bot.upkeep import Upkeep
@@ -72,7 +73,7 @@ class CommandContext:
     compactor: "Compactor"
     forgetting: "Forgetting"
     backups: "Backups"
-    settings: "Settings"
+    current: "Current"
     stop: Stop = _nothing_runs
     upkeep: "Upkeep | None" = None
     """What goes on by itself; None where nothing does."""
@@ -82,6 +83,11 @@ class CommandContext:
     """Files documents that came along; None where none can."""
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     """The time on the owner's clock; aware."""
+
+    @property
+    def settings(self) -> "Settings":
+        """Those that count just now."""
+        return self.current.settings
 
 
 @dataclass(frozen=True, slots=True)

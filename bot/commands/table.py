@@ -183,6 +183,12 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "backup", "writes notes and conversations into an archive on the server", back_up, owner_only=True
     ),
-    Command("config", "shows the settings that differ from the defaults", show_config, owner_only=True),
+    Command(
+        "config",
+        "shows the settings that differ from the defaults; reload reads them again",
+        show_config,
+        (Option("action", "What to do with them.", required=False, type="word", choices=("show", "reload")),),
+        owner_only=True,
+    ),
 )
 """In the order in which they are listed."""

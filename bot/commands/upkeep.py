@@ -1,17 +1,22 @@
 """The slash commands about the house itself: a backup, and the settings."""
 
 import json
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bot import phrases
+from bot.access import TERMINAL
 from bot.attachments.wording import in_bytes
 from bot.commands.command import CommandCall, CommandContext
+from bot.config_errors import ConfigError
 from bot.plain_text import one_line
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
+
+log = logging.getLogger(__name__)
 
 LONGEST_VALUE = 200
 """Of a setting, as it is shown, in characters."""
@@ -33,14 +38,21 @@ async def back_up(call: CommandCall, context: CommandContext) -> str:
 
 
 async def show_config(call: CommandCall, context: CommandContext) -> str:
-    """List the settings that are not as they come, of secrets only that they are set."""
+    """List the settings that are not as they come, of secrets only that they are set; or read them anew."""
     from bot.log import secrets_of
     from memory.redaction import without_secrets
 
-    del call
+    if call.options.get("action") == "reload":
+        told = await _reload(context)
+        return f"{told} {phrases.CONFIG_IN_THIS_CHAT}" if call.message.chat.channel == TERMINAL else told
     settings = context.settings
+    secrets = secrets_of(
+        settings
+    )  # such as the password within an address, which is cut short only afterwards
     rows = [
-        phrases.CONFIG_ROW.format(key=key, value=value)
+        phrases.CONFIG_ROW.format(
+            key=key, value=one_line(without_secrets(value, secrets), limit=LONGEST_VALUE)
+        )
         for key, value in changed_settings(settings)
         if key != "workspace"
     ]
@@ -49,7 +61,33 @@ async def show_config(call: CommandCall, context: CommandContext) -> str:
         workspace=settings.workspace,
         rows="\n".join(rows) or phrases.CONFIG_NOTHING,
     )
-    return without_secrets(text, secrets_of(settings))  # such as the password within an address
+    text = "\n\n".join(filter(None, (text, await _changed_since(context))))
+    return without_secrets(text, secrets)
+
+
+async def _reload(context: CommandContext) -> str:
+    from bot.reload import in_words
+
+    try:
+        changes = await context.current.reload()
+    except ConfigError as error:
+        log.warning("%s", phrases.CONFIG_UNUSABLE.format(reason=error))
+        return phrases.CONFIG_UNUSABLE.format(reason=error)
+    told = in_words(changes)
+    log.info("%s", told)
+    return told
+
+
+async def _changed_since(context: CommandContext) -> str:
+    """What file and environment say by now that is not in force."""
+    try:
+        changes = await context.current.changes()
+    except ConfigError as error:
+        return phrases.CONFIG_WOULD_FAIL.format(reason=error)
+    told = [phrases.CONFIG_CHANGED.format(keys=", ".join(changes.live))] if changes.live else []
+    if changes.restart:
+        told.append(phrases.CONFIG_AFTER_RESTART.format(keys=", ".join(changes.restart)))
+    return "\n".join(told)
 
 
 def changed_settings(section: "BaseModel", keys: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
@@ -76,5 +114,4 @@ def _shown(value: Any) -> str:
         return phrases.CONFIG_IS_SET
     if isinstance(value, tuple) and any(isinstance(each, SecretStr) for each in value):
         return phrases.CONFIG_ARE_SET.format(count=len(value))
-    text = json.dumps(str(value) if isinstance(value, Path) else value, ensure_ascii=False)
-    return one_line(text, limit=LONGEST_VALUE)
+    return json.dumps(str(value) if isinstance(value, Path) else value, ensure_ascii=False)

@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import replace
 
+from bot.measures import Measures
 from bot.models.call import Call
 from bot.models.candidate import Hooks, Route
 from bot.models.errors import BrokenToolCall, EmptyAnswer, ModelError, NoModelAnswered, ServerFailed
@@ -15,6 +16,7 @@ from bot.models.health_book import HealthBook
 from bot.models.plan import Plan
 from bot.models.protocol import Answer, ModelEvent, ModelRequest, StartedOver
 from bot.models.tool_calls import are_readable, broken_steps
+from bot.renewable import Renewable, nothing_to_close
 
 log = logging.getLogger(__name__)
 
@@ -29,16 +31,25 @@ class FallbackModel:
         self,
         plan: Plan,
         *,
+        close: Callable[[], Awaitable[None]] = nothing_to_close,
         health: HealthBook | None = None,
         hooks: Hooks | None = None,
+        measures: Measures | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         chance: Callable[[], float] = random.random,
     ) -> None:
-        self.plan = plan
+        """`close` lets go of what the plan needs, once another counts."""
+        self.plans = Renewable(plan, close)
         self.health = health or HealthBook()
-        self._hooks = hooks or Hooks(on_retry=_log_retry, on_fallback=_log_fallback)
+        self._hooks = hooks or Hooks(on_retry=_log_retry, on_fallback=self._go_on)
+        self._measures = measures or Measures()
         self._sleep = sleep
         self._chance = chance
+
+    @property
+    def plan(self) -> Plan:
+        """By which the next call is made."""
+        return self.plans.now
 
     @property
     def name(self) -> str:
@@ -51,16 +62,21 @@ class FallbackModel:
         Raises NoModelAnswered with every failure where none can; ContextTooLong, before anything is shown, where
         no window holds a request that may not be shortened.
         """
+        with self.plans.in_use() as plan:
+            async with aclosing(self._stream(request, plan)) as events:
+                async for event in events:
+                    yield event
+
+    async def _stream(self, request: ModelRequest, plan: Plan) -> AsyncGenerator[ModelEvent, None]:
         await self.health.refresh()
-        call = Call(
-            request, self.plan, self.health, hooks=self._hooks, sleep=self._sleep, chance=self._chance
-        )
+        call = Call(request, plan, self.health, hooks=self._hooks, sleep=self._sleep, chance=self._chance)
         void = False  # text of a try that failed is on screen
         try:
             async with aclosing(call.routes()) as routes:
                 async for route in routes:
                     shown = False
                     start = time.monotonic()
+                    self._measures.asks(route.name.model)
                     try:
                         async with aclosing(route.model.stream(call.request)) as events:
                             async for event in events:
@@ -75,17 +91,19 @@ class FallbackModel:
                             else:
                                 raise EmptyAnswer("ended without an answer", model=route.model.name)
                     except ModelError as error:
-                        call.failed(route, error, shown=shown)
+                        self._failed(call, route, error, shown=shown)
                         void = void or shown
                     except Exception as error:
                         log.exception("the client of %s broke", route.model.name)
                         fault = ServerFailed(
                             f"our client broke: {type(error).__name__}", model=route.model.name
                         )
-                        call.failed(route, fault, shown=shown)
+                        self._failed(call, route, fault, shown=shown)
                         void = void or shown
                     else:
-                        tries = call.answered(route, answer, seconds=time.monotonic() - start)
+                        seconds = time.monotonic() - start
+                        self._measures.answered(route.name.model, answer, seconds=seconds)
+                        tries = call.answered(route, answer, seconds=seconds)
                         if void:
                             yield StartedOver()
                         if tries or call.stands_in(route):
@@ -95,6 +113,14 @@ class FallbackModel:
             raise NoModelAnswered([each.error for each in call.tries])
         finally:
             call.close()
+
+    def _failed(self, call: Call, route: Route, error: ModelError, *, shown: bool) -> None:
+        call.failed(route, error, shown=shown)
+        self._measures.gave_no_answer(route.name.model, call.tries[-1].error.kind)
+
+    def _go_on(self, model: str, then: str, error: ModelError) -> None:
+        self._measures.goes_on(model, then)
+        log.warning("%s gave no answer (%s: %s): going on with %s", model, error.kind, error.detail, then)
 
 
 def _checked(answer: Answer, route: Route, request: ModelRequest) -> Answer:
@@ -113,7 +139,3 @@ def _checked(answer: Answer, route: Route, request: ModelRequest) -> Answer:
 
 def _log_retry(model: str, attempt: int, error: ModelError) -> None:
     log.info("%s gave no answer (try %d): %s %s", model, attempt, error.kind, error.detail)
-
-
-def _log_fallback(model: str, then: str, error: ModelError) -> None:
-    log.warning("%s gave no answer (%s: %s): going on with %s", model, error.kind, error.detail, then)

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextvars import Context
 from functools import cache
 from typing import Protocol
 
@@ -95,7 +96,8 @@ class HealthBook:
         if any(outcome.error for outcome in fresh):
             self._hurry.set()
         if self._writing is None or self._writing.done():
-            self._writing = asyncio.create_task(self._write_soon(self._store))
+            # In a context of its own: it writes for all turns, and its lines in the log belong to none of them.
+            self._writing = asyncio.create_task(self._write_soon(self._store), context=Context())
 
     async def refresh(self) -> None:
         """Bring in what other processes have learnt, where what is known is no longer fresh."""

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
@@ -32,6 +32,7 @@ from memory.http_answers import (
     fields_of,
     message_of,
     one_line,
+    unpacked,
     what_is_wrong_with,
 )
 from memory.redaction import secret_of_address
@@ -94,7 +95,7 @@ class HttpModel:
         reader = self._dialect.reader()
         try:
             self._must_be_readable(response)
-            async with aclosing(cast(AsyncGenerator[bytes, None], response.aiter_bytes())) as pieces:
+            async with aclosing(unpacked(response)) as pieces:
                 if _kind(response) == "application/json":  # in one piece, though it was to be streamed
                     body = await self._whole(pieces, clock)
                     clock.saw("answering")
@@ -137,8 +138,6 @@ class HttpModel:
     def _must_be_readable(self, response: httpx.Response) -> None:
         if _kind(response) == "text/html":
             raise EmptyAnswer("answered with a web page: check the provider's base_url")
-        if "," in response.headers.get("content-encoding", ""):  # a bomb: unpacked before it can be counted
-            raise EmptyAnswer("sent an answer that is packed twice")
 
     # -- asking -------------------------------------------------------------------------------------------
 
@@ -166,7 +165,7 @@ class HttpModel:
             with suppress(ModelError, TimeoutError):  # the status says enough
                 async with (
                     asyncio.timeout(ERROR_SECONDS),
-                    aclosing(cast(AsyncGenerator[bytes, None], response.aiter_bytes())) as pieces,
+                    aclosing(unpacked(response)) as pieces,
                 ):
                     body = await self._whole(pieces, clock, most_bytes=ERROR_BYTES)
         finally:

@@ -1,8 +1,10 @@
 """Which protocol a provider speaks, where, and with which keys: by the settings, by its name, by the environment."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Literal
+
+from memory.frozen import dataclass
 
 if TYPE_CHECKING:
     from bot.config import ProviderSettings

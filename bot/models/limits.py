@@ -1,6 +1,6 @@
 """How long a model may take, stage by stage."""
 
-from dataclasses import dataclass
+from memory.frozen import dataclass
 
 CONNECT_SECONDS = 10.0
 

@@ -1,12 +1,14 @@
 """From the settings to the model that answers: every model of the chain, with every key."""
 
 import hashlib
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bot.measures import Measures
 from bot.models.candidate import Candidate, Route
 from bot.models.fallback import FallbackModel
 from bot.models.health import RouteName
@@ -16,7 +18,7 @@ from bot.models.limits import Limits
 from bot.models.options import ModelOptions
 from bot.models.patience import Patience
 from bot.models.plan import Plan
-from bot.models.protocol import LanguageModel
+from bot.models.protocol import LanguageModel, ModelEvent, ModelRequest
 from bot.models.sight import Seeing, Sight
 from bot.models.vision import known_vision
 from bot.models.windows import known_window
@@ -24,6 +26,21 @@ from bot.models.windows import known_window
 if TYPE_CHECKING:
     from bot.config import ModelParams, ModelsSettings, Settings
     from bot.models.connection import Connection
+
+
+class ByFirstCall:
+    """A `LanguageModel` whose client is imported and opened once it is asked: most of a chain never are."""
+
+    def __init__(self, name: str, client: Callable[[], LanguageModel]) -> None:
+        self.name = name
+        self._client = client
+        self._opened: LanguageModel | None = None
+
+    def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        """As the client does."""
+        if self._opened is None:
+            self._opened = self._client()
+        return self._opened.stream(request)
 
 
 @dataclass(slots=True)
@@ -38,8 +55,9 @@ class Opener:
     _connection: "Connection | None" = field(default=None, init=False)
 
     def open(self, options: ModelOptions) -> LanguageModel:
-        """Open one model with one key; imports its client."""
-        return _CLIENTS[self.provider.kind](options, self)
+        """Open one model with one key."""
+        client = partial(_CLIENTS[self.provider.kind], options, self)
+        return client() if self.provider.kind == "llama_cpp" else ByFirstCall(options.name, client)
 
     def connection(self, limits: Limits) -> "Connection":
         """The connections to the provider's server."""
@@ -94,33 +112,49 @@ _CLIENTS: Mapping[ProviderKind, Callable[[ModelOptions, Opener], LanguageModel]]
 
 @asynccontextmanager
 async def open_model(
-    settings: "Settings", store: HealthStore | None, environment: Mapping[str, str]
+    settings: "Settings",
+    store: HealthStore | None,
+    environment: Mapping[str, str],
+    *,
+    measures: Measures | None = None,
 ) -> AsyncIterator[FallbackModel]:
     """Open all models that the settings name; nobody is asked, and no file is loaded, before the first call."""
+    opened = AsyncExitStack()
+    plan, health = _plan_of(settings, environment, opened), HealthBook(store)
+    model = FallbackModel(plan, close=opened.aclose, health=health, measures=measures)
+    try:
+        yield model
+    finally:
+        await health.write()
+        await model.plans.close()
+
+
+def renew_model(model: FallbackModel, settings: "Settings", environment: Mapping[str, str]) -> None:
+    """Have every call from now on made by these settings; those that are being made go on by the old ones."""
+    opened = AsyncExitStack()
+    model.plans.renew(_plan_of(settings, environment, opened), opened.aclose)
+
+
+def _plan_of(settings: "Settings", environment: Mapping[str, str], opened: AsyncExitStack) -> Plan:
+    """What the settings say of all calls; `opened` closes what these need."""
     models = settings.models
     named = (*models.chain, *(name for _, names in models.on_error for name in names), *models.params)
-    async with AsyncExitStack() as stack:
-        providers = {
-            name: provider_of(name, settings.providers, environment)
-            for name in dict.fromkeys(map(_provider, named))
-        }
-        alone = all(providers[_provider(name)].kind == "builtin" for name in models.chain)
-        openers = {name: Opener(provider, stack, alone) for name, provider in providers.items()}
-        candidates = {
-            name: _candidate(name, models, openers[_provider(name)]) for name in dict.fromkeys(named)
-        }
-        chain = tuple(candidates[name] for name in dict.fromkeys(models.chain))
-        plan = Plan(
-            chain,
-            tuple(each for each in candidates.values() if each not in chain),
-            dict(models.on_error) if models.fallback else {},
-            Patience(models.max_retries, models.retry_delay),
-            adaptive=models.adaptive and models.fallback,
-            fallback=models.fallback,
-        )
-        health = HealthBook(store)
-        stack.push_async_callback(health.write)
-        yield FallbackModel(plan, health=health)
+    providers = {
+        name: provider_of(name, settings.providers, environment)
+        for name in dict.fromkeys(map(_provider, named))
+    }
+    alone = all(providers[_provider(name)].kind == "builtin" for name in models.chain)
+    openers = {name: Opener(provider, opened, alone) for name, provider in providers.items()}
+    candidates = {name: _candidate(name, models, openers[_provider(name)]) for name in dict.fromkeys(named)}
+    chain = tuple(candidates[name] for name in dict.fromkeys(models.chain))
+    return Plan(
+        chain,
+        tuple(each for each in candidates.values() if each not in chain),
+        dict(models.on_error) if models.fallback else {},
+        Patience(models.max_retries, models.retry_delay),
+        adaptive=models.adaptive and models.fallback,
+        fallback=models.fallback,
+    )
 
 
 def _provider(name: str) -> str:

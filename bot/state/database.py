@@ -27,11 +27,14 @@ from bot.state import (
     forgetting,
     inbox,
     journal,
+    model_history,
     models,
     reminders,
 )
 from bot.state.conversations import Row
+from bot.state.model_history import ModelHour
 from bot.state.models import DayUsage
+from memory.disk import make_private
 
 log = logging.getLogger(__name__)
 
@@ -135,9 +138,14 @@ class State:
         return await self.read(models.read_health)
 
     async def record_outcomes(self, outcomes: Sequence[Outcome]) -> None:
-        """Add calls of models to what is known, and their tokens to those of today."""
+        """Add calls of models to what is known, to their hours, and their tokens to those of today."""
         day = self._now().date().isoformat()
-        await self.change(lambda db: models.add_outcomes(db, outcomes, day=day))
+
+        def add(db: apsw.Connection) -> None:
+            models.add_outcomes(db, outcomes, day=day)
+            model_history.add_outcomes(db, outcomes)
+
+        await self.change(add)
 
     async def reset_model_health(self, model: str) -> None:
         """Close the breakers of a model, or of all where it is ""."""
@@ -146,6 +154,10 @@ class State:
     async def usage_since(self, first_day: str) -> tuple[DayUsage, ...]:
         """Tokens by day and model from an ISO date on, the latest first."""
         return await self.read(lambda db: models.read_usage(db, first_day))
+
+    async def model_history(self, *, since: float) -> tuple[ModelHour, ...]:
+        """How models fared hour by hour since a moment (seconds since 1970), the earliest first."""
+        return await self.read(lambda db: model_history.read_hours(db, since=since))
 
     async def chosen_model(self, chat: str) -> str:
         """Give the model that a chat has chosen; "" for none."""
@@ -300,7 +312,7 @@ def stored(moment: datetime) -> str:
 
 
 def _connect(path: Path) -> apsw.Connection:
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_private(path.parent)
     # Conversations are nobody else's business; SQLite gives its -wal and -shm files the same permissions.
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     db = apsw.Connection(str(path))
@@ -397,6 +409,7 @@ MIGRATIONS = (
     channels.m011_channels,
     documents.m012_documents,
     chats.m013_moves,
+    model_history.m014_model_history,
 )
 
 

@@ -6,14 +6,17 @@ A message is `waiting`; `running` once it stands in its conversation; `answered`
 
 import json
 import logging
+import time
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, field, replace
 from datetime import datetime
 from typing import Literal
 
 import apsw
 
+from bot.log.faults import where
 from bot.messages import Attachment, ChatId, Choice, IncomingMessage, PersonId, Quoted
+from memory.frozen import dataclass
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +44,8 @@ class Received:
     """The platform's ids of the messages that show the reply so far."""
     attempts: int = 0
     """How often it was taken up after a crash without getting any further."""
+    taken_up: float = field(default_factory=time.monotonic, compare=False)
+    """When this process came by it, by `time.monotonic`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +124,9 @@ def unfinished(db: apsw.Connection) -> tuple[tuple[str, Received], ...]:
         try:
             found.append((str(row[0]), _received(row[1:])))
         except (ValueError, LookupError, TypeError, AttributeError) as error:
-            log.error("message %s of the inbox cannot be read and is left where it is: %r", row[1], error)
+            log.error(
+                "message %s of the inbox cannot be read and is left where it is: %s", row[1], where(error)
+            )
     return tuple(found)
 
 

@@ -1,36 +1,29 @@
-"""The HTTP side: whether all is well, for whoever watches the service."""
+"""The HTTP server: its routes, and who may come in."""
 
-import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
 
 from aiohttp import web, web_response
-from aiohttp.http_exceptions import HttpProcessingError
 
 from bot.messages import ChannelHealth
+from bot.web.bodies import LARGEST_BODY, NOT_HTTP
+from bot.web.guard import WrongTokens, guard, wrong_key
+from bot.web.headers import add_headers
+from bot.web.health import Watched, healthz, watched_key
 from bot.web.hooks import Hook, add_hooks
-from memory.errors import MemoryFault
-from memory.memory import Memory, MemoryStatus
+from bot.web.inside import Inside, inside_key
+from bot.web.metrics import add_metrics
+from bot.web.page.notes import add_notes
+from bot.web.page.routes import add_page
+from bot.web.rpc.route import add_rpc
+from bot.web.sign_in import SIGN_IN, add_sign_in, refuse
+from memory.memory import Memory
 
-LARGEST_REQUEST = 64 * 1024
 KEEP_ALIVE_SECONDS = 15.0
+LEAVE_SECONDS = 1.0
+"""That answers on their way get when the service leaves."""
 
-VectorsHealth = Literal["ok", "filling", "off", "failing"]
-
-
-@dataclass(frozen=True, slots=True)
-class Watched:
-    """What the health check looks at."""
-
-    channels: Callable[[], Mapping[str, ChannelHealth]]
-    memory: Memory
-    patience: float
-    """Seconds that a health check waits for the memory."""
-
-
-watched_key = web.AppKey("watched", Watched)
+HEALTH = "/healthz"
 
 
 def build_web_app(
@@ -39,16 +32,29 @@ def build_web_app(
     memory: Memory,
     patience: float = 1.0,
     hooks: Iterable[Hook] = (),
+    inside: Inside | None = None,
 ) -> web.Application:
     """Build the application; `channels` tells how each configured channel fares, by its name.
 
     A health check waits `patience` seconds for the memory. `hooks`: where platforms hand over what happened.
+    `inside`: what else is served, to who may come in; None for nothing.
     """
-    app = web.Application(client_max_size=LARGEST_REQUEST)
+    hooks = tuple(hooks)
+    open_paths = [HEALTH, SIGN_IN, *(hook.path for hook in hooks)]
+    middlewares = [guard(inside.token, open_paths=open_paths, refuse=refuse)] if inside else []
+    app = web.Application(client_max_size=LARGEST_BODY, middlewares=middlewares)
     app[watched_key] = Watched(channels, memory, patience)
-    app.on_response_prepare.append(_add_headers)
-    app.router.add_get("/healthz", healthz)
+    app.on_response_prepare.append(add_headers)
+    app.router.add_get(HEALTH, healthz)
     add_hooks(app, hooks)
+    if inside:
+        app[inside_key] = inside
+        app[wrong_key] = WrongTokens()
+        add_sign_in(app)
+        add_metrics(app)
+        add_rpc(app)
+        add_page(app)
+        add_notes(app)
     return app
 
 
@@ -59,60 +65,15 @@ def web_runner(app: web.Application) -> web.AppRunner:
     http_log = logging.getLogger("bot.web.http")
     http_log.addFilter(_ours)
     return web.AppRunner(
-        app, access_log=None, logger=http_log, handle_signals=False, keepalive_timeout=KEEP_ALIVE_SECONDS
+        app,
+        access_log=None,
+        logger=http_log,
+        handle_signals=False,
+        keepalive_timeout=KEEP_ALIVE_SECONDS,
+        shutdown_timeout=LEAVE_SECONDS,
     )
-
-
-async def healthz(request: web.Request) -> web.Response:
-    """200 once every channel is up and the memory can be read, 503 with the same shape before.
-
-    It needs no token, and so it tells no more than that: owners hear in `/status` what is wrong.
-    """
-    health = request.app[watched_key].channels()
-    channels = {name: each.state for name, each in health.items()}
-    memory = await _memory_health(request.app[watched_key])
-    missing = [f"channel {name}" for name, state in channels.items() if state != "up"]
-    missing += [] if memory["status"] != "unavailable" else ["memory"]
-    document: dict[str, Any] = {
-        "status": "unavailable" if missing else "ok",
-        "channels": channels,
-        "memory": memory,
-    }
-    if missing:
-        document["missing"] = missing
-    return web.json_response(document, status=503 if missing else 200, headers={"Cache-Control": "no-store"})
-
-
-async def _memory_health(watched: Watched) -> dict[str, Any]:
-    try:
-        async with asyncio.timeout(watched.patience):
-            status = await watched.memory.status()
-    except TimeoutError:  # a long re-index is no reason to restart the service
-        return {"status": "busy"}
-    except MemoryFault:
-        return {"status": "unavailable"}  # why is told to the owner: it may hold a path
-    return {
-        "status": "ok",
-        "files": status.files,
-        "total_chunks": status.total_chunks,
-        "vectors": _vectors_health(status),
-    }
-
-
-def _vectors_health(status: MemoryStatus) -> VectorsHealth:
-    """Failing only where vectors are missing and there is nobody to give them."""
-    if not status.vector_search_enabled:
-        return "failing" if status.embedding_problem else "off"
-    if not status.missing_vectors:
-        return "ok"
-    return "failing" if status.embedding_problem and not status.embedding_fallback else "filling"
-
-
-async def _add_headers(request: web.Request, response: web.StreamResponse) -> None:
-    del request
-    response.headers["X-Content-Type-Options"] = "nosniff"
 
 
 def _ours(record: logging.LogRecord) -> bool:
     """Keep out of the log what a stranger's broken request brings about."""
-    return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
+    return not (record.exc_info and isinstance(record.exc_info[1], NOT_HTTP))

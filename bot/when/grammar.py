@@ -4,12 +4,12 @@ from dataclasses import replace
 from datetime import datetime, time, timedelta
 
 from bot import phrases
+from bot.when.moment import NoMoment
 from bot.when.said import (
     Clock,
     DaysAhead,
     Every,
     NextPeriod,
-    NoMoment,
     OnDate,
     OnDayOfMonth,
     OnNthWeekday,

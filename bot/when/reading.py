@@ -5,12 +5,11 @@ from zoneinfo import ZoneInfo
 
 from bot import phrases
 from bot.when.grammar import Grammar
-from bot.when.said import NoMoment, Said, When
+from bot.when.moment import NoMoment, When
+from bot.when.said import Said
 from bot.when.settle import settle
 from bot.when.tokens import Line
 from bot.when.words import words
-
-__all__ = ["NoMoment", "When", "read_when"]
 
 _OTHER_WORDS = ("sun", "sat", "wed")
 """Short for a weekday, and words by themselves: "sun cream"."""

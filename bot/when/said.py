@@ -1,13 +1,9 @@
 """What of a moment was said, before a clock and a calendar are asked."""
 
-from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 
 from bot.when.words import Part, Unit
-
-
-class NoMoment(Exception):
-    """No moment that lies ahead can be made of what was written; the text tells why, and how to write it."""
+from memory.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,16 +95,6 @@ class Said:
     every: Every | None = None
     instant: datetime | None = None
     """Aware: a time with an offset from UTC."""
-
-
-@dataclass(frozen=True, slots=True)
-class When:
-    """A moment that lies ahead."""
-
-    due: datetime
-    """Aware, in the zone that it was read for."""
-    rule: str = ""
-    """How it comes round again, as `Rule.parse` takes it; "" for once."""
 
 
 def as_date(day: OnDate, year: int) -> date | None:

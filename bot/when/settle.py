@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 from bot import phrases
+from bot.when.moment import NoMoment, When
 from bot.when.rule import LAST, Rule, months_later, nth_weekday, on_wall
 from bot.when.said import (
     Clock,
@@ -13,13 +14,11 @@ from bot.when.said import (
     DaysAhead,
     Every,
     NextPeriod,
-    NoMoment,
     OnDate,
     OnDayOfMonth,
     OnNthWeekday,
     OnWeekdays,
     Said,
-    When,
     as_date,
 )
 from bot.when.wording import moment_in_full

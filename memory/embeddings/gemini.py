@@ -1,12 +1,13 @@
 """Google's Gemini embeddings."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from memory.embeddings.errors import EmbeddingError, KeyRejected, OutOfCredit
 from memory.embeddings.http import HttpProvider
 from memory.embeddings.protocol import Purpose
 from memory.embeddings.table import ProviderOptions
+from memory.frozen import dataclass
 from memory.http_answers import Failure
 
 DIMENSIONS = 768

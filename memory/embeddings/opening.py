@@ -1,7 +1,6 @@
 """From the settings to the embedder: who makes the vectors, who stands in for him, and why these."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from memory.embeddings.auto import (
 )
 from memory.embeddings.errors import EmbeddingError
 from memory.embeddings.protocol import EmbeddingProvider
+from memory.frozen import dataclass
 from memory.settings import EmbeddingSettings
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 class Embedding:
     """How texts get vectors, if they do, and why so; one line each."""
 
-    choice: Choice = Choice("none", "none: nobody was asked for")  # noqa: RUF009
-    fallback: Choice = Choice("none", "none: no fallback is set")  # noqa: RUF009
+    choice: Choice = Choice("none", "none: nobody was asked for")
+    fallback: Choice = Choice("none", "none: no fallback is set")
     primary: EmbeddingProvider | None = None
     embedder: "Embedder | None" = None
     error: str = ""
@@ -48,14 +48,7 @@ def open_embedding(
     chat: ChatProvider | None = None,
 ) -> Embedding:
     """Choose and open; asks nobody, loads no model. What cannot be opened is told in `error`."""
-    choice = choose(
-        settings,
-        local_model_exists=settings.provider == "auto" and _local_is_ready(settings),
-        sections=sections,
-        environment=environment,
-        chat=chat,
-    )
-    fallback = choose_fallback(settings, choice, sections=sections, environment=environment, chat=chat)
+    choice, fallback = chosen(settings, sections=sections, environment=environment, chat=chat)
     primary, error = _open(choice)
     second, other_error = _open(fallback)
     problem = "; ".join(filter(None, (_why_not_local(settings, choice), error, other_error)))
@@ -65,6 +58,24 @@ def open_embedding(
     from memory.embeddings.embedder import Embedder
 
     return Embedding(choice, fallback, primary, Embedder(*providers, batch_size=settings.batch_size), problem)
+
+
+def chosen(
+    settings: EmbeddingSettings,
+    *,
+    sections: Mapping[str, ProviderSection],
+    environment: Mapping[str, str],
+    chat: ChatProvider | None = None,
+) -> tuple[Choice, Choice]:
+    """Who would be opened, and as the fallback."""
+    choice = choose(
+        settings,
+        local_model_exists=settings.provider == "auto" and _local_is_ready(settings),
+        sections=sections,
+        environment=environment,
+        chat=chat,
+    )
+    return choice, choose_fallback(settings, choice, sections=sections, environment=environment, chat=chat)
 
 
 def _open(choice: Choice) -> tuple[EmbeddingProvider | None, str]:

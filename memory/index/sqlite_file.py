@@ -4,15 +4,15 @@ import contextlib
 import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import apsw
 
-from memory.disk import reason
+from memory.disk import make_private, reason
 from memory.errors import IndexBroken, IndexUnavailable
+from memory.frozen import dataclass
 from memory.index import full_text
 from memory.index.sqlite_rescue import rescue_vectors
 from memory.index.sqlite_schema import (
@@ -273,7 +273,7 @@ class IndexFile:
 
     def _locks(self) -> Path:
         locks = self._file.parent / "locks"
-        locks.mkdir(parents=True, exist_ok=True)
+        make_private(locks)
         return locks
 
     def _creating(self) -> AbstractContextManager[object]:

@@ -435,7 +435,11 @@ def test_a_message_nobody_asked_for_appears_above_the_line_being_typed(
     with window("0.6") as terminal:
         terminal.until("›")
         terminal.type("half a li")
-        shown = terminal.until("a reminder")
+        terminal.until("a reminder")
+        terminal.until("› half a li")
+        shown = terminal.screen.text()
+        assert "half a lia reminder" not in shown
+        assert shown.index("a reminder") < shown.index("› half a li")
         terminal.type("ne\r")
         shown = terminal.until("heard 'half a line'")
         assert shown.index("a reminder") < shown.index("heard")

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot import agent as agent_module
-from bot.agent import LAST_STEP, OUT_OF_STEPS, Agent
+from bot.agent import CALLS_AT_ONCE, CALLS_PER_TURN, LAST_STEP, OUT_OF_STEPS, Agent
 from bot.builtin_tools import memory_tools
 from bot.conversation import INTERRUPTED_RESULT, INTERRUPTED_TEXT, Conversation
 from bot.journal import Journal
@@ -187,6 +187,20 @@ async def test_what_was_said_before_a_tool_ran_stays_above_the_answer(
         "Let me look.\n\nIt is there.",
         "Let me look.\n\nIt is there.",
     ]
+
+
+async def test_a_model_that_was_talked_into_a_flood_of_calls_is_held_back(
+    model: ScriptedModel, conversation: Conversation, bench: Bench, state: State
+) -> None:
+    agent = Agent(model, bench.toolbox(), prompt=lambda _: "the prompt", steps_per_turn=1000)
+    steps = -(-CALLS_PER_TURN // CALLS_AT_ONCE)
+    for _ in range(steps):
+        model.enqueue("", calls=[("quick", {})] * 1000)
+    model.enqueue("Enough.")
+    await turn(agent, conversation)
+    assert len(bench.ended) == steps * CALLS_AT_ONCE < 2 * CALLS_PER_TURN
+    assert (LAST_STEP in model.history[-1].system, model.history[-1].tools) == (True, ())
+    assert_valid(await on_disk(state))
 
 
 async def test_results_go_back_to_the_model_in_the_order_of_the_calls(

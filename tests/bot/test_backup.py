@@ -23,8 +23,8 @@ from bot.archive import MANIFEST, ArchiveBroken, read_archive, write_archive
 from bot.backup import BackupFault, Backups
 from bot.messages import ChatId
 from bot.models.protocol import UserMessage
-from bot.presence import Presence
-from bot.restore import PENDING, is_unfinished, restore
+from bot.presence import PENDING, Presence, is_unfinished
+from bot.restore import restore
 from bot.state.database import State
 from bot.state.snapshot import check_database, copy_database
 from tests.fakes.commonplace import ROOT
@@ -727,6 +727,29 @@ async def test_where_the_notes_are_mounted_they_are_copied(tmp_path: Path) -> No
         assert set(Workspace(kept).read()) == {*NOTES, "new.md", "trips/bergen.md"}
         assert left_over(workspace) == []
     assert not (workspace.private / PENDING).exists()
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("since", [{}, {"new.md": "New.\n"}], ids=["all gone", "others"])
+async def test_where_only_the_two_folders_can_be_written_to_a_backup_comes_back(
+    tmp_path: Path, since: dict[str, str]
+) -> None:
+    """As in a container: both are mounted, and what is around them is read-only."""
+    with little_room(tmp_path / "workspace", 1):
+        workspace = Workspace(tmp_path / "workspace")
+        with little_room(workspace.notes, 8), little_room(workspace.private, 8):
+            workspace.write(NOTES)
+            await workspace.say("hello")
+            made = await workspace.backups.make()
+            shutil.rmtree(workspace.notes, ignore_errors=True)  # all but the folder, which is mounted
+            workspace.write(since)
+            read_only = ["mount", "-o", "remount,ro", str(workspace.folder)]
+            await asyncio.to_thread(subprocess.run, read_only, check=True)
+            kept = workspace.restore(made.file)
+            assert workspace.read() == NOTES
+            assert not since or Workspace(kept).read() == since
+            assert left_over(workspace) == []
+            assert not (workspace.private / PENDING).exists()
 
 
 @pytest.mark.thorough

@@ -17,7 +17,8 @@ import pytest
 from aiohttp import web
 
 from bot import cli_memory
-from bot.cli_memory import fill_while_answered, progress_told, status_as_json
+from bot.cli_memory import fill_while_answered, progress_told
+from bot.memory_json import status_as_json
 from memory.embeddings.embedder import Embedder
 from memory.embeddings.errors import ModelUnusable
 from memory.embeddings.model_files import Progress as Download

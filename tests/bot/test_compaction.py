@@ -61,6 +61,7 @@ async def test_older_turns_become_a_summary_and_the_latest_stay_as_they_are(
     assert not await talk.compactor.needs_compaction(talk.conversation)
     first, *latest = talk.conversation.messages()
     assert isinstance(first, UserMessage)
+    assert first.earlier  # else who is no language model would do once more what it tells of
     assert "Anna tells stories." in first.text
     assert texts(tuple(latest)).startswith("Story 9.")
     assert sum(map(tokens_of_message, latest)) <= 100

@@ -79,7 +79,7 @@ class House:
             compactor=absent,
             forgetting=self.forgetting,
             backups=absent,
-            settings=absent,
+            current=absent,
         )
         said = IncomingMessage("1", chat, person, line, NOW)
         reply = await run_command(
@@ -600,6 +600,7 @@ KNOWN_COLUMNS = {
     "model_health": {"model", "key", "last_error_kind"},
     "chosen_models": {"model"},
     "model_usage": {"day", "model"},
+    "model_hours": {"model"},
     "inbox": {"message", "state", "owner", "shown"},
     "outbox": {"key", "owner", "shown", "choices"},
     "effects": {"key", "result"},

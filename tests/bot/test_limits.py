@@ -158,3 +158,13 @@ async def test_who_looks_at_the_budget_waits_for_no_answer_that_comes_in_meanwhi
 async def test_no_budget_is_never_spent(state: State) -> None:
     await state.record_outcomes([Outcome(RouteName("openai/gpt-4.1"), 1.0, usage=Usage(10**9, 0))])
     assert not await DailyBudget(state, 0, now=lambda: Day.now).is_spent()
+
+
+def test_another_number_counts_at_once_with_what_was_sent_within_the_minute(clock: FakeClock) -> None:
+    rate = MessageRate(3, clock=clock.clock)
+    for _ in range(2):
+        assert rate.wait(ONE, clock.now()) == 0
+    rate.renew(2)
+    assert rate.wait(ONE, clock.now()) > 0
+    rate.renew(4)
+    assert [rate.wait(ONE, clock.now()) for _ in range(3)] == [0, 0, 60]

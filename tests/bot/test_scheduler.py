@@ -224,6 +224,22 @@ async def test_a_clock_that_is_set_does_not_stop_a_job(
         await until(lambda: work.ended >= done + 2)
 
 
+async def test_nothing_is_begun_before_the_service_has_settled() -> None:
+    begun = asyncio.Event()
+
+    async def job() -> None:
+        begun.set()
+
+    start = time.monotonic()
+    async with Schedule(settle_seconds=0.3) as schedule:
+        schedule.every(1 / 6000, job, name="often")
+        assert schedule.jobs()[0].next_run
+        await asyncio.wait_for(begun.wait(), 5)
+    assert time.monotonic() - start >= 0.3
+    async with Schedule(settle_seconds=60) as schedule:
+        schedule.every(1 / 6000, job, name="often")
+
+
 def test_apscheduler_is_loaded_only_where_something_is_scheduled() -> None:
     code = "import sys, bot.scheduler; print('apscheduler' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)

@@ -148,6 +148,19 @@ async def test_wrong_arguments_go_back_with_what_is_wrong_and_what_is_allowed(
     assert len(text) < 500
 
 
+async def test_a_call_with_thousands_of_faults_goes_back_with_the_first_of_them_in_few_words() -> None:
+    text = await error(
+        {"place": "A", "kind": "lunch", **{f"{'x' * 500} {number}": 1 for number in range(5000)}}
+    )
+    assert text.count("is not a parameter") == tools.FAULTS_TOLD
+    assert len(text) < 600
+
+
+@pytest.mark.parametrize("given", ['{"\\ud83d": 1}', '{"place": ["\\ud83d"]}', '{"kind": "\\ud83d"}'])
+async def test_half_a_character_does_not_come_back_in_a_complaint(given: str) -> None:
+    (await error(given)).encode()
+
+
 async def test_an_unknown_tool_goes_back_with_the_nearest_name() -> None:
     text = await error({}, "book_tables")
     assert 'did you mean "book_table"?' in text

@@ -230,6 +230,8 @@ async def test_it_leaves_in_the_middle_of_a_request(tmp_path: Path, server: Embe
 async def done(upkeep: Upkeep, name: str) -> JobStatus:
     """Have a job run now, and give how it ended."""
     assert upkeep._schedule
+    await until(lambda: bool(upkeep._schedule and upkeep._schedule._scheduler))
+    assert upkeep._schedule._scheduler
     upkeep._schedule._scheduler.modify_job(name, next_run_time=datetime.now(UTC))
     await until(lambda: bool((job := upkeep._job(name)) and job.last_outcome))
     job = upkeep._job(name)
@@ -244,7 +246,7 @@ async def test_a_backup_is_made_at_night_and_tells_how_it_went(tmp_path: Path) -
         notes=tmp_path / "memory", private=tmp_path / ".commonplace", now=lambda: datetime.now(UTC)
     )
     nights = Nights(time(3, 30), UTC, backups, keep=2)
-    async with memory, Upkeep(memory, reindex_minutes=60, nights=nights) as upkeep:
+    async with memory, Upkeep(memory, reindex_minutes=60, nights=nights, settle=0) as upkeep:
         assert upkeep.reindex
         assert upkeep.reindex.name == "re-index"
         assert upkeep.backup
@@ -256,7 +258,10 @@ async def test_a_backup_is_made_at_night_and_tells_how_it_went(tmp_path: Path) -
         assert (datetime.fromisoformat(job.next_run).hour, job.next_run[14:16]) == (3, "30")
     made = backups.latest_nightly()
     assert made
-    async with memory_in(tmp_path) as memory, Upkeep(memory, reindex_minutes=None, nights=nights) as upkeep:
+    async with (
+        memory_in(tmp_path) as memory,
+        Upkeep(memory, reindex_minutes=None, nights=nights, settle=0) as upkeep,
+    ):
         assert upkeep.backup
         assert datetime.fromisoformat(upkeep.backup.last_run) == made
         assert upkeep.reindex is None
@@ -270,7 +275,7 @@ async def test_a_backup_that_fails_is_one_line(tmp_path: Path, caplog: pytest.Lo
         notes=tmp_path / "memory", private=tmp_path / ".commonplace", now=lambda: datetime.now(UTC)
     )
     nights = Nights(time(3, 30), UTC, backups, keep=2)
-    async with memory, Upkeep(memory, reindex_minutes=None, nights=nights) as upkeep:
+    async with memory, Upkeep(memory, reindex_minutes=None, nights=nights, settle=0) as upkeep:
         job = await done(upkeep, "backup")
         assert job.last_outcome.startswith("no backup was made: ")
     (record,) = (record for record in caplog.records if record.levelno >= logging.WARNING)
@@ -291,7 +296,7 @@ async def test_what_is_to_be_tidied_is_done_though_one_fails_and_no_backup_is_wa
         notes=tmp_path / "memory", private=tmp_path / ".commonplace", now=lambda: datetime.now(UTC)
     )
     nights = Nights(time(3, 30), UTC, backups, keep=0, tidy=(fail, work))
-    async with memory, Upkeep(memory, reindex_minutes=None, nights=nights) as upkeep:
+    async with memory, Upkeep(memory, reindex_minutes=None, nights=nights, settle=0) as upkeep:
         assert upkeep.backup is None
         tidying = upkeep._job("tidying up")
         assert tidying
@@ -313,7 +318,7 @@ async def test_a_night_that_was_missed_is_made_up_for_soon_after_the_start(
     await backups.make_nightly(keep=2)
     at = (made_at + timedelta(minutes=30 if missed else -30)).time()
     nights = Nights(at, UTC, backups, keep=2)
-    async with memory, Upkeep(memory, reindex_minutes=None, nights=nights) as upkeep:
+    async with memory, Upkeep(memory, reindex_minutes=None, nights=nights, settle=0) as upkeep:
         assert upkeep.backup
         left = datetime.fromisoformat(upkeep.backup.next_run) - datetime.now(UTC)
         assert left < timedelta(minutes=11) if missed else left > timedelta(minutes=25)

@@ -1,7 +1,6 @@
 """The `commonplace` command as people run it: a process of its own, in a folder of its own."""
 
 import io
-import logging
 import os
 import signal
 import subprocess
@@ -14,6 +13,7 @@ import pytest
 
 from bot.cli import main
 from memory.embeddings.table import PROVIDERS
+from tests.fakes.logging_state import logging_as_it_was
 
 ROOT = Path(__file__).parent.parent.parent
 KEY_VARIABLES = {variable for provider in PROVIDERS.values() for variable in provider.key_variables}
@@ -72,15 +72,17 @@ class Commonplace:
         assert "Traceback" not in line, done
         return line
 
-    def start(self, *arguments: str, stdin: int = subprocess.DEVNULL) -> subprocess.Popen[str]:
-        """Start it and let it run; end it with `with`."""
+    def start(
+        self, *arguments: str, stdin: int = subprocess.DEVNULL, stderr: int = subprocess.PIPE
+    ) -> subprocess.Popen[str]:
+        """Start it and let it run, with a log for people; end it with `with`."""
         return subprocess.Popen(
             [*self.command, *arguments],
             cwd=self.folder,
-            env={**self.environment, "PYTHONUNBUFFERED": "1"},
+            env={"COMMONPLACE_LOG_FORMAT": "text", **self.environment, "PYTHONUNBUFFERED": "1"},
             stdin=stdin,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=stderr,
             encoding="utf-8",
         )
 
@@ -119,13 +121,10 @@ class CommonplaceHere(Commonplace):
 def _as_it_was() -> Iterator[None]:
     """Undo what a command does to its process."""
     signals = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    handlers = logging.getLogger().handlers[:]
     try:
-        yield
+        with logging_as_it_was():
+            yield
     finally:
-        for handler in set(logging.getLogger().handlers) - set(handlers):
-            handler.close()
-        logging.getLogger().handlers[:] = handlers
         for number, action in signals.items():
             signal.signal(number, action)
 

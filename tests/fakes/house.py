@@ -30,10 +30,12 @@ from bot.forgetting import Forgetting
 from bot.inbox import Inbox
 from bot.journal import Journal
 from bot.limits import DailyBudget, MessageRate
+from bot.measures import Measures
 from bot.messages import Adapter, Attachment, ChatId, IncomingMessage, Quoted
 from bot.models.fallback import FallbackModel
 from bot.models.health_book import HealthBook
 from bot.presence import Presence
+from bot.reload import Current
 from bot.reminder_tools import reminder_tools
 from bot.reminders import Reminders
 from bot.state.database import State
@@ -73,6 +75,7 @@ class House:
     prompt: Prompt
     woken: asyncio.Event
     sent: list[IncomingMessage] = field(default_factory=list)
+    measures: Measures = field(default_factory=Measures)
 
     async def say(
         self,
@@ -170,7 +173,8 @@ async def open_house(
         state = await stack.enter_async_context(State(private / "state.db", now=now))
         presence = stack.enter_context(Presence(private / "locks"))
         memory = await stack.enter_async_context(Memory(MemorySettings(), workspace=folder, now=now))
-        chain = chain_of(state) if chain_of else alone(model, HealthBook(state))
+        measures = Measures()
+        chain = chain_of(state) if chain_of else alone(model, HealthBook(state), measures)
         prompt, woken = Prompt(), asyncio.Event()
         journal = Journal(memory, state)
         opened = Channels()
@@ -179,6 +183,7 @@ async def open_house(
             settings.attachments,
             speech,
             number_of=partial(number_of, state),
+            measures=measures,
             sleep=lambda _: asyncio.sleep(0),
         )
         filing = Filing(state, journal, reader, now=now)
@@ -192,13 +197,16 @@ async def open_house(
                 may_flush = await compactor.may_flush(conversation.chat)
                 await compactor.compact(conversation, cause="overflow", flush=may_flush)
 
-            mine = (
-                (*memory_tools(memory, journal), *reminder_tools(reminders), *document_tools(filing), *tools)
-                if with_memory
-                else ()
-            )
+            for_memory = (*memory_tools(memory, journal), *document_tools(filing))
+            mine = (*for_memory, *reminder_tools(reminders), *tools) if with_memory else ()
             return Agent(
-                chain, Toolbox(mine), prompt=prompt, steps_per_turn=steps_per_turn, make_room=make_room
+                chain,
+                Toolbox(mine),
+                prompt=prompt,
+                steps_per_turn=steps_per_turn,
+                make_room=make_room,
+                measures=measures,
+                closed=() if with_memory else [each.spec.name for each in for_memory],
             )
 
         assistant = Assistant(
@@ -217,7 +225,7 @@ async def open_house(
                     compactor=compactor,
                     forgetting=Forgetting(memory, state, now=now),
                     backups=Backups(notes=folder / "memory", private=private, now=now),
-                    settings=settings,
+                    current=Current(settings),
                     filing=filing,
                     channels=opened.health,
                     now=now,
@@ -232,8 +240,9 @@ async def open_house(
                 locks=private / "locks",
                 read=reader.read,
                 instead=reader.instead,
+                measures=measures,
             ),
-            delivery=Delivery(inbox, opened, pauses=pauses),
+            delivery=Delivery(inbox, opened, pauses=pauses, measures=measures),
             woken=woken,
             turns_at_once=turns_at_once,
             disk_pauses=disk_pauses,
@@ -252,6 +261,7 @@ async def open_house(
             RecordingAdapter("telegram"),
             prompt,
             woken,
+            measures=measures,
         )
         for adapter in channels or (house.terminal, house.telegram):
             assistant.attach(adapter)

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from bot.measures import Measures
 from bot.models.candidate import Candidate, Route
 from bot.models.fallback import FallbackModel
 from bot.models.health import RouteName
@@ -93,8 +94,10 @@ class ScriptedModel:
         return ToolCall(f"call{self._ids:05}", call[0], json.dumps(call[1]))
 
 
-def alone(model: LanguageModel, health: HealthBook | None = None) -> FallbackModel:
+def alone(
+    model: LanguageModel, health: HealthBook | None = None, measures: Measures | None = None
+) -> FallbackModel:
     """A chain of this one model, asked once."""
     name = RouteName(model.name)
     plan = Plan((Candidate(model.name, (Route(model, name),)),), patience=Patience(0, 0))
-    return FallbackModel(plan, health=health)
+    return FallbackModel(plan, health=health, measures=measures)

@@ -168,7 +168,13 @@ class TerminalWindow:
     ) -> None:
         self.process.kill()
         self.process.wait()
-        os.close(self._master)
+        self.close()
+
+    def close(self) -> None:
+        """Close the window, as people do: what runs in it is hung up."""
+        if self._master >= 0:
+            os.close(self._master)
+            self._master = -1
 
     def type(self, keys: str) -> None:
         """Press keys."""

@@ -13,6 +13,7 @@ from memory.errors import EditRefused, IndexUnavailable, NoteMissing, NothingToW
 from memory.memory import Memory
 from memory.settings import MemorySettings
 from memory.sync import SyncReport
+from memory.words import LONGEST_QUERY
 
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 
@@ -531,3 +532,10 @@ async def test_the_event_loop_is_free_while_much_is_ranked(tmp_path: Path) -> No
         ticking.cancel()
         print(f"search {took:.3f} s, latest tick {latest:.3f} s")
         assert latest < took / 2
+
+
+async def test_of_a_query_without_end_the_beginning_is_looked_for(memory: Memory, tmp_path: Path) -> None:
+    put(tmp_path, "a.md", "The passport is in the drawer\n")
+    for query, found in ((f"{'x ' * 100} passport", 1), (f"{'x ' * LONGEST_QUERY} passport", 0)):
+        results = await memory.search(query)
+        assert (len(results.hits), results.query) == (found, query)

@@ -6,16 +6,20 @@ import pytest
 
 from memory.embeddings.errors import EmbeddingError, ModelUnusable
 from memory.embeddings.model_files import fetch
-from memory.http_answers import one_line
+from memory.http_answers import MESSAGE_LETTERS, one_line
 from memory.redaction import secret_of_address, without_secrets
 
-SECRET = 'Zx9+/key =Tail"ü'
+SECRET = 'Zx9+/key =Tail"ü-_.~'
 FORMS = {
     "as it is": SECRET,
     "in an address": quote(SECRET, safe=""),
     "in a form": quote_plus(SECRET),
     "in JSON": json.dumps(SECRET)[1:-1],
     "in JSON with its letters": json.dumps(SECRET, ensure_ascii=False)[1:-1],
+    "in JSON that escapes all but letters": "".join(c if c.isalnum() else f"\\u{ord(c):04x}" for c in SECRET),
+    "in an address that escapes all but letters": "".join(
+        c if c.isascii() and c.isalnum() else "".join(f"%{byte:02x}" for byte in c.encode()) for c in SECRET
+    ),
 }
 
 
@@ -23,6 +27,24 @@ FORMS = {
 def test_a_secret_is_blanked_out_in_every_form(form: str) -> None:
     assert without_secrets(f"<{form}>", [SECRET]) == "<***>"
     assert one_line(f"<{form}>", secrets=(SECRET,)) == "<***>"
+
+
+@pytest.mark.parametrize(
+    "within", ["\x1b[1m", "\x1b]0;title\x07", "\x1b(B", "\0", "\x9b5m", "\u200b", "\u2066"]
+)
+def test_what_nobody_sees_within_a_secret_does_not_hide_it(within: str) -> None:
+    text = f"no {SECRET[:5]}{within}{SECRET[5:]}"
+    assert one_line(text, secrets=(SECRET,)) == "no ***"
+
+
+def test_a_secret_is_blanked_out_before_a_text_is_cut() -> None:
+    text = "x" * (MESSAGE_LETTERS - 5)
+    assert one_line(f"{text} {SECRET}", secrets=(SECRET,)) == f"{text} ***"
+
+
+def test_the_password_of_a_proxy_is_blanked_out_whoever_says_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("https_proxy", "http://me:of%2Fthe-proxy@127.0.0.1:1")
+    assert one_line("407 of/the-proxy is wrong") == "407 *** is wrong"
 
 
 def test_a_password_of_an_address_is_blanked_out_as_it_was_meant() -> None:

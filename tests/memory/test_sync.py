@@ -1,4 +1,5 @@
 import os
+import re
 import subprocess
 import sys
 import time
@@ -10,6 +11,7 @@ import pytest
 
 from memory.errors import IndexUnavailable
 from memory.index.sqlite import SqliteIndex
+from memory.listing import NoteStat
 from memory.notes import Loaded, Notes
 from memory.settings import ChunkSettings
 from memory.sync import SyncReport, rebuild_index, sync_index
@@ -96,6 +98,24 @@ def test_a_time_in_the_future_does_not_have_a_note_read_again_and_again(desk: De
     time.sleep(0.12)
     desk.sync()
     assert desk.index.known()["a.md"].stamp.mtime_ns == file.stat().st_mtime_ns
+
+
+@pytest.mark.parametrize("year", [-10_000, 1600, 2300, 300_000])
+def test_a_time_that_64_bits_do_not_hold_is_a_time_like_any_other(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, year: int
+) -> None:
+    nanoseconds = (year - 1970) * 31_556_952 * 10**9
+    of = NoteStat.of.__func__  # type: ignore[attr-defined]
+    there = classmethod(lambda cls, path, found: of(cls, path, found)._replace(mtime_ns=nanoseconds))
+    # Few file systems hold such a time.
+    monkeypatch.setattr(NoteStat, "of", there)
+    monkeypatch.setattr("memory.listing._PLAIN_NAME", re.compile("(?!)"))
+    monkeypatch.setattr("memory.sync.RACY_NS", 0)
+    monkeypatch.setattr("memory.sync.COARSE_RACY_NS", 0)
+    desk.put("a.md", "- passport")
+    assert counts(desk.sync()) == (1, 0, 0)
+    assert desk.found("passport") == {"a.md"}
+    assert counts(desk.sync()) == (0, 0, 0)
 
 
 def test_what_another_process_indexed_meanwhile_is_not_overwritten_by_what_was_read_before(

@@ -1,4 +1,5 @@
 import threading
+import tracemalloc
 import unicodedata
 from itertools import pairwise
 
@@ -136,3 +137,15 @@ def test_threads_may_cut_at_the_same_time() -> None:
 
 def test_a_term_is_what_its_tokens_are() -> None:
     assert Term(("a",)) == Term(("a",))
+
+
+@pytest.mark.thorough
+def test_what_is_remembered_of_words_stays_small() -> None:
+    """A service meets new ones, such as numbers and names, for years."""
+    tracemalloc.start()
+    try:
+        for start in range(0, 100_000, 1000):
+            cut(" ".join(f"n{number}x" for number in range(start, start + 1000)))
+        assert tracemalloc.get_traced_memory()[0] < 8 << 20
+    finally:
+        tracemalloc.stop()

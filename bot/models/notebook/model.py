@@ -48,7 +48,7 @@ class Notebook:
         yield Answer(message)
 
     def _answer(self, request: ModelRequest) -> AssistantMessage:
-        turn = _turn(request.messages)
+        turn = _turn([each for each in request.messages if not _is_earlier(each)])
         wish = _wish(turn)
         offered = {tool.name for tool in request.tools}
         done = {result.name for result in turn.results}
@@ -97,6 +97,11 @@ class _Turn(NamedTuple):
     """Whether something else came along with what was said."""
     in_room: bool
     """Whether names stand before what is said."""
+
+
+def _is_earlier(message: Message) -> bool:
+    """Whether it tells of what was said, and done, before."""
+    return isinstance(message, UserMessage) and message.earlier
 
 
 def _turn(messages: Sequence[Message]) -> _Turn:

@@ -38,8 +38,15 @@ SAMPLE = 1024
 KEPT_BYTES = 16 << 20
 """So many bytes of a model's vectors are kept in memory, beside their bits: 10,000 of 384 numbers. To read 400
 candidates from all over the file takes 0.4 to 0.7 ms, which is nothing at 100,000, but twice `M @ q` at 10,000."""
+LEAST_LEFT_OUT = 1024
+"""Vectors of texts that no note uses are held while they are fewer than this, or than a quarter of all: each time that
+a daily log is written on, its end has another vector, and that of before stays on disk alone."""
 GROWTH = 2
 """The mean is taken anew when there are so many times more vectors than it was taken from."""
+
+
+Row = Sequence[int | object]
+"""Id and text of a vector, and perhaps more."""
 
 
 class SignBitsNearest:
@@ -118,11 +125,14 @@ class _SignBits:
         self.texts = np.empty(0, np.int64)
         self._model = model
         self._dimensions = dimensions
+        self._size = dimensions * BYTES_A_NUMBER
         self._blocks: list[NDArray[np.uint64]] = []
         self._filled = 0
         self._kept: NDArray[np.float32] | None = np.empty((0, dimensions), "<f4")
         self._newest = 0
         self._unused: NDArray[np.intp] = np.empty(0, np.intp)
+        self._absent = np.empty((2, 0), np.int64)
+        """Ids and texts of the vectors that are not held, since no note uses them."""
         ids = _row_ids(db, model)
         self._mean_of = len(ids)
         sample = ids[np.unique(np.linspace(0, len(ids) - 1, SAMPLE).astype(np.intp))]
@@ -132,35 +142,51 @@ class _SignBits:
         """Add the vectors that came since the last time, and drop those that went."""
         self._read_new(db)
         [(count,)] = db.execute("SELECT count(*) FROM vectors WHERE model = ?", (self._model,))
-        if count != self._filled:
+        if count != self._filled + self._absent.shape[1]:
             self._forget_vanished(db)
         self._read_unused(db)
 
     def _read_new(self, db: apsw.Connection) -> None:
+        [(newest,)] = db.execute("SELECT coalesce(max(id), 0) FROM vectors")
+        self._add(
+            (rows, _numbers(b"".join(sized(each, self._size) for _, _, each in rows), self._dimensions))
+            for rows in _rows_between(db, self._model, self._newest, newest)
+        )
+        self._newest = newest
+
+    def _add(self, pieces: "Iterable[tuple[Sequence[Row], NDArray[np.float32]]]") -> None:
+        """Add rows, each piece with its vectors."""
         import numpy as np
 
-        [(newest,)] = db.execute("SELECT coalesce(max(id), 0) FROM vectors")
         ids, texts = [self._ids], [self.texts]
         kept = [] if self._kept is None else [self._kept]
-        for rows in _rows_between(db, self._model, self._newest, newest):
-            size = self._dimensions * BYTES_A_NUMBER
-            joined = b"".join(sized(embedding, size) for _, _, embedding in rows)
-            vectors = np.frombuffer(joined, "<f4").reshape(len(rows), self._dimensions)
+        for rows, vectors in pieces:
             self._append(self._packed(vectors))
             if kept:
-                kept = [*kept, vectors] if self._filled * size <= KEPT_BYTES else []
-            ids.append(np.array([row for row, _, _ in rows], np.int64))
-            texts.append(np.array([text for _, text, _ in rows], np.int64))
+                kept = [*kept, vectors] if self._filled * self._size <= KEPT_BYTES else []
+            ids.append(np.array([row for row, *_ in rows], np.int64))
+            texts.append(np.array([text for _, text, *_ in rows], np.int64))
         if len(ids) > 1:
             self._ids, self.texts = np.concatenate(ids), np.concatenate(texts)
             self._kept = np.concatenate(kept) if kept else None
-        self._newest = newest
 
     def _read_unused(self, db: apsw.Connection) -> None:
         import numpy as np
 
         unused = _integers(db.execute("SELECT id FROM texts WHERE uses = 0"))
+        back = ~np.isin(self._absent[1], unused)
+        if back.any():
+            rows, self._absent = self._absent[:, back], self._absent[:, ~back]
+            pieces = (rows[:, at : at + ROWS_A_READ] for at in range(0, rows.shape[1], ROWS_A_READ))
+            self._add(
+                (piece.T.tolist(), _read(db, piece[0], dimensions=self._dimensions)) for piece in pieces
+            )
         self._unused = np.flatnonzero(np.isin(self.texts, unused))
+        if len(self._unused) > max(LEAST_LEFT_OUT, self._filled // 4):
+            leaving = np.stack((self._ids[self._unused], self.texts[self._unused]))
+            self._absent = np.concatenate((self._absent, leaving), axis=1)
+            self._hold_only(~np.isin(np.arange(self._filled), self._unused))
+            self._unused = np.empty(0, np.intp)
 
     def outgrown(self) -> bool:
         """Whether the mean is of too few of them."""
@@ -169,7 +195,11 @@ class _SignBits:
     def _forget_vanished(self, db: apsw.Connection) -> None:
         import numpy as np
 
-        staying = np.isin(self._ids, _row_ids(db, self._model))
+        there = _row_ids(db, self._model)
+        self._absent = self._absent[:, np.isin(self._absent[0], there)]
+        self._hold_only(np.isin(self._ids, there))
+
+    def _hold_only(self, staying: "NDArray[np.bool_]") -> None:
         blocks, self._blocks, self._filled = self._blocks, [], 0
         for number, block in enumerate(blocks):
             here = staying[number * BLOCK : (number + 1) * BLOCK]
@@ -207,6 +237,7 @@ class _SignBits:
     def held_bytes(self) -> int:
         """What it holds in memory between searches."""
         others = self._ids.nbytes + self.texts.nbytes + self._unused.nbytes + self._mean.nbytes
+        others += self._absent.nbytes
         kept = 0 if self._kept is None else self._kept.nbytes
         return sum(block.nbytes for block in self._blocks) + others + kept
 
@@ -231,6 +262,12 @@ class _SignBits:
             self._blocks[-1][:, place : place + fitting] = columns[:, done : done + fitting]
             done += fitting
             self._filled += fitting
+
+
+def _numbers(joined: bytes, dimensions: int) -> "NDArray[np.float32]":
+    import numpy as np
+
+    return np.frombuffer(joined, "<f4").reshape(-1, dimensions)
 
 
 def _enough(results: int, *, dimensions: int, count: int) -> int:

@@ -19,8 +19,8 @@ from adapters.discord.calls import Calls, Gone
 from adapters.discord.handle import Answerable
 from adapters.discord.incoming import chat_of, person_of
 from adapters.discord.pace import Pace
-from adapters.discord.places import AsAnswer, InChannel, Place, Shown
-from adapters.discord.showing import Elsewhere, Showing
+from adapters.discord.places import AsAnswer, Elsewhere, InChannel, Place, Shown
+from adapters.discord.showing import Showing
 from bot import phrases
 from bot.messages import ChannelFault, Choice, IncomingMessage, ReplyPart
 from tests.adapters.discord.commanding import open_client

@@ -1,5 +1,6 @@
 """Files that people send, got from a server that behaves like Telegram's."""
 
+import os
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -69,7 +70,8 @@ async def test_a_file_of_this_computer_is_never_taken_for_one_that_was_sent(
 
 async def test_a_server_on_this_computer_tells_where_it_has_put_it(here: Life, tmp_path: Path) -> None:
     file, attachment = sent(here)
-    there = tmp_path / "a.txt"
+    there = tmp_path / here.api.token / "documents" / "a.txt"
+    there.parent.mkdir(parents=True)
     there.write_bytes(b"alpha")
     here.api.files.by_id[file.id] = replace(file, path=str(there))
     here.api.calls.clear()
@@ -78,6 +80,26 @@ async def test_a_server_on_this_computer_tells_where_it_has_put_it(here: Life, t
     there.write_bytes(b"alpha" * 10)
     with pytest.raises(AttachmentLost, match="larger than"):
         await here.adapter.fetch(attachment, most=5)
+
+
+@pytest.mark.parametrize("way", ["elsewhere", "back out", "a link", "a pipe"])
+async def test_no_server_has_us_read_what_it_has_not_put_there(here: Life, tmp_path: Path, way: str) -> None:
+    file, attachment = sent(here)
+    (tmp_path / "config.toml").write_bytes(b"mine!")
+    folder = tmp_path / here.api.token / "documents"
+    folder.mkdir(parents=True)
+    named = {
+        "elsewhere": tmp_path / "config.toml",
+        "back out": folder / "../../config.toml",
+        "a link": folder / "link",
+        "a pipe": folder / "pipe",
+    }[way]
+    (folder / "link").symlink_to(tmp_path / "config.toml")
+    os.mkfifo(folder / "pipe")
+    here.api.files.by_id[file.id] = replace(file, path=str(named))
+    with pytest.raises(AttachmentLost) as lost:
+        await here.adapter.fetch(attachment, most=100)
+    assert str(lost.value) == phrases.ATTACHMENT_GONE
 
 
 @pytest.mark.parametrize("method", ["getFile", "file"])

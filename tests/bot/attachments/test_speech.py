@@ -13,7 +13,7 @@ from bot.attachments.speech_providers import (
     SPEECH_MODELS,
     SpeechProvider,
     missing_key,
-    open_speech,
+    opened_speech,
     speech_provider_of,
 )
 from bot.config import ConfigError, Settings, load_settings
@@ -261,9 +261,11 @@ def test_a_provider_without_its_key_is_told_with_the_mend() -> None:
 
 async def test_it_is_opened_from_the_settings_and_closed(heard: Heard) -> None:
     settings = settings_of(f'[providers.openai]\nbase_url = "{heard.server.base_url}"\napi_key = "{KEY}"')
-    async with open_speech(settings, {}) as speech:
-        assert speech
-        assert await speech.transcribe(VOICE) == "Buy milk."
-    async with open_speech(settings_of(""), {}) as speech:
-        assert speech is None
+    speech, close = opened_speech(settings, {})
+    assert speech
+    assert await speech.transcribe(VOICE) == "Buy milk."
+    await close()
+    with pytest.raises(ModelError):
+        await speech.transcribe(VOICE)
+    assert opened_speech(settings_of(""), {})[0] is None
     assert KEY not in repr(heard.provider)

@@ -16,6 +16,7 @@ from bot.compaction import Compactor
 from bot.config import AccessSettings, AgentSettings, FlushSettings, Settings
 from bot.journal import Journal
 from bot.messages import ChatId, Choice, IncomingMessage, PersonId
+from bot.reload import Current
 from bot.state import inbox
 from bot.state.database import State
 from memory.memory import Memory
@@ -104,7 +105,7 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
             compactor=compactor,
             forgetting=absent,
             backups=absent,
-            settings=settings,
+            current=Current(settings),
             now=clock.now,
         )
         yield House(context, clock)

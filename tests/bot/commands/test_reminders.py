@@ -36,7 +36,7 @@ def offered() -> list[Choice]:
 def say(reminders: Reminders, offered: list[Choice]) -> Say:
     nothing: Any = None
     others = (
-        "memory", "state", "model", "stop", "access", "journal", "compactor", "forgetting", "backups", "settings",
+        "memory", "state", "model", "stop", "access", "journal", "compactor", "forgetting", "backups", "current",
     )  # fmt: skip
     context = CommandContext(
         commands=COMMANDS, reminders=reminders, now=lambda: NOW, **dict.fromkeys(others, nothing)

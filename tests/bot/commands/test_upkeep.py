@@ -12,6 +12,7 @@ from bot.commands.table import COMMANDS
 from bot.commands.upkeep import back_up, show_config
 from bot.config import Settings, load_settings
 from bot.messages import ChatId, IncomingMessage, PersonId
+from bot.reload import Current
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 MESSAGE = IncomingMessage("1", ChatId("terminal", "main"), PersonId("terminal", "owner"), "", NOW)
@@ -22,7 +23,9 @@ def context(settings: Settings) -> CommandContext:
     nothing: Any = None
     backups = Backups(notes=settings.memory_folder, private=settings.private_folder, now=lambda: NOW)
     fields = dict.fromkeys(CommandContext.__dataclass_fields__, nothing)
-    return CommandContext(**{**fields, "commands": COMMANDS, "settings": settings, "backups": backups})
+    return CommandContext(
+        **{**fields, "commands": COMMANDS, "current": Current(settings), "backups": backups}
+    )
 
 
 @pytest.fixture
@@ -92,3 +95,15 @@ async def test_without_a_file_all_is_as_it_comes(settings: Settings) -> None:
     assert isinstance(told, str)
     assert told.startswith("Settings file: none\n")
     assert told.endswith("Other than the defaults:\n- nothing")
+
+
+@pytest.mark.parametrize("before", [185, 190, 195])
+async def test_a_password_is_blanked_out_before_an_address_is_cut_short(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, before: int
+) -> None:
+    monkeypatch.setenv(
+        "COMMONPLACE_TELEGRAM__API_BASE", f"https://{'u' * (before - 9)}:pl4nted-pa55word@host"
+    )
+    told = await show_config(CALL, context(load_settings(None, settings.workspace)))
+    assert "telegram.api_base" in told
+    assert "pl4" not in told

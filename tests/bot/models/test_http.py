@@ -6,6 +6,7 @@ import json
 import socket
 import struct
 import time
+import tracemalloc
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, ExitStack, aclosing
 from dataclasses import dataclass, replace
@@ -615,6 +616,20 @@ async def test_of_a_huge_error_the_beginning_is_read(server: PlainServer, open_m
     server.enqueue(answers(b'{"error": "' + b"x" * (8 << 20), status=500))
     error = await failure_of(open_model())
     assert (type(error), error.detail) == (ServerFailed, "answered 500")
+
+
+@pytest.mark.parametrize("status", [200, 500])
+async def test_what_is_packed_like_a_bomb_is_not_unpacked(
+    server: PlainServer, open_model: Open, status: int
+) -> None:
+    bomb = gzip.compress(gzip.compress(bytes(40 << 20)))
+    server.enqueue(answers(bomb, status=status, headers={"Content-Encoding": "gzip, gzip"}))
+    tracemalloc.start()
+    try:
+        assert isinstance(await failure_of(open_model()), EmptyAnswer if status == 200 else ServerFailed)
+        assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from bot.web.app import build_web_app
-from bot.web.hooks import LARGEST_BODY, Hook
+from bot.web.bodies import LARGEST_BODY
+from bot.web.hooks import Hook
 from memory.memory import Memory
 from memory.settings import MemorySettings
 

@@ -72,6 +72,45 @@ def test_what_is_left_after_a_great_clearing_is_found(file: VectorFile) -> None:
     assert nearest.held_bytes() < held / 1.5
 
 
+def test_what_no_note_uses_any_more_is_not_held_and_is_back_once_one_does(file: VectorFile) -> None:
+    vectors = clustered_vectors(6000, 64)
+    texts = file.add(vectors)
+    nearest = SignBitsNearest()
+    search(nearest, file, vectors[0])
+    held = nearest.held_bytes()
+    left, unused = texts[::20], [text for text in texts if text % 20 != 1]
+    file.use(unused, 0)
+    for text in left[::50]:
+        assert search(nearest, file, vectors[text - 1], most=1) == [text]
+    assert nearest.held_bytes() < held / 2
+    assert not {*search(nearest, file, vectors[5], most=100)} & {*unused}
+    back, gone = unused[:300], unused[300:350]
+    file.use(back, 1)
+    file.remove(gone)
+    [new] = file.add(vectors[:1] * -1)
+    for text in (*back[::20], *left[::60]):
+        assert search(nearest, file, vectors[text - 1], most=1) == [text]
+    assert search(nearest, file, -vectors[0], most=1) == [new]
+    file.use(texts, 0)
+    file.use([new], 0)
+    assert search(nearest, file, vectors[0]) == []
+    file.use(unused[-200:], 1)
+    assert search(nearest, file, vectors[unused[-1] - 1], most=1) == [unused[-1]]
+
+
+def test_a_log_that_is_written_on_and_on_makes_it_no_larger(file: VectorFile) -> None:
+    """Each line gives the end of the log another vector, and nobody uses the one before."""
+    nearest = SignBitsNearest()
+    vectors = clustered_vectors(20_000, 64)
+    held = []
+    for start in range(0, len(vectors), 1000):
+        texts = file.add(vectors[start : start + 1000])
+        file.use(texts[:-1], 0)
+        assert search(nearest, file, vectors[start + 999], most=1) == texts[-1:]
+        held.append(nearest.held_bytes())
+    assert max(held[10:]) < 2 * max(held[:4])  # ids of what is on disk alone
+
+
 @pytest.mark.thorough
 def test_as_little_is_held_as_promised(file: VectorFile) -> None:
     """48 bytes of bits and 16 of ids for 384 numbers, in blocks of 16,384."""

@@ -120,6 +120,16 @@ async def test_a_question_becomes_a_search_and_a_mixed_message_both() -> None:
     ]
 
 
+async def test_a_summary_of_what_was_said_before_is_neither_noted_nor_searched() -> None:
+    summary = UserMessage("- Remember that the key is at Tom's.\n- Where is the car?", earlier=True)
+    assert wishes(await step(summary, "Note: the tea is green")) == [
+        ("memory_write", {"content": "The tea is green.", "target": "daily"})
+    ]
+    asked = await step(summary, AssistantMessage("It is in the garage."), "What colour is the tea?")
+    assert [name for name, _ in wishes(asked)] == ["memory_search"]
+    assert (await step(summary, "Hello")).text == (await step("Hello")).text
+
+
 async def test_ids_are_fresh_each_time() -> None:
     calls = [(await step("Where is it?")).calls[0].id for _ in range(50)]
     assert len(set(calls)) == 50

@@ -1,0 +1,111 @@
+"""The library's calls to the Bot API, made by aiohttp: the service has that anyway, and it costs less than httpx."""
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+import aiohttp
+from telegram.error import NetworkError, TimedOut
+from telegram.request import BaseRequest, RequestData
+
+from memory.http_answers import certificates
+
+if TYPE_CHECKING:
+    from telegram._utils.types import ODVInput
+
+CONNECT_SECONDS = 10.0
+READ_SECONDS = 20.0
+KEEP_SECONDS = 60.0
+"""For which a connection that nobody uses stays open."""
+
+
+class Request(BaseRequest):
+    """Connections of one kind: for polling, or for all else. Opened by the first call.
+
+    Only connecting and the silence between two pieces of an answer are limited here: who calls limits the whole.
+    """
+
+    def __init__(self, base: str, *, connections: int) -> None:
+        """`base` is the address of the Bot API, `connections` how many calls are made at once."""
+        self._base = base
+        self._proxy = proxy_for(base)
+        self._connections = connections
+        self._session: aiohttp.ClientSession | None = None
+        self._closed = False
+
+    @property
+    def read_timeout(self) -> float:
+        """Seconds of silence."""
+        return READ_SECONDS
+
+    async def initialize(self) -> None:
+        """Nothing is to be done."""
+
+    async def shutdown(self) -> None:
+        """Close all connections for good."""
+        self._closed = True
+        if self._session:
+            await self._session.close()
+
+    async def do_request(
+        self,
+        url: str,
+        method: str,
+        request_data: RequestData | None = None,
+        read_timeout: "ODVInput[float]" = BaseRequest.DEFAULT_NONE,
+        write_timeout: "ODVInput[float]" = BaseRequest.DEFAULT_NONE,
+        connect_timeout: "ODVInput[float]" = BaseRequest.DEFAULT_NONE,
+        pool_timeout: "ODVInput[float]" = BaseRequest.DEFAULT_NONE,
+    ) -> tuple[int, bytes]:
+        """Give an answer's status and body. Raises NetworkError, TimedOut among them; none has the token in it."""
+        del write_timeout, connect_timeout, pool_timeout  # nobody asks for any
+        silence = read_timeout if isinstance(read_timeout, int | float) else READ_SECONDS
+        try:
+            async with self._opened().request(
+                method,
+                url,
+                data=_body(request_data) if request_data else None,
+                timeout=aiohttp.ClientTimeout(total=None, connect=CONNECT_SECONDS, sock_read=silence),
+                proxy=self._proxy,
+                allow_redirects=False,  # an address with the token in it goes nowhere else
+            ) as answer:
+                return answer.status, await answer.read()
+        except TimeoutError as error:
+            raise TimedOut from error
+        except aiohttp.ClientResponseError as error:  # its own words are the whole address
+            raise NetworkError(error.message or type(error).__name__) from None
+        except aiohttp.ClientError as error:
+            raise NetworkError(str(error) or type(error).__name__) from error
+
+    def _opened(self) -> aiohttp.ClientSession:
+        if self._closed:
+            raise NetworkError("the connection was closed")
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(
+                    ssl=certificates(self._base), limit=self._connections, keepalive_timeout=KEEP_SECONDS
+                ),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                headers={"User-Agent": self.USER_AGENT},
+            )
+        return self._session
+
+
+def proxy_for(url: str) -> str | None:
+    """Who stands in between by the environment: HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY."""
+    address = urlsplit(url)
+    proxies = getproxies()
+    proxy = proxies.get(address.scheme) or proxies.get("all")
+    if not proxy or proxy_bypass(address.netloc.rpartition("@")[2]):
+        return None
+    return proxy if "://" in proxy else f"http://{proxy}"
+
+
+def _body(data: RequestData) -> Any:
+    fields = data.json_parameters
+    if not data.contains_files:
+        return fields or None
+    form = aiohttp.FormData(fields, quote_fields=False)  # names of files in any script, as they are
+    for name, (file, content, kind) in data.multipart_data.items():
+        form.add_field(name, content, filename=file, content_type=kind)
+    return form

@@ -1,0 +1,225 @@
+"""What the service costs until it is up with Telegram and Discord, and what it costs while nobody says anything.
+
+`python benchmarks/service.py [--rounds 5] [--seconds 60] [--only start|idle]`
+
+The service is a process of its own, as people run it, beside the tests' servers that behave like the Bot API and like
+Discord, REST and gateway. It is started in a new workspace and once more in the same, until `GET /healthz`
+says that all is well; by turns with that, a bare interpreter imports the libraries. Then it is left alone with some
+notes, a watcher that looks at them, a long poll and a heartbeat; and the same with one channel alone.
+"""
+
+import argparse
+import asyncio
+import json
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+from bot_process import BotProcess
+from telegram_channel import faults_in
+from turns import Report
+from workspaces import ENVIRONMENT, ROOT, make_workspace, write_config, write_notes
+
+sys.path.insert(0, str(ROOT))
+from tests.fakes.bot_api.server import BotApi
+from tests.fakes.discord_api.server import DiscordApi
+
+MOST_TIMES_IMPORTS = 1.6
+MOST_MEGABYTES = 105.0
+MOST_PERCENT = 0.3
+SETTLE_SECONDS = 10.0
+"""After the start, until the service counts as idle: menus are set, notes are indexed."""
+ASK_SECONDS = 0.05
+NOTES = 200
+BOTH = ("telegram", "discord")
+LIBRARIES = {"telegram": "telegram.ext", "discord": "discord"}
+NOBODY = "https://127.0.0.1:9/v1"
+"""A model's address, encrypted as they are; idle, nobody asks it."""
+
+
+def imports_of(channels: Sequence[str]) -> str:
+    return f"import {', '.join(['aiohttp', *(LIBRARIES[each] for each in channels)])}"
+
+
+def import_seconds(channels: Sequence[str]) -> float:
+    """Processor time until a new interpreter has imported the libraries."""
+    code = f"import time; {imports_of(channels)}; print(time.process_time())"
+    told = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], env=ENVIRONMENT, capture_output=True, check=True
+    )
+    return float(told.stdout)
+
+
+class Platforms:
+    """Both platforms, for one service after the other."""
+
+    def __init__(self, telegram: BotApi, discord: DiscordApi) -> None:
+        self.telegram = telegram
+        self.discord = discord
+
+    @asynccontextmanager
+    async def service(
+        self, workspace: Path, channels: Sequence[str]
+    ) -> AsyncIterator[tuple[BotProcess, str]]:
+        """The service on these channels, just begun; and where its health is told."""
+        tables: dict[str, dict[str, object]] = {}
+        if "telegram" in channels:
+            tables["telegram"] = {"token": self.telegram.token, "api_base": self.telegram.url}
+        if "discord" in channels:
+            tables["discord"] = {"token": self.discord.token, "api_base": self.discord.api_base}
+        port = _free_port()
+        config = write_config(
+            workspace.with_suffix(".toml"),
+            workspace,
+            server={"port": port},
+            access={"allow": [f"{channel}:*" for channel in channels]},
+            models={"chain": ["openai/gpt-4.1", "builtin/notebook"]},
+            memory_embedding={"provider": "none"},
+            providers_openai={"kind": "openai", "base_url": NOBODY, "api_key": "benchmark-key-123456"},
+            **tables,
+        )
+        bot = await BotProcess.serve(config, workspace.with_suffix(".log"))
+        try:
+            yield bot, f"http://127.0.0.1:{port}/healthz"
+        finally:
+            await bot.leave()
+
+
+@asynccontextmanager
+async def both() -> AsyncIterator[Platforms]:
+    """Platforms on which nobody says anything."""
+    async with BotApi() as telegram, DiscordApi() as discord:
+        discord.guild("Home", discord.person("anna")).text("general")
+        yield Platforms(telegram, discord)
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+        return port
+
+
+async def up(bot: BotProcess, address: str, channels: Sequence[str]) -> float:
+    """Wait until all is well; give the processor time that the service has taken until then.
+
+    While it opens its parts its port is open already: it answers the first question once it can.
+    """
+    async with asyncio.timeout(60), httpx.AsyncClient(trust_env=False, timeout=60) as client:
+        while True:
+            try:
+                answer = await client.get(address)
+            except httpx.TransportError:
+                if bot.ended:
+                    sys.exit("the service did not start")
+            else:
+                if answer.status_code == 200:
+                    seconds = bot.cpu_seconds()
+                    states = json.loads(answer.content)["channels"]
+                    if states != dict.fromkeys(channels, "up"):
+                        sys.exit(f"not all channels: {states}")
+                    return seconds
+            await asyncio.sleep(ASK_SECONDS)
+
+
+@dataclass(frozen=True, slots=True)
+class Starts:
+    """What several starts came to."""
+
+    spent: list[float] = field(default_factory=list)
+    walls: list[float] = field(default_factory=list)
+    megabytes: list[float] = field(default_factory=list)
+
+
+async def start(report: Report, platforms: Platforms, folder: Path, rounds: int) -> None:
+    """Starts and imports by turns: the first of all, in a new workspace, and the next one in the same."""
+    for channels in (BOTH, ("telegram",), ("discord",)):
+        imports: list[float] = []
+        starts = {"the first of all": Starts(), "the next one": Starts()}
+        for number in range(rounds):
+            imports.append(await asyncio.to_thread(import_seconds, channels))
+            name = make_workspace(folder / f"start-{'-'.join(channels)}-{number}")
+            for each in starts.values():
+                began = time.monotonic()
+                async with platforms.service(name, channels) as (bot, address):
+                    each.spent.append(await up(bot, address, channels))
+                    each.walls.append(time.monotonic() - began)
+                    each.megabytes.append(bot.megabytes())
+        bare = statistics.median(imports)
+        print(f"start until all is well, with {' and '.join(channels)}; medians of {rounds}")
+        report.figure(f"CPU s of `{imports_of(channels)}` alone", bare)
+        for called, each in starts.items():
+            most = MOST_TIMES_IMPORTS if channels == BOTH else None
+            report.figure(f"{called}: wall s", statistics.median(each.walls))
+            report.figure(f"{called}: CPU s", statistics.median(each.spent))
+            report.figure(
+                f"{called}: CPU, times that of the imports", statistics.median(each.spent) / bare, most=most
+            )
+            report.figure(f"{called}: MB then", statistics.median(each.megabytes))
+
+
+async def idle(report: Report, folder: Path, seconds: float) -> None:
+    """All three beside each other, since nothing is done but to wait."""
+    await asyncio.gather(
+        *(_idle(report, folder, channels, seconds) for channels in (BOTH, ("telegram",), ("discord",)))
+    )
+
+
+async def _idle(report: Report, folder: Path, channels: Sequence[str], seconds: float) -> None:
+    name = folder / f"idle-{'-'.join(channels)}"
+    write_notes(make_workspace(name) / "memory", NOTES)
+    async with both() as platforms, platforms.service(name, channels) as (bot, address):
+        await up(bot, address, channels)
+        await asyncio.sleep(SETTLE_SECONDS)
+        before, megabytes, began = bot.cpu_seconds(), bot.megabytes(), time.monotonic()
+        await asyncio.sleep(seconds)
+        percent = 100 * (bot.cpu_seconds() - before) / (time.monotonic() - began)
+        print(f"idle for {seconds:g} s, with {' and '.join(channels)}, the watcher and {NOTES} notes")
+        report.figure(f"MB {SETTLE_SECONDS:g} s after the start", megabytes, most=MOST_MEGABYTES)
+        report.figure("MB then", bot.megabytes(), most=MOST_MEGABYTES)
+        report.figure("MB at most", bot.megabytes("VmHWM"))
+        report.figure("CPU, % of a core", percent, most=MOST_PERCENT)
+        report.figure("threads", _threads(bot))
+
+
+def _threads(bot: BotProcess) -> int:
+    return len(list(Path(f"/proc/{bot.pid}/task").iterdir()))
+
+
+async def measure(arguments: argparse.Namespace) -> list[str]:
+    report = Report()
+    with tempfile.TemporaryDirectory() as name:
+        if arguments.only != "idle":
+            async with both() as platforms:
+                await start(report, platforms, Path(name), arguments.rounds)
+        if arguments.only != "start":
+            await idle(report, Path(name), arguments.seconds)
+        report.failed += faults_in(Path(name))
+    return report.failed
+
+
+def main() -> None:
+    """Print every figure; exit 1 where one is not as promised."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--only", choices=("start", "idle"))
+    arguments = parser.parse_args()
+    # Else each start of the service would compile its modules anew, where Python is told to keep nothing.
+    subprocess.run(
+        [sys.executable, "-m", "compileall", "-q", "adapters", "bot", "memory"], cwd=ROOT, check=True
+    )
+    failed = asyncio.run(measure(arguments))
+    print(f"not as promised: {'; '.join(failed) or 'nothing'}")
+    sys.exit(bool(failed))
+
+
+if __name__ == "__main__":
+    main()

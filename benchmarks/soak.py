@@ -1,0 +1,676 @@
+"""An hour's traffic in minutes: does the service grow, leak tasks, files or sockets, or lose anything?
+
+`python benchmarks/soak.py [--turns 10000] [--chats 60] [--seed 1] [--trace] [--keep DIR]`
+
+The service is a process of its own, on Telegram and Discord at once, beside servers that behave like them. Sixty chats
+say the next thing as soon as the last is answered, new people come and go, strangers knock, owners have the index built
+anew, notes are edited, renamed and removed from outside, and somebody looks at the HTTP side. The models and the
+embedding service fail at random in ten ways, and now and then all at once. After each tenth everybody is silent for a
+moment; what the process then holds must be what it held after the first tenth. At the end each message must have its
+answer, once and in order, each fact must stand in the notes once, and the index must equal one that is begun from
+nothing. `--trace` tells which lines of code hold more memory than after the first tenth.
+"""
+
+import argparse
+import asyncio
+import json
+import logging
+import os
+import random
+import re
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+from bot_process import LEAVES_WITHIN, BotProcess
+from conversations import Findings, check_left_over
+from crash import Broken, vectors_by_text
+from model_servers import KEY, model_servers
+from process_watch import Held, held_by
+from scripted_models import MODELS, item, what_they_saw
+from soak_people import (
+    ITEMS,
+    Count,
+    DiscordPlace,
+    Place,
+    Talks,
+    TelegramPlace,
+    check_facts,
+    check_talks,
+    missing_reminders,
+)
+from soak_servers import WELL, troubled_servers
+from workspaces import COMMAND, ENVIRONMENT, ROOT, MadeUpNotes, make_workspace, write_config, write_notes
+
+sys.path.insert(0, str(ROOT))
+from tests.fakes.bot_api.server import BotApi
+from tests.fakes.discord_api.limits import Limits
+from tests.fakes.discord_api.server import DiscordApi
+from tests.fakes.embedding_server import KEY as EMBEDDING_KEY
+from tests.fakes.index_checks import assert_sound, index_contents
+
+TENTHS = 10
+MOST_GROWTH = 1.10
+"""Of memory since the first tenth."""
+MAY_BE_OPENED = Counter({"index.db": 4})
+"""At a time: for searching, indexing and rebuilding, and one that SQLite closes once nobody holds a lock any more."""
+GROWN_TURNS = 1000
+"""With less the process is still warming up after the first tenth, and its memory is told, not judged."""
+SAMPLE_SECONDS = 2.0
+LOOK_SECONDS = 30.0
+LOOKS_AGAIN = 8
+REST_SECONDS = 60.0
+RESTING = 0.02
+"""Of a core."""
+ROOMS_OF = 10
+"""Every tenth chat is a room."""
+VISITORS_OF = 20
+"""Every twentieth turn is somebody's who was never there before."""
+NOTES = 300
+"""From the beginning, as somebody's who has used it for a while."""
+SERVER_TOKEN = "soak-token-0123456789"
+WIDENED = ["create_message", "edit_message", "delete_message", "typing", "history", "create_dm", "webhook"]
+WIDE = Limits(per_second=500, routes=dict.fromkeys(WIDENED, (100, 1.0)))
+"""Discord's limits, so wide that nothing waits for them."""
+OWNERS = (
+    "/memory rebuild", "/memory status", "/models reset", "/models reset", "/models", "/reindex", "/config",
+    "/memory search parcel", "/forget nothingofthekind", "/pair", "/backup",
+)  # fmt: skip
+ONCE = ("/memory rebuild", "/backup", "/reindex")
+"""What opens something that is kept from then on is done before anything is counted."""
+MOST_SOCKETS = {"telegram": 34, "discord": 64, "openai": 16, "anthropic": 16, "gemini": 16, "embedding": 10}
+"""Connections that are kept for a next request, by whom they lead to: as many as pools hold, to Discord for 15 s."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What the process holds while everybody is silent."""
+
+    turns: int
+    seconds: float
+    held: Held
+    inside: Mapping[str, Any]
+    """As `watched_bot` counts it."""
+
+    @property
+    def tasks(self) -> Counter[str]:
+        return Counter(self.inside["tasks"])
+
+
+@dataclass(slots=True)
+class Soak:
+    """One run."""
+
+    folder: Path
+    turns: int
+    tenths: int
+    quiet: float
+    """Seconds of silence before each look."""
+    chance: random.Random
+    telegram: BotApi
+    discord: DiscordApi
+    notes: int = NOTES
+    trace: bool = False
+    talks: Talks = field(init=False)
+    looks: list[Look] = field(default_factory=list)
+    samples: list[tuple[int, Held]] = field(default_factory=list)
+    """Under load, with the number of turns until then."""
+    http: Counter[str] = field(default_factory=Counter)
+    edits: Counter[str] = field(default_factory=Counter)
+    strangers: int = 0
+    visitors: int = 0
+    leave: tuple[int, float] = (0, 0.0)
+    seconds: float = 0.0
+    ports: dict[int, str] = field(default_factory=dict)
+    """Who is at which."""
+    _going: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        self.talks = Talks(self.chance)
+
+    @property
+    def workspace(self) -> Path:
+        return self.folder / "w"
+
+    @property
+    def log(self) -> Path:
+        return self.folder / "bot.log"
+
+    # -- the service -----------------------------------------------------------------------------------------
+
+    def configure(self, addresses: Mapping[str, str], chats: int) -> Path:
+        """Make workspace and settings, and everybody who may talk."""
+        make_workspace(self.workspace)
+        items = "".join(f"- {item(number, 'new')}\n" for number in range(ITEMS))
+        (self.workspace / "memory" / "items.md").write_text(f"# Items\n\n{items}", "utf-8")
+        write_notes(self.workspace / "memory" / "own", self.notes, size=2500, seed=3)
+        visitors = self.turns // VISITORS_OF + chats
+        telegram = [2, *(1000 + number for number in range(chats)), *(500_000 + n for n in range(visitors))]
+        discord = [self.discord.person(f"p{number}").id for number in range(chats)]
+        discord += [self.discord.person(f"visitor{number}").id for number in range(visitors)]
+        providers: dict[str, dict[str, object]] = {
+            f"providers_{kind}": {"kind": kind, "base_url": addresses[kind], "api_key": KEY}
+            for kind in MODELS
+        }
+        return write_config(
+            self.folder / "config.toml",
+            self.workspace,
+            server={"port": 0, "token": SERVER_TOKEN},
+            telegram={"token": self.telegram.token, "api_base": self.telegram.url},
+            discord={"token": self.discord.token, "api_base": self.discord.api_base},
+            access={
+                "owners": ["telegram:1", f"discord:{self.discord.person('owner').id}"],
+                "allow": [f"telegram:{number}" for number in telegram] + [f"discord:{each}" for each in discord],
+            },
+            models={
+                "chain": [*MODELS.values(), "builtin/notebook"],
+                "retry_delay": 0.05,
+                "timeout": 10.0,
+                "first_token_timeout": 3.0,
+                "idle_timeout": 2.0,
+                "total_timeout": 30.0,
+            },
+            limits={"messages_per_minute": 1000},
+            memory_embedding={
+                "provider": "openai",
+                "base_url": addresses["embedding"],
+                "api_key": EMBEDDING_KEY,
+                "dimensions": 256,
+            },
+            # Low, so that in the first tenth every conversation has become as long as it may.
+            memory_flush={"token_threshold": 800},
+            memory_reindex={"interval_minutes": 1},
+            **providers,
+        )  # fmt: skip
+
+    @asynccontextmanager
+    async def service(self, config: Path) -> AsyncIterator[BotProcess]:
+        """The service, up; it is told to leave in the end."""
+        with self.log.open("ab") as log:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                str(ROOT / "benchmarks" / "watched_bot.py"),
+                str(self.folder / "inside.json"),
+                *(["--trace"] if self.trace else []),
+                "run",
+                "--config",
+                str(config),
+                cwd=self.folder,
+                env=ENVIRONMENT,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+        bot = BotProcess(process)
+        try:
+            await self.telegram.polled(within=90)
+            await self.discord.connected(within=90)
+            await self.discord.until(
+                lambda: self.discord.calls_of("put_commands"), within=90, what="the menu of commands"
+            )
+            yield bot
+        finally:
+            self.leave = await bot.leave()
+
+    # -- who does what ---------------------------------------------------------------------------------------
+
+    def places(self, chats: int) -> list[Place]:
+        """Half of them in either channel, some of them rooms."""
+        owner = self.discord.person("owner")
+        guild = self.discord.guild("Home", owner, *(self.discord.person(f"p{n}") for n in range(chats)))
+        found: list[Place] = []
+        for number in range(chats):
+            room = number // 2 % ROOMS_OF == 0
+            if number % 2:
+                someone = self.discord.person(f"p{number}")
+                channel = guild.text(f"room{number}") if room else None
+                found.append(DiscordPlace(self.discord, someone, channel))
+            else:
+                person = self.telegram.person(1000 + number, f"P{number}")
+                group = self.telegram.supergroup(f"Room {number}", person) if room else None
+                found.append(TelegramPlace(self.telegram, person, group))
+        return found
+
+    async def talk(self, place: Place, until: int) -> None:
+        while self.talks.turns < until:
+            await self.talks.round(place)
+
+    async def visit(self, until: int) -> None:
+        """People who come once, one after the other."""
+        while self.talks.turns < until:
+            if self.visitors * VISITORS_OF < self.talks.turns:
+                number = self.visitors
+                self.visitors += 1
+                visitor: Place
+                if number % 2:
+                    visitor = DiscordPlace(self.discord, self.discord.person(f"visitor{number}"))
+                else:
+                    visitor = TelegramPlace(self.telegram, self.telegram.person(500_000 + number))
+                await self.talks.round(visitor)
+            await asyncio.sleep(0.05)
+
+    async def own(self) -> None:
+        """Owners look after things."""
+        places = self._owners()
+        for number in range(1_000_000):
+            await self._going.wait()
+            wish = self.chance.choice(OWNERS)
+            if not await self.talks.ask(places[number % 2], wish):
+                self.talks.faults.append(f"an owner's {wish} was not answered")
+            await asyncio.sleep(self.chance.uniform(1, 5))
+
+    def _owners(self) -> tuple[Place, Place]:
+        telegram = TelegramPlace(self.telegram, self.telegram.person(1, "Owner"))
+        return telegram, DiscordPlace(self.discord, self.discord.person("owner"))
+
+    async def knock(self) -> None:
+        """Strangers, each for the first time."""
+        while True:
+            await self._going.wait()
+            self.strangers += 1
+            if self.strangers % 2:
+                await self.telegram.person(900_000 + self.strangers).say("Hello?")
+            else:
+                await self.discord.person(f"stranger{self.strangers}").say("Hello?")
+            await asyncio.sleep(self.chance.uniform(1, 4))
+
+    async def edit_notes(self) -> None:
+        """Somebody works at the notes beside."""
+        notes, folder = MadeUpNotes(2), self.workspace / "memory" / "own"
+        for number in range(1_000_000):
+            await self._going.wait()
+            there = sorted(folder.rglob("*.md"))
+            what = (
+                "new"
+                if len(there) < self.notes
+                else self.chance.choice(("new", "change", "rename", "remove", "add"))
+            )
+            at = self.chance.choice(there) if there else folder
+            match what:
+                case "new":
+                    place = folder / f"{number % 5}" / f"note-{number}.md"
+                    place.parent.mkdir(parents=True, exist_ok=True)
+                    place.write_text(notes.note(2500), "utf-8")
+                    if len(there) > self.notes:
+                        at.unlink()
+                case "change":
+                    paragraphs = at.read_text("utf-8").split("\n\n")
+                    paragraphs[self.chance.randrange(len(paragraphs))] = notes.sentence()
+                    draft = at.with_suffix(".draft")
+                    draft.write_text("\n\n".join(paragraphs).rstrip() + "\n", "utf-8")
+                    draft.replace(at)
+                case "rename":
+                    at.rename(at.with_name(f"renamed-{number}.md"))
+                case "remove":
+                    at.unlink()
+                case "add":
+                    with at.open("a", encoding="utf-8") as file:
+                        file.write(f"- {notes.sentence()}\n")
+            self.edits[what] += 1
+            await asyncio.sleep(self.chance.uniform(0.1, 0.8))
+
+    async def watch_http(self) -> None:
+        """Whoever looks whether all is well."""
+        port = await self._port()
+        search = {"jsonrpc": "2.0", "id": 1, "method": "memory.search", "params": {"query": "parcel shelf"}}
+        async with httpx.AsyncClient(
+            base_url=f"http://127.0.0.1:{port}",
+            headers={"Authorization": f"Bearer {SERVER_TOKEN}"},
+            timeout=60,
+            trust_env=False,
+        ) as client:
+            while True:
+                await self._going.wait()
+                for method, path in (
+                    ("GET", "/healthz"),
+                    ("GET", "/metrics"),
+                    ("GET", "/"),
+                    ("POST", "/rpc"),
+                ):
+                    try:
+                        told = await client.request(method, path, json=search if method == "POST" else None)
+                        self.http[f"{method} {path}: {told.status_code}"] += 1
+                    except httpx.HTTPError as error:
+                        self.http[f"{method} {path}: {type(error).__name__}"] += 1
+                await asyncio.sleep(3)
+
+    async def _port(self) -> int:
+        while True:
+            if found := re.search(r"listening on http://127\.0\.0\.1:(\d+)", self.log.read_text("utf-8")):
+                return int(found[1])
+            await asyncio.sleep(0.1)
+
+    async def sample(self, bot: BotProcess) -> None:
+        while True:
+            await self._going.wait()
+            self.samples.append((self.talks.turns, held_by(bot.pid, self.ports)))
+            await asyncio.sleep(SAMPLE_SECONDS)
+
+    # -- the run ---------------------------------------------------------------------------------------------
+
+    async def run(self, bot: BotProcess, places: Sequence[Place]) -> None:
+        """Everything, tenth after tenth, with a look at the process after each."""
+        for wish in ONCE:
+            for owner in self._owners():
+                await self.talks.ask(owner, wish)
+        began = time.monotonic()
+        beside: list[Coroutine[Any, Any, None]] = [
+            self.own(), self.knock(), self.edit_notes(), self.watch_http(), self.sample(bot),
+        ]  # fmt: skip
+        tasks = [asyncio.create_task(each) for each in beside]
+        try:
+            for tenth in range(1, self.tenths + 1):
+                self._going.set()
+                until = self.turns * tenth // self.tenths
+                await asyncio.gather(*(self.talk(place, until) for place in places), self.visit(until))
+                self._going.clear()
+                await asyncio.sleep(self.quiet)
+                await at_rest(bot)
+                look = await self._look(bot, time.monotonic() - began)
+                self.looks.append(look)
+                print(row(look), flush=True)
+                for task in tasks:
+                    if task.done():
+                        task.result()
+                self.seconds = time.monotonic() - began
+            await self._look_again(bot)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _look_again(self, bot: BotProcess) -> None:
+        """What is there for a while only, such as a request that waits for its next try, is not left over."""
+        for _ in range(LOOKS_AGAIN):
+            if not any(left_over(self.looks[0], self.looks[-1]).values()):
+                break
+            await asyncio.sleep(self.quiet)
+            self.looks[-1] = await self._look(bot, self.looks[-1].seconds)
+
+    async def _look(self, bot: BotProcess, seconds: float) -> Look:
+        held = held_by(bot.pid, self.ports)
+        file = self.folder / "inside.json"
+        file.unlink(missing_ok=True)
+        os.kill(bot.pid, signal.SIGUSR1)
+        ends = time.monotonic() + LOOK_SECONDS
+        while not file.exists():
+            if bot.ended or time.monotonic() > ends:
+                raise SystemExit(f"the service does not answer:\n{self.log.read_text('utf-8')[-3000:]}")
+            await asyncio.sleep(0.02)
+        return Look(self.talks.turns, seconds, held, json.loads(file.read_text("utf-8")))
+
+
+async def at_rest(bot: BotProcess) -> None:
+    """Wait until nothing is done any more, such as a rebuild that was asked for just before."""
+    ends = time.monotonic() + REST_SECONDS
+    spent = bot.cpu_seconds()
+    while time.monotonic() < ends:
+        await asyncio.sleep(1)
+        before, spent = spent, bot.cpu_seconds()
+        if spent - before < RESTING:
+            break
+
+
+# -- what it held ------------------------------------------------------------------------------------------------
+
+HEAD = (
+    f"{'turns':>7}{'minutes':>9}{'RSS MB':>9}{'PSS MB':>9}{'C, used':>9}{'C, kept':>9}{'objects':>9}{'tasks':>7}"
+    f"{'files':>7}{'sockets':>9}{'threads':>9}{'children':>10}"
+)
+
+
+def row(look: Look) -> str:
+    """One line of the table; what C code has asked for, and what it gave back and the allocator kept, in MB."""
+    held, allocated = look.held, look.inside["allocated"]
+    return (
+        f"{look.turns:7}{look.seconds / 60:9.1f}{held.rss:9.1f}{held.pss:9.1f}{allocated.get('used', 0.0):9.1f}"
+        f"{allocated.get('kept', 0.0):9.1f}{look.inside['objects']:9}{look.tasks.total():7}"
+        f"{held.descriptors:7}{held.sockets:9}{held.threads:9}{held.children:10}"
+    )
+
+
+def more(first: Counter[str], last: Counter[str]) -> list[str]:
+    """What there is more of."""
+    return [f"{name}: {first[name]} → {count}" for name, count in last.items() if count > first[name]]
+
+
+def left_over(first: Look, last: Look) -> dict[str, list[str]]:
+    """What there is more of at the end, by kind."""
+    return {
+        "tasks": more(first.tasks, last.tasks),
+        "threads": more(*(Counter(each.inside["threads"]) for each in (first, last))),
+        "files": more(first.held.files | MAY_BE_OPENED, last.held.files),
+        "sockets": more(*(Counter(other=each.held.peers["other"]) for each in (first, last))),
+        "children": more(Counter(), Counter(children=last.held.children)),
+    }
+
+
+def max_of(counters: Iterable[Counter[str]]) -> Counter[str]:
+    """The most of each."""
+    most: Counter[str] = Counter()
+    for each in counters:
+        most |= each
+    return most
+
+
+def check_held(looks: Sequence[Look], samples: Sequence[tuple[int, Held]], turns: int) -> Count:
+    """Compare the end with the end of the first tenth."""
+    count = Count()
+    first, last = looks[0], looks[-1]
+    loaded = [under_load(samples, turns * at) for at in (0.15, 0.95)]
+    for what, (before, after) in {
+        "memory, silent": (first.held.rss, last.held.rss),
+        "memory, under load": (loaded[0], loaded[1]),
+    }.items():
+        percent = 100 * (after / before - 1)
+        print(f"  {what + ', MB':40}{before:9.1f} → {after:.1f}, {percent:+.1f} %  (wanted: at most +10 %)")
+        too_much = turns >= GROWN_TURNS and after > MOST_GROWTH * before
+        count.fault(f"{what}: too much more", [f"{percent:+.1f} %"] if too_much else [])
+    for what, found in left_over(first, last).items():
+        # In a short run, what is opened for the first time looks like a leak.
+        count.fault(f"{what} that are left", found if turns >= GROWN_TURNS else [])
+    pools = [Counter({name: each.held.peers[name] for name in MOST_SOCKETS}) for each in looks]
+    count.fault("more connections than are kept for later", more(Counter(MOST_SOCKETS), max_of(pools)))
+    # A pool notices that the other side is gone when it is next asked for a connection.
+    forsaken = last.held.forsaken - first.held.forsaken > len(MOST_SOCKETS)
+    count.fault("sockets whose other side is gone", [str(last.held.forsaken)] if forsaken else [])
+    return count
+
+
+def under_load(samples: Sequence[tuple[int, Held]], turns: float) -> float:
+    """The memory at about so many turns: the median of what was seen nearby."""
+    return statistics.median(
+        held.rss for _, held in sorted(samples, key=lambda each: abs(each[0] - turns))[:15]
+    )
+
+
+def show_growth(looks: Sequence[Look], most: int = 12) -> None:
+    """The kinds of objects of which there are more, which need not be wrong."""
+    first, last = (Counter(each.inside["types"]) for each in (looks[0], looks[-1]))
+    grown = Counter({name: count - first[name] for name, count in last.items() if count > first[name]})
+    print("more objects than after the first tenth, the most of them:")
+    for name, by in grown.most_common(most):
+        print(f"  {name:50}{first[name]:9} → {last[name]}  (+{by})")
+    for line in looks[-1].inside["growth"]:
+        print(f"  {line}")
+
+
+# -- what is there in the end ------------------------------------------------------------------------------------
+
+
+def check_index(soak: Soak, config: Path) -> Count:
+    """The index, brought up to date, equals one that is begun from nothing."""
+    count = Count()
+    problems: list[str] = []
+    _index(config)
+    fresh = make_workspace(soak.folder / "fresh", soak.workspace / "memory")
+    anew = config.with_name("fresh.toml")
+    anew.write_text(config.read_text("utf-8").replace(str(soak.workspace), str(fresh)), "utf-8")
+    _index(anew)
+    ours, new = (each / ".commonplace" / "index.db" for each in (soak.workspace, fresh))
+    try:
+        assert_sound(ours)
+        if vectors_by_text(ours) != vectors_by_text(new):
+            problems.append("the vectors differ")
+    except (AssertionError, Broken) as error:
+        problems.append(f"it is not sound: {error}")
+    here, there = index_contents(ours), index_contents(new)
+    problems += [path for path in sorted({*here, *there}) if here.get(path) != there.get(path)]
+    count.counted["notes in the index"] = len(here)
+    count.fault("notes that a new index holds otherwise", problems)
+    return count
+
+
+def _index(config: Path) -> None:
+    subprocess.run(
+        [*COMMAND, "memory", "index", "--config", str(config)],
+        cwd=config.parent,
+        env=ENVIRONMENT,
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
+
+
+def check_words(soak: Soak) -> Count:
+    """What log, platforms and HTTP tell of that should not be."""
+    count = Count()
+    log = soak.log.read_text("utf-8", "replace")
+    lines = log.splitlines()
+    count.counted["lines of log"] = len(lines)
+    errors = [
+        line[:300] for line in lines if re.search(r" ERROR | CRITICAL |\"level\": ?\"(error|critical)", line)
+    ]
+    count.fault("errors in the log", errors)
+    count.fault("tracebacks in the log", ["see the log"] if "Traceback" in log else [])
+    refused = [f"{each.method}: {each.description}" for each in soak.telegram.refusals]
+    refused += [f"{each.name}: {each.description} {each.reasons}" for each in soak.discord.refusals]
+    count.fault("calls that a platform refused", refused)
+    odd = (
+        f"{what} ({times})"
+        for what, times in soak.http.items()
+        if not re.search(r": (200|401|404|405)$", what)
+    )
+    count.fault("odd answers of the HTTP side", odd)
+    count.fault("other", soak.talks.faults)
+    code, took = soak.leave
+    count.fault(
+        "told to leave, it did not", [f"{code} after {took:.1f} s"] if code or took > LEAVES_WITHIN else []
+    )
+    count.counted |= {f"HTTP, {what}": times for what, times in sorted(soak.http.items())}
+    count.counted |= {f"notes from outside: {what}": times for what, times in sorted(soak.edits.items())}
+    count.counted |= {"visitors": soak.visitors, "strangers": soak.strangers}
+    return count
+
+
+def note_lines(folder: Path) -> Iterator[str]:
+    for path in sorted(folder.rglob("*.md")):
+        yield from path.read_text("utf-8").splitlines()
+
+
+def say_well(base_url: str) -> dict[str, int]:
+    """Have all servers behave from now on; what has gone wrong until then."""
+    answer = httpx.post(f"{base_url}/chat/completions", json=WELL, timeout=30, trust_env=False)
+    happened: dict[str, int] = answer.raise_for_status().json()
+    return happened
+
+
+def show(counts: Sequence[Count]) -> list[str]:
+    """Print what was counted; give what is wrong."""
+    wrong = []
+    for count in counts:
+        for what, number in count.counted.items():
+            print(f"  {what:62}{number:8}")
+        for what, found in count.wrong.items():
+            print(f"  {what:62}{len(found):8}")
+            if found:
+                wrong.append(f"{what}: {', '.join(found[:6])}")
+    return wrong
+
+
+async def measure(arguments: argparse.Namespace, folder: Path) -> list[str]:
+    with model_servers(troubled_servers) as addresses:
+        async with BotApi() as telegram, DiscordApi(limits=WIDE) as discord:
+            discord.acknowledge_seconds = 30.0  # nobody is measured here, and the machine is busy
+            where = {**addresses, "telegram": telegram.url, "discord": discord.url}
+            soak = Soak(
+                folder,
+                arguments.turns,
+                arguments.looks,
+                arguments.quiet,
+                random.Random(arguments.seed),
+                telegram,
+                discord,
+                arguments.notes,
+                arguments.trace,
+            )
+            config = soak.configure(addresses, arguments.chats)
+            soak.ports = {httpx.URL(address).port or 0: name for name, address in where.items()}
+            places = soak.places(arguments.chats)
+            async with soak.service(config) as bot:
+                print(HEAD, flush=True)
+                await soak.run(bot, places)
+                happened = await asyncio.to_thread(say_well, addresses["openai"])
+                _, done = check_talks(soak.talks)
+                with suppress(AssertionError):  # told of below
+                    await telegram.until(
+                        lambda: not missing_reminders(soak.talks, done)[0], within=60, what="all reminders"
+                    )
+                cpu = bot.cpu_seconds()
+            told = await asyncio.to_thread(what_they_saw, addresses["openai"])
+            index = await asyncio.to_thread(check_index, soak, config)
+        turns = soak.talks.turns
+        print(
+            f"{turns} turns and {soak.talks.commands} commands in {soak.seconds:.0f} s, seed {arguments.seed}"
+        )
+        print(f"  {1000 * cpu / turns:.1f} ms of processor time a turn, everything together")
+        print(f"  trouble: {', '.join(f'{what} {times}' for what, times in sorted(happened.items()))}")
+        held = check_held(soak.looks, soak.samples, turns)
+        show_growth(soak.looks)
+        talks, done = check_talks(soak.talks)
+        lost, twice = missing_reminders(soak.talks, done)
+        talks.fault("reminders lost", lost)
+        talks.fault("reminders that came twice", twice)
+        talks.fault("histories that a model did not take", told.refused)
+        facts = check_facts(soak.talks, done, list(note_lines(soak.workspace / "memory")))
+        wrong = show([held, talks, facts, index, check_words(soak)])
+        left = Findings()
+        check_left_over(left, soak.workspace)
+        left.show()
+        return [*wrong, *left.faults]
+
+
+def main() -> None:
+    """Print what was held and counted; exit 1 where something is not as it must be."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--turns", type=int, default=10_000)
+    parser.add_argument("--chats", type=int, default=60)
+    parser.add_argument("--notes", type=int, default=NOTES, help="there are from the beginning")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--looks", type=int, default=TENTHS, help="at the process, the first after 1/N")
+    parser.add_argument("--quiet", type=float, default=6.0, help="seconds of silence before each")
+    parser.add_argument("--trace", action="store_true", help="tell which lines hold more memory; slow")
+    parser.add_argument("--keep", type=Path, help="a new folder for what is otherwise thrown away")
+    arguments = parser.parse_args()
+    logging.disable()  # the platforms would tell of every request that was given up
+    with tempfile.TemporaryDirectory() as name:
+        folder = arguments.keep or Path(name)
+        folder.mkdir(exist_ok=True)
+        wrong = asyncio.run(measure(arguments, folder))
+    print("not as promised:" if wrong else "all as promised")
+    for each in wrong:
+        print(f"  {each}")
+    sys.exit(bool(wrong))
+
+
+if __name__ == "__main__":
+    main()

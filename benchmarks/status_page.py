@@ -1,0 +1,151 @@
+"""What the pages of the service cost: the status page, its progress, a search.
+
+`python benchmarks/status_page.py [--notes 1000] [--requests 20]`
+
+The service is a process of its own, with a thousand notes, and five models that have been asked for a day. A page is
+sent as a whole, so that its first byte costs as much as all of it. Requests are so far apart that each has the notes
+looked at, as that of a person does; that is the larger part of it.
+"""
+
+import argparse
+import asyncio
+import random
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx
+from bot_process import BotProcess
+from telegram_channel import faults_in
+from turns import Report
+from workspaces import ROOT, make_workspace, write_config, write_notes
+
+from bot.models.errors import Overloaded
+from bot.models.health import Outcome, RouteName
+from bot.models.protocol import Usage
+from bot.state.database import State
+
+MOST_MS = 20.0
+APART_SECONDS = 0.7
+"""More than for which the memory takes the notes for unchanged."""
+MODELS = tuple(f"openai/model-{number}" for number in range(5))
+CALLS_AN_HOUR = 6
+NOBODY = "http://127.0.0.1:9/v1"
+"""A model's address; nobody asks it."""
+
+
+async def write_history(private: Path) -> None:
+    """A day of all models, as the service itself would have noted it."""
+    chance, now = random.Random(1), time.time()
+    outcomes = [
+        Outcome(
+            RouteName(model),
+            now - 3600 * hour,
+            Overloaded("overloaded", model=model) if chance.random() < 0.1 else None,
+            Usage(1000, 200),
+            chance.lognormvariate(-0.2, 0.5),
+            4.0,
+        )
+        for hour in range(24)
+        for model in MODELS
+        for _ in range(CALLS_AN_HOUR)
+    ]
+    async with State(private / "state.db") as state:
+        await state.record_outcomes(outcomes)
+
+
+@asynccontextmanager
+async def service(folder: Path, *, notes: int) -> AsyncIterator[tuple[BotProcess, httpx.AsyncClient]]:
+    workspace, port = make_workspace(folder / "workspace"), _free_port()
+    write_notes(workspace / "memory", notes)
+    await write_history(workspace / ".commonplace")
+    config = write_config(
+        folder / "config.toml",
+        workspace,
+        server={"port": port},
+        models={"chain": [*MODELS, "builtin/notebook"]},
+        memory_embedding={"provider": "none"},
+        providers_openai={"kind": "openai", "base_url": NOBODY, "api_key": "benchmark-key-123456"},
+    )
+    bot = await BotProcess.serve(config, folder / "service.log")
+    try:
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False) as client:
+            ends = time.monotonic() + 60
+            while not await is_indexed(client, notes):
+                if bot.ended or time.monotonic() > ends:
+                    sys.exit("the service did not start")
+                await asyncio.sleep(0.1)
+            yield bot, client
+    finally:
+        await bot.leave()
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+        return port
+
+
+async def is_indexed(client: httpx.AsyncClient, notes: int) -> bool:
+    try:
+        answer = await client.get("/healthz")
+    except httpx.TransportError:
+        return False
+    return answer.is_success and answer.json()["memory"].get("files") == notes
+
+
+async def cost(
+    bot: BotProcess, client: httpx.AsyncClient, path: str, times: int
+) -> tuple[float, float, float]:
+    """Of the first request and of the median of the next: processor milliseconds; kilobytes of the page."""
+    spent: list[float] = []
+    for _ in range(times + 1):
+        await asyncio.sleep(APART_SECONDS)
+        before = bot.cpu_seconds()
+        page = await client.get(path, headers={"Accept": "text/html"})
+        spent.append(1000 * (bot.cpu_seconds() - before))
+        page.raise_for_status()
+    return spent[0], statistics.median(spent[1:]), len(page.content) / 1000
+
+
+async def measure(arguments: argparse.Namespace) -> list[str]:
+    report = Report()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        async with service(folder, notes=arguments.notes) as (bot, client):
+            for path in ("/", "/progress", "/search?q=what+was+said"):
+                first, then, kilobytes = await cost(bot, client, path, arguments.requests)
+                print(f"{path} with {arguments.notes} notes, {kilobytes:.0f} kB")
+                report.figure("CPU ms of the first request", first)
+                report.figure(
+                    f"CPU ms of the next {arguments.requests}, median",
+                    then,
+                    most=MOST_MS if path == "/" else None,
+                )
+        report.failed += faults_in(folder)
+    return report.failed
+
+
+def main() -> None:
+    """Print every figure; exit 1 where one is not as promised."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--notes", type=int, default=1000)
+    parser.add_argument("--requests", type=int, default=20)
+    arguments = parser.parse_args()
+    # Else the start of the service would compile its modules, where Python is told to keep nothing.
+    subprocess.run(
+        [sys.executable, "-m", "compileall", "-q", "adapters", "bot", "memory"], cwd=ROOT, check=True
+    )
+    failed = asyncio.run(measure(arguments))
+    print(f"not as promised: {'; '.join(failed) or 'nothing'}")
+    sys.exit(bool(failed))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,111 @@
+"""The `commonplace` command in a process that can be looked into: what the soak starts.
+
+`python benchmarks/watched_bot.py FILE [--trace] ARGUMENTS OF THE COMMAND…`
+
+On SIGUSR1 the tasks and objects that there are are counted into FILE, as JSON. `--trace` also tells which lines hold
+more memory than at the first look, and costs a lot.
+"""
+
+import asyncio
+import ctypes
+import gc
+import json
+import signal
+import sys
+import threading
+import tracemalloc
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from workspaces import ROOT
+
+sys.path.insert(0, str(ROOT))
+
+LINES = 40
+
+
+class Looker:
+    """Counts what there is, one look after the other."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._first: tracemalloc.Snapshot | None = None
+        self._looks = 0
+
+    def ask(self, *_: object) -> None:
+        """Have it done by the event loop, between two of its steps."""
+        asyncio.get_running_loop().call_soon_threadsafe(self._look)
+
+    def _look(self) -> None:
+        self._looks += 1
+        gc.collect()
+        objects = gc.get_objects()
+        types = Counter(f"{type(each).__module__}.{type(each).__qualname__}" for each in objects)
+        told: dict[str, Any] = {
+            "look": self._looks,
+            "tasks": Counter(_name(task) for task in asyncio.all_tasks()),
+            "threads": Counter(thread.name.rstrip("0123456789_-") for thread in threading.enumerate()),
+            "objects": len(objects),
+            "types": types,
+            "growth": self._growth(),
+            "allocated": _allocated(),
+        }
+        del objects
+        new = self._file.with_suffix(".new")
+        new.write_text(json.dumps(told), "utf-8")
+        new.replace(self._file)
+
+    def _growth(self) -> list[str]:
+        """The lines that hold more than at the first look, the most first."""
+        if not tracemalloc.is_tracing():
+            return []
+        now = tracemalloc.take_snapshot().filter_traces([tracemalloc.Filter(False, tracemalloc.__file__)])
+        if self._first is None:
+            self._first = now
+            return []
+        return [str(each) for each in now.compare_to(self._first, "lineno")[:LINES] if each.size_diff > 0]
+
+
+class _MallInfo(ctypes.Structure):
+    """What glibc's mallinfo2 gives; bytes."""
+
+    _fields_ = [
+        ("arena", ctypes.c_size_t),
+        ("_counts", ctypes.c_size_t * 3),
+        ("hblkhd", ctypes.c_size_t),
+        ("_unused", ctypes.c_size_t * 2),
+        ("uordblks", ctypes.c_size_t),
+        ("fordblks", ctypes.c_size_t),
+        ("keepcost", ctypes.c_size_t),
+    ]
+
+
+def _allocated() -> dict[str, float]:
+    """MB that C code has asked for and still has, and such as it has given back and the allocator has kept."""
+    libc = ctypes.CDLL(None)
+    if not hasattr(libc, "mallinfo2"):
+        return {}
+    libc.mallinfo2.restype = _MallInfo
+    info = libc.mallinfo2()
+    return {"used": (info.uordblks + info.hblkhd) / 1e6, "kept": info.fordblks / 1e6}
+
+
+def _name(task: "asyncio.Task[Any]") -> str:
+    coroutine = task.get_coro()
+    return getattr(coroutine, "__qualname__", str(coroutine))
+
+
+def main() -> int:
+    file, *arguments = sys.argv[1:]
+    if arguments[0] == "--trace":
+        arguments = arguments[1:]
+        tracemalloc.start(1)
+    signal.signal(signal.SIGUSR1, Looker(Path(file)).ask)
+    from bot.cli import main as run
+
+    return run(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

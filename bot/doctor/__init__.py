@@ -1,0 +1,1 @@
+"""`commonplace doctor`: everything that can be checked without changing anything, each with its mend."""

@@ -1,0 +1,82 @@
+"""Who may talk: somebody may administer, and nobody is named whom no message will ever match."""
+
+from collections.abc import Iterator
+
+from bot.access import TERMINAL
+from bot.config import Settings
+from bot.doctor.check import Check, Topic, several
+
+TOPIC = Topic("access")
+CHANNELS = ("telegram", "discord")
+SHORTEST_SNOWFLAKE = 15
+"""Digits: Discord's ids have 17 and more."""
+
+
+def check_access(settings: Settings) -> Iterator[Check]:
+    """Look at the lists in the settings; who was let in by an owner's command is not among them."""
+    tokens = {
+        "telegram": settings.telegram.token.get_secret_value(),
+        "discord": settings.discord.token.get_secret_value(),
+    }
+    opened = [name for name in CHANNELS if tokens[name]]
+    access = settings.access
+    if not opened:
+        yield TOPIC.ok("owners", "whoever sits at the terminal: no channel is configured")
+    for channel in opened:
+        owners = [each for each in access.owners if each.startswith(f"{channel}:")]
+        if owners:
+            yield TOPIC.ok("owners", several(owners))
+        else:
+            yield TOPIC.warn(
+                "owners",
+                f"nobody may administer on {channel.capitalize()}",
+                f'set owners = ["{channel}:YOUR-ID"] under [access]; write to the bot, and the log tells your id',
+            )
+        known = [
+            *owners,
+            *(each for each in (*access.allow, *access.guests) if each.startswith(f"{channel}:")),
+        ]
+        if not known and not access.pairing:
+            told = f"nobody may talk on {channel.capitalize()}: no one is named, and access.pairing is false"
+            yield TOPIC.warn("nobody", told, "name yourself in access.owners, or set access.pairing")
+    for key, entries in (("owners", access.owners), ("allow", access.allow), ("guests", access.guests)):
+        for entry in entries:
+            if fault := why_nobody(entry, key=key, telegram_token=tokens["telegram"]):
+                yield TOPIC.warn(
+                    "no match", f"access.{key} has {entry!r}, {fault}", f"correct it in access.{key}"
+                )
+            elif (channel := entry.partition(":")[0]) not in opened and key == "owners":
+                told = f"access.owners has {entry!r}, and {channel} is not configured"
+                yield TOPIC.warn("no channel", told, f"set {channel}.token, or remove the entry")
+    for entry in access.owners:
+        if entry.startswith("telegram:-"):
+            told = f"access.owners has {entry!r}, a group: all who may write in its name may administer"
+            yield TOPIC.warn("group", told, "name people")
+    if everybody := [each for each in access.allow if each.endswith(":*")]:
+        told = f"{several(everybody)} lets everybody read and write your notes who finds the bot"
+        yield TOPIC.warn("everybody", told, "name people in access.allow, or use access.guests")
+    if both := sorted({*access.allow} & {*access.guests}):
+        told = f"{several(both)}: in allow and in guests; the narrower counts"
+        yield TOPIC.warn("both", told, "keep each in one of the lists")
+
+
+def why_nobody(entry: str, *, key: str, telegram_token: str = "") -> str:
+    """Why no message will ever come from whom an entry of `[access]` names; "" where one may."""
+    channel, _, person = entry.partition(":")
+    if channel == TERMINAL:
+        return "and who sits at the terminal is an owner in any case"
+    if channel not in CHANNELS:
+        if channel.lower() in CHANNELS:
+            return f"which matches nobody: write {channel.lower()}"
+        return f"which matches nobody: there are the channels {' and '.join(CHANNELS)}"
+    if person == "*" or "/" in person:
+        return ""
+    number = person.removeprefix("-")
+    if number.startswith("0"):
+        return "which matches nobody: no id begins with 0"
+    if channel == "telegram":
+        if person == telegram_token.partition(":")[0]:
+            return "which is the bot itself" + (": put your own id there" if key == "owners" else "")
+    elif len(number) < SHORTEST_SNOWFLAKE:
+        return "which is too short for an id of Discord's"
+    return ""

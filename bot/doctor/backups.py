@@ -1,0 +1,61 @@
+"""Backups: made lately, and room for the next one."""
+
+import shutil
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+from bot.backup import SUFFIX, Backups
+from bot.config import Settings
+from bot.doctor.check import Check, Topic, how_large, how_long
+from memory.listing import list_notes
+
+TOPIC = Topic("backups")
+OLD = timedelta(days=2)
+MAKE_ONE = "commonplace backup makes one now; the service makes one each night that it runs"
+
+
+def check_backups(settings: Settings, *, begun: str, now: datetime) -> Iterator[Check]:
+    """Look at the archives in .commonplace/backups; none of them is read. `begun`: as in StateCheckup."""
+    state = settings.private_folder / "state.db"
+    notes = list_notes(settings.memory_folder).notes
+    if not (state.is_file() or notes):
+        yield TOPIC.ok("latest", "nothing to back up yet")
+        return
+    latest = _latest(settings)
+    age = now - latest if latest else None
+    told = f"made {how_long(max(age.total_seconds(), 0))} ago" if age is not None else "there is none"
+    if not settings.backup.keep and (age is None or age > OLD):
+        mend = "set backup.keep, or see to backups of memory/ and .commonplace/state.db yourself"
+        yield TOPIC.warn("latest", f"{told}; none are made by themselves (backup.keep is 0)", mend)
+    elif age is None and not (begun and now - datetime.fromisoformat(begun) > OLD):
+        yield TOPIC.ok(
+            "latest", f"{told} yet; the first is made at {settings.backup.at}, or soon after a start"
+        )
+    elif age is None or age > OLD:
+        yield TOPIC.warn("latest", told, MAKE_ONE)
+    else:
+        yield TOPIC.ok("latest", told)
+    # While it is made, there are a copy of state.db and the archive, and the old ones are still there.
+    # What the service has written lately stands in the journal alone.
+    journal = state.with_name(f"{state.name}-wal")
+    size = sum(file.stat().st_size for file in (state, journal) if file.is_file())
+    needed = 2 * size + sum(note.size for note in notes)
+    if settings.private_folder.is_dir():
+        free = shutil.disk_usage(settings.private_folder).free
+        if free < needed:
+            told = f"the next one may need {how_large(needed)}, and {how_large(free)} are free"
+            yield TOPIC.warn("room", told, "free some space, or lower backup.keep")
+        else:
+            yield TOPIC.ok("room", f"enough for the next one ({how_large(needed)} at most)")
+
+
+def _latest(settings: Settings) -> datetime | None:
+    """When the latest archive was made: of a night, or by hand."""
+    backups = Backups(notes=settings.memory_folder, private=settings.private_folder, now=settings.now)
+    found = [moment] if (moment := backups.latest_nightly()) else []
+    if backups.folder.is_dir():
+        found += [
+            datetime.fromtimestamp(file.stat().st_mtime, UTC)
+            for file in backups.folder.glob(f"commonplace-*{SUFFIX}")
+        ]
+    return max(found, default=None)

@@ -1,0 +1,79 @@
+"""What a check comes to: well, well but, or not; and what to do about it."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Literal
+
+from bot.plain_text import one_line, without_controls
+from memory.frozen import dataclass
+from memory.redaction import without_secrets
+
+Status = Literal["ok", "warn", "fail"]
+
+LONGEST = 600
+"""Characters of what is told: of what others say, less is let through where it comes in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One line of the report."""
+
+    topic: str
+    name: str
+    status: Status
+    """`warn`: it works, but somebody should look; `fail`: it does not work as it stands."""
+    told: str
+    mend: str = ""
+    """What to do about it; "" where nothing is to be done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """What several checks are about."""
+
+    name: str
+
+    def ok(self, name: str, told: str) -> Check:
+        """All is well."""
+        return Check(self.name, name, "ok", told)
+
+    def warn(self, name: str, told: str, mend: str) -> Check:
+        """It works, but."""
+        return Check(self.name, name, "warn", told, mend)
+
+    def fail(self, name: str, told: str, mend: str) -> Check:
+        """It does not work as it stands."""
+        return Check(self.name, name, "fail", told, mend)
+
+
+def harmless(checks: Iterable[Check], secrets: Sequence[str]) -> list[Check]:
+    """The same without secrets and without what drives a terminal, whatever others have told us."""
+
+    def tamed(text: str) -> str:
+        # Controls first: within a secret they would hide it, and then be taken away.
+        return one_line(without_secrets(without_controls(text), secrets), limit=LONGEST)
+
+    return [replace(check, told=tamed(check.told), mend=tamed(check.mend)) for check in checks]
+
+
+def several(names: Sequence[str], *, most: int = 5) -> str:
+    """`a, b and 3 more`."""
+    shown = ", ".join(names[:most])
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
+
+
+def how_long(seconds: float) -> str:
+    """A span of time as people say it: `40 minutes`, `3 days`."""
+    for size, unit in ((86_400.0, "day"), (3600.0, "hour"), (60.0, "minute")):
+        if seconds >= 2 * size or (seconds >= size and unit == "minute"):
+            count = int(seconds // size)
+            return f"{count} {unit}" if count == 1 else f"{count} {unit}s"
+    return "1 second" if round(seconds) == 1 else f"{seconds:.0f} seconds"
+
+
+def how_large(count: float) -> str:
+    """Bytes as people say it: `12 MB`, `3.4 GB`."""
+    for size, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if count >= size:
+            return f"{count / size:.1f} {unit}" if count < 10 * size else f"{count / size:.0f} {unit}"
+    return f"{count:.0f} bytes"

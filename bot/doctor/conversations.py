@@ -1,0 +1,106 @@
+"""The conversations: state.db whole and of a version we know, and nothing left lying in it."""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
+
+from bot.config import Settings
+from bot.doctor.check import Check, Topic, how_large, how_long, several
+from bot.presence import UNFINISHED, is_unfinished
+from bot.state.checkup import StateCheckup, check_state
+from bot.state.database import StateBroken, StateFault, StateTooNew, StateUnusable
+from memory.disk import reason
+
+TOPIC = Topic("conversations")
+STUCK = timedelta(minutes=15)
+"""A message that has waited for longer than that beside a service which runs is stuck."""
+
+
+def look_at_state(settings: Settings, *, seconds: float) -> StateCheckup | StateFault | None:
+    """What is in state.db, or why that cannot be told; None where there is none."""
+    file = settings.private_folder / "state.db"
+    try:
+        return check_state(file, seconds=seconds) if file.is_file() else None
+    except StateFault as fault:
+        return fault
+    except OSError as error:
+        return StateUnusable(f"{file} cannot be read: {reason(error)}")
+
+
+def check_conversations(
+    settings: Settings, found: StateCheckup | StateFault | None, *, alive: bool, now: datetime
+) -> Iterator[Check]:
+    """Tell of state.db; `alive`: whether a process of ours has the workspace open just now."""
+    if is_unfinished(settings.private_folder):
+        yield TOPIC.fail("restore", UNFINISHED, "commonplace restore FILE")
+    file = settings.private_folder / "state.db"
+    match found:
+        case None:
+            yield TOPIC.ok("file", "none yet; it is made at the first start")
+        case StateTooNew():
+            yield TOPIC.fail("file", f"{file}: {found}", "update Commonplace, or use another workspace")
+        case StateBroken():
+            mend = (
+                "end the service, then restore a backup (commonplace restore FILE), or move the file away to begin "
+                "without earlier conversations; your notes are not affected"
+            )
+            yield TOPIC.fail("file", str(found), mend)
+        case StateFault():
+            yield TOPIC.fail(
+                "file", str(found), "check the folder and its permissions, and what else has it open"
+            )
+        case StateCheckup():
+            size = how_large(file.stat().st_size)
+            through = "whole" if found.looked_through else "too large to look at all of it"
+            yield TOPIC.ok("file", f"{size}, {through}")
+            if found.version < found.ours:
+                told = f"format {found.version}; the next start brings it to {found.ours}"
+                yield TOPIC.ok("format", told)
+            yield from _check_open(settings, found, alive=alive, now=now)
+            yield from _check_unread(found)
+
+
+def _check_open(settings: Settings, found: StateCheckup, *, alive: bool, now: datetime) -> Iterator[Check]:
+    if not (found.waiting or found.undelivered):
+        if found.version == found.ours:
+            yield TOPIC.ok("waiting", "nothing")
+        return
+    age = now - datetime.fromisoformat(found.oldest_open) if found.oldest_open else timedelta()
+    parts = [
+        f"{what}: {_counts(counts)}"
+        for what, counts in (("without an answer", found.waiting), ("not delivered", found.undelivered))
+        if counts
+    ]
+    told = f"{'; '.join(parts)}; the oldest for {how_long(max(age.total_seconds(), 0))}"
+    tokens = {
+        "telegram": settings.telegram.token.get_secret_value(),
+        "discord": settings.discord.token.get_secret_value(),
+    }
+    homeless = sorted(
+        channel for channel in {**found.waiting, **found.undelivered} if not tokens.get(channel, channel)
+    )
+    if homeless:
+        keys = " and ".join(f"{channel}.token" for channel in homeless)
+        yield TOPIC.warn(
+            "waiting", told, f"it waits for {several(homeless)}: set {keys} again, and it is delivered"
+        )
+    elif alive and age > STUCK:
+        yield TOPIC.warn("waiting", told, "see /status, /models and the log for what holds it up")
+    elif alive:
+        yield TOPIC.ok("waiting", told)
+    else:
+        yield TOPIC.warn("waiting", told, "start the service (commonplace run): it goes on where it was")
+
+
+def _check_unread(found: StateCheckup) -> Iterator[Check]:
+    if found.unreadable:
+        told = f"{found.unreadable} messages in the inbox cannot be read by this version"
+        yield TOPIC.warn("unreadable", told, "the log names them; a newer version may know them")
+    if found.unread:
+        told = f"what came and could not be read was kept: {_counts(found.unread)}"
+        yield TOPIC.warn(
+            "set aside", told, "the log says why; report it as a bug. Whoever wrote it can write again"
+        )
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{channel} {count}" for channel, count in sorted(counts.items()))

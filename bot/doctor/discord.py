@@ -1,0 +1,108 @@
+"""Discord: whether it knows the bot, lets it connect and read, and in which servers it is."""
+
+import asyncio
+from collections.abc import Iterator, Mapping
+
+from bot.config import Settings
+from bot.doctor.asking import Answered, Asking, NotReached
+from bot.doctor.check import Check, Topic, how_long, several
+from memory.http_answers import one_line, what_is_wrong_with
+
+TOPIC = Topic("discord")
+APPLICATION = "discord.com/developers/applications → your application"
+PORTAL = f"{APPLICATION} → Bot"
+INVITE = f"invite it: {APPLICATION} → OAuth2 → URL Generator, with bot and applications.commands"
+READS_TEXT = (1 << 18) | (1 << 19)
+"""Flags of an application: GATEWAY_MESSAGE_CONTENT, and the same for bots in few servers."""
+FEW_SESSIONS = 20
+AGENT = "DiscordBot (commonplace, 1)"
+"""In this form, or Discord's gatekeeper refuses it."""
+
+
+async def check_discord(settings: Settings, asking: Asking) -> list[Check]:
+    """Ask Discord who the bot is, what it may do, and where its gateway is."""
+    discord = settings.discord
+    token = discord.token.get_secret_value()
+    if not token:
+        return [TOPIC.ok("token", "none: Discord is not configured")]
+    if fault := what_is_wrong_with(token):
+        return [TOPIC.fail("token", f"it {fault}", f"copy it anew: {PORTAL}")]
+    base = discord.api_base.rstrip("/")
+    headers = {"Authorization": f"Bot {token}", "User-Agent": AGENT}
+    paths = ("/users/@me", "/applications/@me", "/gateway/bot", "/users/@me/guilds?limit=200")
+    try:
+        me, application, gateway, guilds = await asyncio.gather(
+            *(asking.get(f"{base}{path}", headers) for path in paths)
+        )
+    except NotReached as error:
+        mend = "check the network, a proxy and discord.api_base; the service goes on trying by itself"
+        return [TOPIC.fail("reached", str(error), mend)]
+    if not me.is_success:
+        return [_refused(me)]
+    checks = [TOPIC.ok("bot", one_line(str(me.fields.get("username") or "known")))]
+    checks += _check_intents(application)
+    checks.append(await _check_gateway(gateway, asking))
+    checks += _check_servers(guilds, discord.servers)
+    return checks
+
+
+def _refused(answered: Answered) -> Check:
+    said = answered.fields.get("message")
+    words = f"{answered.status} {one_line(said)}" if isinstance(said, str) else f"{answered.status}"
+    if answered.status == 401:
+        mend = (
+            f"put the one from {PORTAL} → Reset Token into discord.token: this one is mistyped or was reset"
+        )
+        return TOPIC.fail("token", f"Discord does not know it ({words})", mend)
+    if answered.status == 429 or answered.status >= 500:
+        return TOPIC.warn("reached", f"Discord answered {words}", "try again later")
+    return TOPIC.fail("reached", f"this is not Discord's API: it answered {words}", "check discord.api_base")
+
+
+def _check_intents(application: Answered) -> Iterator[Check]:
+    flags = application.fields.get("flags")
+    if not application.is_success or not isinstance(flags, int):
+        return
+    if flags & READS_TEXT:
+        yield TOPIC.ok("intents", "it may read messages that do not mention it")
+    else:
+        yield TOPIC.warn(
+            "intents",
+            "it may not read messages that do not mention it, as in its own threads",
+            f"switch on Message Content Intent: {PORTAL} → Privileged Gateway Intents",
+        )
+
+
+async def _check_gateway(gateway: Answered, asking: Asking) -> Check:
+    url = gateway.fields.get("url")
+    if not gateway.is_success or not isinstance(url, str) or not url.startswith(("ws://", "wss://")):
+        told = f"it does not tell where to connect ({gateway.status})"
+        mend = "try again later; a proxy at discord.api_base must pass on /gateway/bot"
+        return TOPIC.warn("gateway", told, mend)
+    try:  # anything at all: a firewall may let through the one host and not the other
+        await asking.get(f"http{url.removeprefix('ws')}")
+    except NotReached as error:
+        mend = "let it through in the firewall or proxy: nothing is heard without it"
+        return TOPIC.fail("gateway", str(error), mend)
+    limit = gateway.fields.get("session_start_limit")
+    left = limit.get("remaining") if isinstance(limit, Mapping) else None
+    if isinstance(limit, Mapping) and isinstance(left, int) and left < FEW_SESSIONS:
+        after = limit.get("reset_after")
+        seconds = after / 1000 if isinstance(after, int) else 0
+        told = f"the bot may connect only {left} times more within {how_long(seconds)}"
+        return TOPIC.warn("gateway", told, "see in the log why it connects so often; wait meanwhile")
+    return TOPIC.ok("gateway", "it can be reached")
+
+
+def _check_servers(guilds: Answered, wanted: tuple[str, ...]) -> Iterator[Check]:
+    listed = guilds.document
+    if not guilds.is_success or not isinstance(listed, list):
+        return
+    names = {str(each.get("id")): str(each.get("name")) for each in listed if isinstance(each, Mapping)}
+    if not names:
+        yield TOPIC.warn("servers", "the bot is in none, so nobody can find it", INVITE)
+    else:
+        yield TOPIC.ok("servers", f"{len(names)}: {one_line(several(sorted(names.values())))}")
+    if missing := [each for each in wanted if each not in names]:
+        told = f"discord.servers has {several(missing)}, where the bot is not"
+        yield TOPIC.warn("servers", told, "invite it there, or correct discord.servers")

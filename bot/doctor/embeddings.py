@@ -1,0 +1,115 @@
+"""Vectors: who makes them and why, whether he answers, and whether those that are there are his."""
+
+import asyncio
+from collections.abc import Iterator
+from importlib.util import find_spec
+
+from bot.config import Settings
+from bot.doctor.check import Check, Topic
+from bot.doctor.models import INSTALL_LOCAL, gguf_fault
+from memory.embeddings.auto import Choice, open_provider
+from memory.embeddings.errors import EmbeddingError
+from memory.embeddings.model_files import exists_locally, local_path
+from memory.embeddings.opening import Embedding
+from memory.embeddings.vectors import BYTES_A_NUMBER
+from memory.index.sqlite_checkup import IndexCheckup
+from memory.vectors import PROBE
+
+TOPIC = Topic("vectors")
+BY_WORDS = "until then notes are found by their words alone"
+
+
+async def check_embeddings(
+    settings: Settings, embedding: Embedding, index: IndexCheckup | None, *, alive: bool
+) -> list[Check]:
+    """Ask each provider that was chosen for the vector of one word of ours.
+
+    `alive`: whether a process of ours runs, beside which no second model is loaded into memory.
+    """
+    choice, fallback = embedding.choice, embedding.fallback
+    checks = [TOPIC.ok("from", choice.reason)]
+    if choice.provider == "none":
+        if embedding.error:
+            checks.append(TOPIC.warn("problem", embedding.error, BY_WORDS))
+        return checks
+    is_set = settings.memory.embedding.provider != "auto"
+    checks += await _check_provider("answer", settings, choice, index, is_needed=is_set, alive=alive)
+    if fallback.provider != "none":
+        checks.append(TOPIC.ok("fallback", fallback.reason))
+        checks += await _check_provider("fallback", settings, fallback, None, is_needed=False, alive=alive)
+    return checks
+
+
+async def _check_provider(
+    name: str,
+    settings: Settings,
+    choice: Choice,
+    index: IndexCheckup | None,
+    *,
+    is_needed: bool,
+    alive: bool,
+) -> list[Check]:
+    def not_usable(told: str, mend: str) -> list[Check]:
+        return [TOPIC.fail(name, told, mend) if is_needed else TOPIC.warn(name, told, mend)]
+
+    if choice.provider == "local":
+        if find_spec("llama_cpp") is None:
+            return not_usable("llama-cpp-python is not installed", f"{INSTALL_LOCAL}; {BY_WORDS}")
+        local = settings.memory.embedding.local
+        if not exists_locally(local.model_path, local.cache_dir):
+            if local.model_path and not local.model_path.startswith("hf:"):
+                return not_usable(
+                    f"there is no file {local.model_path}",
+                    "put it there, or correct memory.embedding.local.model_path",
+                )
+            return [TOPIC.ok(name, "its model is not here yet; it is fetched at the first use")]
+        if fault := gguf_fault(local_path(local.model_path, local.cache_dir)):
+            return not_usable(fault, "correct memory.embedding.local.model_path")
+        if alive:
+            return [TOPIC.ok(name, "its model is there; it is not loaded a second time beside what runs")]
+    try:
+        dimensions = await _dimensions(choice)
+    except EmbeddingError as error:
+        if choice.unsure:
+            mend = f"set memory.embedding.provider, or leave it: {BY_WORDS}"
+            return [TOPIC.warn(name, f"the chat provider makes no vectors just now: {error}", mend)]
+        return not_usable(str(error), f"mend that, or set memory.embedding.provider to another; {BY_WORDS}")
+    except (ImportError, ValueError, OSError) as error:
+        return not_usable(f"{choice.provider} cannot be opened: {error}", "check the proxy and its settings")
+    checks = [TOPIC.ok(name, f"it answers, with vectors of {dimensions} numbers")]
+    if index is not None:
+        checks += _check_stored(choice, dimensions, index)
+    return checks
+
+
+async def _dimensions(choice: Choice) -> int:
+    """How long its vectors are. Raises EmbeddingError, and what opening raises."""
+    provider = open_provider(choice)
+    if provider is None:
+        return 0
+    try:
+        [vector] = await provider.embed([PROBE], purpose="query")
+        return len(vector) // BYTES_A_NUMBER
+    finally:
+        async with asyncio.timeout(2):
+            await provider.close()
+
+
+def _check_stored(choice: Choice, dimensions: int, index: IndexCheckup) -> Iterator[Check]:
+    """Tell where what is stored was made by another model, and so is of no use."""
+    model = choice.options.model if choice.options else ""
+    theirs = [each for each in index.vectors if each.provider == choice.provider and each.count]
+    fitting = [
+        each for each in theirs if each.dimensions == dimensions and (not model or each.model == model)
+    ]
+    if fitting:
+        yield TOPIC.ok("stored", f"{fitting[0].count} of {fitting[0].model}")
+    elif index.vectors and any(each.count for each in index.vectors):
+        last = next(each for each in index.vectors if each.count)
+        told = (
+            f"{last.count} of {last.model} ({last.dimensions} numbers), none of the model of now "
+            f"({dimensions} numbers): all are made anew, which the provider may charge for"
+        )
+        yield TOPIC.warn("stored", told, "commonplace memory index makes them; or set the former model again")
+    elif index.stamps:
+        yield TOPIC.ok("stored", "none yet; the service makes them, or commonplace memory index")

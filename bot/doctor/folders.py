@@ -1,0 +1,231 @@
+"""The folders: there, ours to write to, with room, and on a disk that SQLite can rely on; and word of changes."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import apsw
+
+from bot.config import Settings
+from bot.doctor.check import Check, Topic, how_large
+from bot.doctor.permissions import may, me, owner_of
+from memory import disk
+from memory.watcher import FILE_SYSTEMS_WITHOUT_EVENTS, file_system_of, why_no_events
+
+TOPIC = Topic("folders")
+WATCHING = Topic("watching")
+
+FULL_BYTES = 20_000_000
+"""With less than that free, something will soon be refused."""
+LOW_BYTES = 500_000_000
+LOW_INODES = 1000
+ELSEWHERE = FILE_SYSTEMS_WITHOUT_EVENTS | {"glusterfs", "lustre", "beegfs", "ocfs2", "gfs2", "davfs"}
+"""On these, others on another machine may have the file too: SQLite's journal is for one machine."""
+PASSING = {"overlay", "tmpfs", "ramfs", "aufs", "rootfs"}
+"""What lies on these is gone with the container, or with the next start."""
+LOCAL_DISK = "put .commonplace on a local disk, in a container a named volume; only memory/ may be a mount"
+
+
+def check_folders(settings: Settings) -> Iterator[Check]:
+    """Look at workspace, notes and private folder; what is written is taken away again."""
+    workspace, notes, private = settings.workspace, settings.memory_folder, settings.private_folder
+    blocked = False
+    for name, folder in (("workspace", workspace), ("notes", notes), ("private", private)):
+        check = _check_folder(name, folder, must_write=folder != workspace)
+        blocked |= check.status == "fail"
+        yield check
+    if blocked:
+        return
+    if private.is_dir():
+        yield from _check_private(private)
+    disks = {folder.stat().st_dev: folder for folder in (_nearest(notes), _nearest(private))}
+    for folder in disks.values():
+        yield from _check_room(folder)
+    yield from _check_disk(private, next((each for each in (private, workspace) if each.is_dir()), None))
+
+
+def check_watching(settings: Settings) -> Iterator[Check]:
+    """See whether the system tells of changes; nothing is touched below the notes."""
+    notes, private = settings.memory_folder, settings.private_folder
+    if not settings.memory.watch.enabled:
+        minutes = settings.memory.reindex.interval_minutes
+        yield WATCHING.ok(
+            "notes", f"off (memory.watch.enabled); they are looked through every {minutes} minutes"
+        )
+        return
+    kind = file_system_of(_nearest(notes))
+    if kind in FILE_SYSTEMS_WITHOUT_EVENTS or kind.startswith("fuse."):
+        told = f"the notes lie on {kind}, which does not tell what others change: they are looked through instead"
+        yield WATCHING.ok("notes", told)
+    else:
+        yield from _check_events(private)
+    yield from _check_limit(notes)
+
+
+def _check_folder(name: str, folder: Path, *, must_write: bool) -> Check:
+    try:
+        if not os.path.lexists(folder):
+            return _check_missing(name, folder)
+        if not folder.is_dir():
+            return TOPIC.fail(
+                name, f"{folder} is no folder", "move it away, or set workspace to another folder"
+            )
+        wanted = os.R_OK | os.X_OK | (os.W_OK if must_write else 0)
+        if not may(folder, wanted):
+            return _not_ours(name, folder)
+    except OSError as error:
+        return TOPIC.fail(
+            name, f"{folder}: {disk.reason(error)}", "mend that, or set workspace to another folder"
+        )
+    return TOPIC.ok(name, str(folder))
+
+
+def _check_missing(name: str, folder: Path) -> Check:
+    above = _nearest(folder)
+    if not above.is_dir() or not may(above, os.W_OK | os.X_OK):
+        return TOPIC.fail(
+            name,
+            f"{folder} is not there and cannot be made: {me()} may not write to {above}",
+            f"make it: mkdir -p {folder}, as a user who may, and give it to {me()}",
+        )
+    return TOPIC.ok(name, f"{folder} is not there yet; it is made at the first start")
+
+
+def _not_ours(name: str, path: Path) -> Check:
+    read_only = bool(os.statvfs(path).f_flag & os.ST_RDONLY)
+    if read_only:
+        return TOPIC.fail(
+            name, f"{path} lies on a read-only file system", "mount it so that it can be written to"
+        )
+    owner, user = owner_of(path), me()
+    whose = f"it belongs to {owner}" if owner != user else "its permissions do not allow it"
+    return TOPIC.fail(
+        name,
+        f"{user} may not read and write {path}: {whose}",
+        f"run `chown -R {user} {path}` as root, or Commonplace as {owner}"
+        if owner != user
+        else f"chmod -R u+rwX {path}",
+    )
+
+
+def _check_private(private: Path) -> Iterator[Check]:
+    names = ("state.db", "state.db-wal", "state.db-shm", "index.db", "index.db-wal", "index.db-shm")
+    inside = [private / name for name in (*names, "locks", "backups", "tmp", "trash")]
+    for path in inside:
+        if os.path.lexists(path) and not may(path, os.R_OK | os.W_OK):
+            yield _not_ours(path.name, path)
+    for path in inside[:3]:
+        if path.is_file() and path.stat().st_mode & 0o077:
+            yield TOPIC.warn(
+                path.name, f"others on this machine can read the conversations in {path}", f"chmod 600 {path}"
+            )
+
+
+def _check_room(folder: Path) -> Iterator[Check]:
+    free, name = shutil.disk_usage(folder).free, "free space"
+    told = f"{how_large(free)} on the disk of {folder}"
+    if free < FULL_BYTES:
+        yield TOPIC.fail(name, f"only {told}", "free some space: nothing can be kept on a full disk")
+    elif free < LOW_BYTES:
+        yield TOPIC.warn(name, f"only {told}", "free some space before it is full")
+    else:
+        yield TOPIC.ok(name, told)
+    numbers = os.statvfs(folder)
+    if numbers.f_files and numbers.f_favail < LOW_INODES:
+        told = f"only {numbers.f_favail} more files can be made on the disk of {folder}"
+        yield TOPIC.warn("free inodes", told, "remove files that nobody needs")
+
+
+def _check_disk(private: Path, folder: Path | None) -> Iterator[Check]:
+    """What kind of disk .commonplace is on, and whether SQLite's journal works in `folder`; None to try nothing."""
+    kind, name = file_system_of(_nearest(private)), "file system"
+    if kind in ELSEWHERE or kind.startswith("fuse"):
+        told = f".commonplace lies on {kind}, where SQLite's journal is not safe: state.db may be damaged"
+        yield TOPIC.warn(name, told, LOCAL_DISK)
+    elif kind in PASSING:
+        told = f".commonplace lies on {kind}: it is gone with the container or the next start"
+        yield TOPIC.warn(name, told, LOCAL_DISK)
+    else:
+        yield TOPIC.ok(name, kind or "not known on this system")
+    if folder is None:
+        return
+    try:
+        with _scratch(folder) as scratch:
+            fault = wal_fault(scratch / "trial.db")
+    except OSError as error:
+        yield TOPIC.fail(
+            "writing", f"{folder}: {disk.reason(error)}", "mend that, or set workspace to another folder"
+        )
+        return
+    if fault:
+        yield TOPIC.fail("journal", f"SQLite cannot keep a journal in {folder}: {fault}", LOCAL_DISK)
+    else:
+        yield TOPIC.ok("journal", "SQLite's WAL works there")
+
+
+def wal_fault(file: Path) -> str:
+    """Why SQLite cannot write and read side by side in this folder, in its own words; "" where it can.
+
+    Raises OSError where the file cannot be written at all.
+    """
+    file.write_bytes(b"")
+    try:
+        writer = apsw.Connection(str(file))
+        try:
+            mode = writer.execute("PRAGMA journal_mode = WAL").get
+            if mode != "wal":
+                return f"its journal mode stays {mode}"
+            writer.execute("CREATE TABLE trial (number INTEGER); INSERT INTO trial VALUES (1)")
+            reader = apsw.Connection(str(file))
+            try:
+                writer.execute("BEGIN IMMEDIATE; INSERT INTO trial VALUES (2)")
+                seen: int = reader.execute("SELECT count(*) FROM trial").get
+                writer.execute("COMMIT")
+                return "" if seen == 1 else "a reader sees what is only half written"
+            finally:
+                reader.close()
+        finally:
+            writer.close()
+    except apsw.Error as error:
+        return str(error)
+
+
+def _check_events(private: Path) -> Iterator[Check]:
+    if not private.is_dir():
+        yield WATCHING.ok("events", "known once .commonplace is there")
+        return
+    try:
+        with _scratch(private) as scratch:
+            fault = why_no_events(scratch, lambda: (scratch / "trial").write_bytes(b"\n"))
+    except OSError:  # told by the folders
+        return
+    if fault:
+        yield WATCHING.warn("events", fault, "until then the notes are looked through every few seconds")
+    else:
+        yield WATCHING.ok("events", "the system tells of changes in .commonplace")
+
+
+def _check_limit(notes: Path) -> Iterator[Check]:
+    try:
+        limit = int(Path("/proc/sys/fs/inotify/max_user_watches").read_text("ascii"))
+    except (OSError, ValueError):
+        return
+    count = sum(1 for _ in os.walk(notes))
+    if 2 * count > limit:
+        told = f"the notes are in {count} folders, and all programs of a user together may watch {limit}"
+        yield WATCHING.warn("limit", told, f"sysctl fs.inotify.max_user_watches={max(524_288, 4 * count)}")
+
+
+@contextmanager
+def _scratch(folder: Path) -> Iterator[Path]:
+    """A folder of our own, away again at the end. Raises OSError."""
+    with tempfile.TemporaryDirectory(prefix="doctor-", dir=folder, ignore_cleanup_errors=True) as made:
+        yield Path(made)
+
+
+def _nearest(path: Path) -> Path:
+    """The path itself, or of the folders above it the first that is there."""
+    return next(each for each in (path, *path.parents) if each.exists())

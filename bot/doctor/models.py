@@ -1,0 +1,278 @@
+"""The language models: each provider is asked for its list of models, with each key; that costs nothing."""
+
+import asyncio
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from importlib.util import find_spec
+from pathlib import Path
+
+from bot.config import Settings
+from bot.doctor.asking import Answered, Asking, NotReached
+from bot.doctor.check import Check, Topic, how_large, several
+from bot.doctor.permissions import may
+from bot.models.dialect import Dialect, kind_of_status
+from bot.models.errors import BadKey, ModelError, OutOfCredit, RateLimited
+from bot.models.health import Health
+from bot.models.known_providers import Provider, provider_of
+from bot.models.options import ModelOptions
+from memory.embeddings.model_files import GGUF
+from memory.frozen import dataclass
+from memory.http_answers import message_of, one_line, what_is_wrong_with
+
+TOPIC = Topic("models")
+KEYS_ASKED = 8
+"""Of one provider, at most."""
+OPENROUTER = "https://openrouter.ai/api/v1"
+_ADDRESS = {"openai": "it ends in its version, such as /v1", "other": "it is the host alone"}
+INSTALL_LOCAL = "install it: pip install 'commonplace[local]'"
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A provider, with the models that the settings name of it."""
+
+    name: str
+    provider: Provider
+    models: tuple[str, ...]
+    """The provider's own names."""
+    in_chain: bool
+    """Whether it is asked without another one failing first, or being chosen."""
+
+
+def named_providers(settings: Settings, environment: Mapping[str, str]) -> list[Named]:
+    """Every provider whose models may be asked, in the order in which they are named."""
+    models = settings.models
+    others = (*(name for _, names in models.on_error for name in names), *models.params)
+    named = tuple(dict.fromkeys((*models.chain, *others)))
+    providers = dict.fromkeys(model.partition("/")[0] for model in named)
+    return [
+        Named(
+            name,
+            provider_of(name, settings.providers, environment),
+            tuple(model.partition("/")[2] for model in named if model.partition("/")[0] == name),
+            any(model.startswith(f"{name}/") for model in models.chain),
+        )
+        for name in providers
+    ]
+
+
+async def check_models(settings: Settings, environment: Mapping[str, str], asking: Asking) -> list[Check]:
+    """Ask each provider once with each key; no model is asked anything."""
+    checks = [TOPIC.ok("chain", " → ".join(settings.models.chain))]
+    named = named_providers(settings, environment)
+    found = await asyncio.gather(*(_check_provider(each, asking) for each in named))
+    return [*checks, *(check for checks in found for check in checks)]
+
+
+def check_health(health: Sequence[Health], named: Sequence[str], *, now: float) -> Iterator[Check]:
+    """Tell of models that are left to rest after failures; `named`: those of the settings, `provider/model`."""
+    for each in health:
+        if each.route.model in named and (each.is_resting(now) or each.is_on_probation(now)):
+            told = f"{each.route.model} failed {each.failed_in_a_row} times in a row: {each.last_error}"
+            yield TOPIC.warn("resting", told, "it is asked again by itself; /models reset does so at once")
+
+
+async def _check_provider(named: Named, asking: Asking) -> list[Check]:
+    match named.provider.kind:
+        case "builtin":
+            return [TOPIC.ok(named.name, "the notebook, which needs no model")]
+        case "llama_cpp":
+            return await asyncio.to_thread(lambda: [_check_gguf(named)])
+    provider = named.provider
+    mend_key = f"set providers.{named.name}.api_key or {provider.key_variable}"
+    if provider.needs_key and not provider.keys:
+        return [_not_usable(named, "it has no key", f"{mend_key}, or take it out of models.chain")]
+    if provider.kind != "openai" and re.search(r"/v1(beta)?$", provider.base_url):
+        told = f"providers.{named.name}.base_url ends in a version, which is added to it again"
+        return [_not_usable(named, told, f"take the end away: {_ADDRESS['other']}")]
+    keys = provider.keys[:KEYS_ASKED] or ("",)
+    if checks := [check for key in keys if (check := _bad_form(named, key))]:
+        return checks
+    answers = await asyncio.gather(*(_ask(named, key, asking) for key in keys))
+    checks = []
+    well = sum(answer.is_well for answer in answers)
+    for number, answer in enumerate(answers, 1):
+        key = f" (key {number} of {len(keys)})" if len(keys) > 1 else ""
+        checks.append(_judged(named, answer, key, others_well=well > 0, mend_key=mend_key))
+    listed = next((answer.models for answer in answers if answer.is_well and answer.models), ())
+    if listed:
+        checks += _missing_models(named, listed)
+    return checks
+
+
+def _bad_form(named: Named, key: str) -> Check | None:
+    if not (fault := what_is_wrong_with(key)):
+        return None
+    return _not_usable(named, f"it {fault}", f"copy the key anew into providers.{named.name}.api_key")
+
+
+def _not_usable(named: Named, told: str, mend: str) -> Check:
+    """A failure where it is asked in any case, else a warning."""
+    return TOPIC.fail(named.name, told, mend) if named.in_chain else TOPIC.warn(named.name, told, mend)
+
+
+# -- asking -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What came of one request: a list of models, or an error of the kind that a model would give."""
+
+    models: tuple[str, ...] = ()
+    error: ModelError | None = None
+    unreached: str = ""
+    has_no_list: bool = False
+
+    @property
+    def is_well(self) -> bool:
+        return not (self.error or self.unreached)
+
+
+async def _ask(named: Named, key: str, asking: Asking) -> _Told:
+    provider = named.provider
+    dialect = _dialect(named, key)
+    try:
+        if provider.base_url == OPENROUTER:  # whose list of models anybody may read
+            answered = await asking.get(f"{OPENROUTER}/key", dialect.headers)
+            if answered.is_success:
+                answered = await asking.get(f"{OPENROUTER}/models", dialect.headers)
+        else:
+            answered = await asking.get(_list_of_models(provider), dialect.headers)
+    except NotReached as error:
+        return _Told(unreached=str(error))
+    if answered.is_success:
+        return _Told(_listed(answered))
+    if 300 <= answered.status < 400:
+        return _Told(unreached=f"it sends us elsewhere ({answered.status})")
+    failure = answered.failure
+    kind = dialect.kind_of(failure) or kind_of_status(failure.status)
+    if answered.status in (404, 405, 501) and kind is not BadKey:
+        return _Told(has_no_list=True, error=None)
+    said = "" if kind is BadKey else one_line(message_of(failure.fields), secrets=(key,))
+    return _Told(error=kind(f"{failure.status}" + (f" ({said})" if said else "")))
+
+
+def _dialect(named: Named, key: str) -> Dialect:
+    provider = named.provider
+    options = ModelOptions(f"{named.name}/{named.models[0]}", base_url=provider.base_url, key=key)
+    match provider.kind:
+        case "anthropic":
+            from bot.models.anthropic import AnthropicDialect
+
+            return AnthropicDialect(options)
+        case "gemini":
+            from bot.models.gemini import GeminiDialect
+
+            return GeminiDialect(options)
+        case _:
+            from bot.models.openai import OpenAIDialect
+
+            return OpenAIDialect(options)
+
+
+def _list_of_models(provider: Provider) -> str:
+    match provider.kind:
+        case "anthropic":
+            return f"{provider.base_url}/v1/models?limit=1000"
+        case "gemini":
+            return f"{provider.base_url}/v1beta/models?pageSize=1000"
+        case _:
+            return f"{provider.base_url}/models"
+
+
+def _listed(answered: Answered) -> tuple[str, ...]:
+    """The names in a list of models: `data[].id`, Google's `models[].name`."""
+    rows = answered.fields.get("data") or answered.fields.get("models")
+    if not isinstance(rows, list):
+        return ()
+    names = (row.get("id") or row.get("name") for row in rows if isinstance(row, Mapping))
+    return tuple(name.removeprefix("models/") for name in names if isinstance(name, str) and name)
+
+
+# -- judging ------------------------------------------------------------------------------------------------
+
+
+def _judged(named: Named, told: _Told, key: str, *, others_well: bool, mend_key: str) -> Check:
+    kind = "openai" if named.provider.kind == "openai" else "other"
+    if told.unreached:
+        mend = f"check the network, a proxy and providers.{named.name}.base_url"
+        return _not_usable(named, told.unreached, mend)
+    if told.has_no_list:
+        words = f"answers, but has no list of models there: whether the key counts is not known{key}"
+        return TOPIC.warn(
+            named.name, words, f"where it fails, check providers.{named.name}.base_url: {_ADDRESS[kind]}"
+        )
+    if told.error is None:
+        return TOPIC.ok(named.name, f"answers, and takes the key{key}" if named.provider.keys else "answers")
+    said = f"answered {told.error}{key}"
+    if isinstance(told.error, BadKey):
+        words = f"does not take the key: {said}"
+        return (
+            TOPIC.warn(named.name, words, f"remove that key, or put another in its place: {mend_key}")
+            if others_well
+            else _not_usable(named, words, mend_key)
+        )
+    if isinstance(told.error, OutOfCredit):
+        return TOPIC.warn(named.name, said, "top up the account, or add another model to models.chain")
+    if isinstance(told.error, RateLimited):
+        return TOPIC.warn(named.name, said, "nothing: wait, or add another model to models.chain")
+    return TOPIC.warn(named.name, said, f"try again later; check providers.{named.name}.base_url")
+
+
+def _missing_models(named: Named, listed: Sequence[str]) -> Iterator[Check]:
+    missing = [model for model in named.models if not is_listed(model, listed)]
+    for model in missing:
+        near = get_close_matches(model, listed, n=1, cutoff=0.5)
+        hint = f"; the nearest is {near[0]}" if near else f"; there are {several(sorted(listed), most=3)}"
+        told = f"has no model {model} in its list{hint}"
+        yield TOPIC.warn(
+            named.name, told, "correct models.chain, unless you know better: not all lists are whole"
+        )
+
+
+def is_listed(model: str, listed: Sequence[str]) -> bool:
+    """Whether a provider's list has this model: by its name, by one with a date or a tag behind it, or without ours."""
+    plain = model.removesuffix("-latest").partition(":")[0]
+    return any(name in (model, plain) or name.startswith((f"{plain}-2", f"{plain}:")) for name in listed)
+
+
+# -- on this machine ----------------------------------------------------------------------------------------
+
+
+def _check_gguf(named: Named) -> Check:
+    path = Path(named.provider.model_path)
+    key = f"providers.{named.name}.model_path"
+    if find_spec("llama_cpp") is None:
+        return _not_usable(named, "llama-cpp-python is not installed", INSTALL_LOCAL)
+    if fault := gguf_fault(path):
+        return _not_usable(named, fault, f"put the file there, or correct {key}")
+    size, free = path.stat().st_size, _available_memory()
+    if free is not None and size > free:
+        told = f"{path.name} has {how_large(size)}, and {how_large(free)} of memory are free"
+        return TOPIC.warn(named.name, told, "take a smaller one, or end what needs the memory")
+    return TOPIC.ok(named.name, f"{path.name}, {how_large(size)}")
+
+
+def gguf_fault(path: Path) -> str:
+    """Why a file cannot be a model; "" where it can."""
+    try:
+        if not path.is_file():
+            return f"there is no file {path}"
+        if not may(path, 4):
+            return f"{path} cannot be read: permission denied"
+        with path.open("rb") as file:
+            return "" if file.read(len(GGUF)) == GGUF else f"{path} is no GGUF file"
+    except OSError as error:
+        return f"{path} cannot be read: {error.strerror}"
+
+
+def _available_memory() -> int | None:
+    """In bytes; None where the system does not tell."""
+    try:
+        for line in Path("/proc/meminfo").read_text("ascii").splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    except (OSError, ValueError, IndexError):
+        return None
+    return None

@@ -1,0 +1,131 @@
+"""The notes: readable, inside their folder, and indexed."""
+
+import os
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+
+from bot.config import Settings
+from bot.doctor.check import Check, Topic, how_large, several
+from bot.doctor.permissions import may
+from memory.disk import reason
+from memory.errors import IndexBroken, IndexUnavailable
+from memory.index.sqlite_checkup import IndexCheckup, check_index
+from memory.listing import NoteStat, list_notes
+from memory.memory import fingerprint_of
+from memory.notes import NOTE_MAX_BYTES
+
+TOPIC = Topic("notes")
+INDEX = Topic("index")
+
+PROBLEMS_TOLD = 5
+LATE = timedelta(minutes=5)
+"""A note that has waited for longer than that beside a service which runs was overlooked."""
+
+
+def check_notes(settings: Settings) -> Iterator[Check]:
+    """Look at every note's name and permissions."""
+    folder = settings.memory_folder
+    if not folder.is_dir():
+        yield TOPIC.ok("found", "none yet")
+        return
+    listing = list_notes(folder)
+    problems = [(problem.path, problem.reason) for problem in listing.problems]
+    for note in listing.notes:
+        if note.size > NOTE_MAX_BYTES:
+            problems.append((note.path, f"it has {how_large(note.size)}, and more than 16 MB are not read"))
+        elif not may(folder / note.path, os.R_OK):
+            problems.append((note.path, "permission denied; give the user who runs Commonplace access to it"))
+    size = sum(note.size for note in listing.notes)
+    yield TOPIC.ok("found", f"{len(listing.notes)}, {how_large(size)}")
+    for path, why in sorted(problems)[:PROBLEMS_TOLD]:
+        mend = "give access to it, rename it or move it out of the folder; until then it is not found"
+        yield TOPIC.warn("not read", f"{path}: {why}", mend)
+    if len(problems) > PROBLEMS_TOLD:
+        more = len(problems) - PROBLEMS_TOLD
+        yield TOPIC.warn("not read", f"{more} more", "`commonplace memory status` tells all of them")
+
+
+def look_at_index(
+    settings: Settings, *, seconds: float
+) -> IndexCheckup | IndexBroken | IndexUnavailable | None:
+    """What is in the index, or why that cannot be told; None where there is none."""
+    file = settings.private_folder / "index.db"
+    try:
+        if not file.is_file():
+            return None
+        return check_index(file, fingerprint=fingerprint_of(settings.memory.chunk), seconds=seconds)
+    except (IndexBroken, IndexUnavailable) as error:
+        return error
+    except OSError as error:
+        return IndexUnavailable(f"{file} cannot be read: {reason(error)}")
+
+
+def check_index_of(
+    settings: Settings,
+    found: IndexCheckup | IndexBroken | IndexUnavailable | None,
+    *,
+    alive: bool,
+    now: datetime,
+) -> Iterator[Check]:
+    """Tell of the index; `alive`: whether a process of ours has the workspace open just now."""
+    file = settings.private_folder / "index.db"
+    match found:
+        case None:
+            yield INDEX.ok("file", "none yet; it is built from the notes at the first search")
+        case IndexBroken():
+            mend = "nothing is lost: commonplace memory index --rebuild builds it anew from the notes"
+            yield INDEX.warn("file", str(found), mend)
+        case IndexUnavailable():
+            mend = f"check {file} and its folder; notes are found without it too, only slower"
+            yield INDEX.warn("file", str(found), mend)
+        case IndexCheckup(is_current=False):
+            yield INDEX.ok(
+                "file", "of another version or other settings; it is built anew at the next search"
+            )
+        case IndexCheckup():
+            size = how_large(file.stat().st_size)
+            through = "whole" if found.looked_through else "too large to look at all of it"
+            yield INDEX.ok("file", f"{len(found.stamps)} notes in {found.chunks} chunks, {size}, {through}")
+            if found.faults:
+                mend = "save it as UTF-8"
+                yield INDEX.warn("not UTF-8", several(sorted(found.faults)), mend)
+            yield from _check_age(settings, found, alive=alive, now=now)
+
+
+def _check_age(settings: Settings, found: IndexCheckup, *, alive: bool, now: datetime) -> Iterator[Check]:
+    listing = list_notes(settings.memory_folder, known=found.stamps)
+    left_out = {problem.path for problem in listing.problems}
+    # One that was read very soon after a change has a stamp that no file has, and is looked at once more.
+    fresh = [note for note in listing.notes if found.stamps.get(note.path, (0, 0, 0))[1:] != (0, 0)]
+    fresh += [note for note in listing.notes if note.path not in found.stamps]
+    fresh = [
+        note for note in dict.fromkeys(fresh) if note.size <= NOTE_MAX_BYTES and _readable(settings, note)
+    ]
+    gone = (
+        len(found.stamps) - len(listing.unchanged) - sum(note.path in found.stamps for note in listing.notes)
+    )
+    if not fresh and (gone <= 0 or left_out):
+        yield INDEX.ok("up to date", f"yes, since {found.last_indexed_at or 'the beginning'}")
+        return
+    late = _late(fresh, now)
+    told = f"new or changed notes {len(fresh)}, gone {max(gone, 0)}"
+    if alive and late:
+        mend = "see `watching` above, or /status; commonplace memory index brings it up to date"
+        yield INDEX.warn(
+            "up to date", f"no, though the service runs: {told}, such as {several(late, most=2)}", mend
+        )
+    else:
+        yield INDEX.ok("up to date", f"not yet ({told}); the next search sees to it")
+
+
+def _late(notes: Sequence[NoteStat], now: datetime) -> list[str]:
+    """Those that were last changed so long ago that a service which runs should know of them."""
+    return [
+        note.path
+        for note in notes
+        if now - datetime.fromtimestamp(max(note.mtime_ns, note.ctime_ns) / 1e9, UTC) > LATE
+    ]
+
+
+def _readable(settings: Settings, note: NoteStat) -> bool:
+    return may(settings.memory_folder / note.path, os.R_OK)

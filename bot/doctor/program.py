@@ -1,0 +1,119 @@
+"""Python, the libraries, and SQLite with its extension: what the program itself stands on."""
+
+import re
+import sys
+import tomllib
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, requires, version
+from pathlib import Path
+
+import apsw
+
+from bot.backup import program_version
+from bot.doctor.check import Check, Topic, several
+from memory.index.nearest.sqlite_vec import ExtensionMissing, load_extension
+from memory.index.nearest.table import numpy_fault, open_nearest
+
+TOPIC = Topic("program")
+OLDEST_PYTHON = (3, 11)
+INSTALL_AGAIN = "install Commonplace again, in an environment of its own: pip install --upgrade commonplace"
+
+_REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*\(?([^;)]*)\)?\s*(;.*)?")
+_BOUND = re.compile(r"(>=|<|==)\s*([0-9][0-9.]*)")
+
+
+def check_program() -> Iterator[Check]:
+    """Look at what is installed; asks nobody."""
+    number = program_version()
+    yield TOPIC.ok("commonplace", number or "run from its source, not installed")
+    python = ".".join(map(str, sys.version_info[:3]))
+    if sys.version_info < OLDEST_PYTHON:
+        yield TOPIC.fail("Python", f"{python} is too old", "install Python 3.11 or newer")
+    else:
+        yield TOPIC.ok("Python", python)
+    yield _check_libraries(_requirements())
+    yield from _check_sqlite()
+
+
+def _requirements() -> list[str]:
+    """What this version needs, as it was packaged; of a source tree, as its pyproject.toml has it."""
+    try:
+        return requires("commonplace") or []
+    except PackageNotFoundError:
+        pass
+    try:
+        text = (Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8")
+    except OSError:
+        return []
+    return list(tomllib.loads(text).get("project", {}).get("dependencies", []))
+
+
+def _check_libraries(requirements: list[str]) -> Check:
+    faults = list(filter(None, map(library_fault, requirements)))
+    if faults:
+        return TOPIC.fail("libraries", several(faults), INSTALL_AGAIN)
+    if not requirements:
+        return TOPIC.warn("libraries", "what this version needs is not known", INSTALL_AGAIN)
+    return TOPIC.ok("libraries", "all are there, in versions that fit")
+
+
+def library_fault(requirement: str) -> str:
+    """What is wrong with the installed library, by a line such as `apsw>=3.50,<4`; "" where nothing is.
+
+    What is needed only sometimes, such as for an extra, is left alone.
+    """
+    match = _REQUIREMENT.fullmatch(requirement)
+    if match is None or match[3]:
+        return ""
+    name, bounds = match[1], match[2]
+    try:
+        installed = version(name)
+    except PackageNotFoundError:
+        return f"{name} is not installed"
+    there = _number(installed)
+    for sign, wanted in _BOUND.findall(bounds):
+        bound = _number(wanted)
+        length = max(len(bound), 1)
+        fits = {
+            ">=": there >= bound,
+            "<": there[:length] < bound,
+            "==": there[:length] == bound,
+        }[sign]
+        if not fits:
+            return f"{name} {installed} does not fit, it must be {sign}{wanted}"
+    return ""
+
+
+def _number(text: str) -> tuple[int, ...]:
+    """`3.54.1.post2` as (3, 54, 1)."""
+    found = re.match(r"[0-9]+(?:\.[0-9]+)*", text)
+    return tuple(map(int, found[0].split("."))) if found else ()
+
+
+def _check_sqlite() -> Iterator[Check]:
+    db = apsw.Connection(":memory:")
+    try:
+        yield TOPIC.ok("SQLite", apsw.sqlite_lib_version())
+        try:
+            db.execute("CREATE VIRTUAL TABLE words USING fts5 (text, content = '', contentless_delete = 1)")
+        except apsw.Error as error:
+            told = f"SQLite has no full-text search (FTS5): {error}"
+            yield TOPIC.fail("full text", told, f"notes cannot be found by words; {INSTALL_AGAIN}")
+        else:
+            yield TOPIC.ok("full text", "FTS5 is there")
+        try:
+            load_extension(db)
+            yield TOPIC.ok("sqlite-vec", str(db.execute("SELECT vec_version()").get))
+        except (ExtensionMissing, apsw.Error) as missing:
+            yield TOPIC.warn(
+                "sqlite-vec",
+                f"{missing}; for one search, vectors are compared by {open_nearest(lasting=False).name}, more slowly",
+                "pip install --force-reinstall sqlite-vec",
+            )
+    finally:
+        db.close()
+    if fault := numpy_fault():
+        told = f"{fault}; the service compares vectors by {open_nearest(lasting=True).name}, which is slower"
+        yield TOPIC.warn("numpy", told, "pip install --upgrade numpy")
+    else:
+        yield TOPIC.ok("numpy", version("numpy"))

@@ -1,0 +1,85 @@
+"""The HTTP server: its port free, or held by a service of ours that is well; and nobody else let in."""
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from bot.config import ServerSettings, Settings, is_loopback
+from bot.doctor.asking import Answered, Asking, NotReached
+from bot.doctor.check import Check, Topic, several
+from bot.startup import CannotStart, open_sockets
+
+TOPIC = Topic("service")
+SHORTEST_TOKEN = 16
+"""Letters; `openssl rand -hex 24` gives 48."""
+IN_CONTAINER = (Path("/.dockerenv"), Path("/run/.containerenv"))
+
+
+async def check_service(settings: Settings, asking: Asking, *, alive: bool) -> list[Check]:
+    """Ask whoever listens on the port how it fares; `alive`: whether a process has this workspace open."""
+    server = settings.server
+    running = "a process of ours has this workspace open" if alive else "not running"
+    checks = [TOPIC.ok("running", running)]
+    if not server.enabled:
+        return [*checks, TOPIC.ok("port", "none: server.enabled is false")]
+    checks += _check_exposure(server)
+    if server.port == 0:
+        return [*checks, TOPIC.ok("port", "any that is free (server.port is 0)")]
+    try:
+        answered = await asking.get(f"http://{_here(server.host)}:{server.port}/healthz", by_proxy=False)
+    except NotReached as error:
+        checks.append(await asyncio.to_thread(_try_port, server, str(error)))
+    else:
+        checks.append(_judged(server, answered, alive=alive))
+    return checks
+
+
+def _check_exposure(server: ServerSettings) -> Iterator[Check]:
+    token = server.token.get_secret_value().strip()
+    if is_loopback(server.host):
+        yield TOPIC.ok("reach", f"{server.host}: this machine alone")
+    elif any(mark.exists() for mark in IN_CONTAINER):
+        told = f"{server.host} within this container: publish the port to 127.0.0.1, or put TLS before it"
+        yield TOPIC.ok("reach", told)
+    else:
+        told = f"{server.host}: others can reach it, and it speaks without encryption"
+        yield TOPIC.warn("reach", told, "put a proxy with TLS before it, and set server.host to 127.0.0.1")
+    if token and len(token) < SHORTEST_TOKEN:
+        told = f"server.token has {len(token)} letters, which somebody may guess"
+        yield TOPIC.warn("token", told, "take a longer one, such as `openssl rand -hex 24` gives")
+
+
+def _try_port(server: ServerSettings, why: str) -> Check:
+    try:
+        for each in open_sockets(server):
+            each.close()
+    except CannotStart as error:
+        told, _, mend = str(error).partition(": ")
+        if "is taken" in told:
+            told = f"{told}, and does not tell how it fares ({why})"
+        return TOPIC.fail("port", told, mend or "set server.host to an address of this machine")
+    return TOPIC.ok("port", f"{server.port} is free")
+
+
+def _judged(server: ServerSettings, answered: Answered, *, alive: bool) -> Check:
+    found = answered.fields
+    if not {"status", "channels", "memory"} <= found.keys():
+        told = f"port {server.port} of {server.host} is taken by another program"
+        return TOPIC.fail("port", told, "set server.port to another one, or end that program")
+    if not alive:
+        told = f"port {server.port} of {server.host} is taken by a Commonplace with another workspace"
+        return TOPIC.fail("port", told, "set server.port to another one")
+    if found["status"] == "ok":
+        return TOPIC.ok("health", "the service that runs is well")
+    missing = found.get("missing")
+    names = [str(each) for each in missing] if isinstance(missing, list) else [str(found["status"])]
+    channels = found["channels"]
+    states = [f"{name} {state}" for name, state in channels.items()] if isinstance(channels, Mapping) else []
+    told = f"the service that runs lacks: {several(names)} ({several(states) or 'no channel'})"
+    return TOPIC.warn("health", told, "/status in the chat, or the log, says why")
+
+
+def _here(host: str) -> str:
+    """Where this machine itself reaches what listens on `host`."""
+    plain = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - asked, not opened
+    return f"[{plain}]" if ":" in plain else plain

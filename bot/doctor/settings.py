@@ -1,0 +1,124 @@
+"""The settings: where they come from, who can read them, and what in them counts for nothing."""
+
+import re
+import stat
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from bot.attachments.speech_providers import speech_provider_of
+from bot.config import ConfigError, Settings
+from bot.config_errors import PREFIX
+from bot.config_sources import NOT_SETTINGS
+from bot.doctor.check import Check, Topic, several
+from memory.embeddings.auto import ProviderSection, is_section_of
+from memory.embeddings.opening import Embedding
+from memory.settings import Section
+
+TOPIC = Topic("settings")
+
+_SECRET = re.compile(
+    r"""\b(?:token|api_keys?|webhook_secret)["']?\s*=\s*(?:\[(?:\s|#.*\n)*)?"""
+    r"""(?:"{3}|'{3}|["'])[^"'\s]"""  # a value that is not empty
+    r"""|://[^/\s"']+@"""  # a password in an address
+)
+
+
+def check_file(file: Path | None, *, error: ConfigError | None = None) -> Iterator[Check]:
+    """Look at the file itself; `error`: why the settings cannot be used, in one line without secrets."""
+    if error is not None:
+        yield TOPIC.fail("valid", str(error), "correct that; docs/settings.md has every key")
+    if file is None:
+        if error is None:
+            yield TOPIC.ok("file", "none: the defaults count (`commonplace init` writes a file)")
+        return
+    if error is None:
+        yield TOPIC.ok("file", str(file))
+    try:
+        mode = file.stat().st_mode
+        has_secrets = holds_secrets(file.read_bytes().decode("utf-8", "replace"))
+    except OSError:  # told as the error already
+        return
+    if mode & (stat.S_IWGRP | stat.S_IWOTH):
+        yield TOPIC.warn("permissions", f"others can write to {file}", f"chmod 600 {file}")
+    elif mode & stat.S_IROTH and has_secrets:
+        yield TOPIC.warn(
+            "permissions",
+            f"everybody on this machine can read {file}, and there are secrets in it",
+            f"chmod 600 {file}, as the user who runs Commonplace; or put the secrets into the environment",
+        )
+    else:
+        yield TOPIC.ok(
+            "permissions", "not for everybody" if not mode & stat.S_IROTH else "no secrets in the file"
+        )
+
+
+def holds_secrets(text: str) -> bool:
+    """Whether a settings file has a token, a key, or a password in an address; not where it is commented out."""
+    lines = (line for line in text.splitlines() if not line.lstrip().startswith("#"))
+    return _SECRET.search("\n".join(lines)) is not None
+
+
+def check_use(settings: Settings, embedding: Embedding, environment: Mapping[str, str]) -> Iterator[Check]:
+    """Look at what is set: by variables, and in vain."""
+    variables = sorted(
+        name
+        for name, value in environment.items()
+        if name.upper().startswith(PREFIX) and name.upper() not in NOT_SETTINGS and value
+    )
+    if variables:
+        yield TOPIC.ok("environment", f"also set by {several(variables, most=8)}")
+    vain = list(set_in_vain(settings, embedding, environment))
+    if vain:
+        yield TOPIC.warn(
+            "in vain", f"nothing comes of {several(vain, most=8)}", "remove it, or set what it is for"
+        )
+
+
+def set_in_vain(settings: Settings, embedding: Embedding, environment: Mapping[str, str]) -> Iterator[str]:
+    """Keys that are set and change nothing, each with why."""
+    yield from _providers_in_vain(settings, embedding, environment)
+    models, telegram, memory = settings.models, settings.telegram, settings.memory
+    if not models.fallback and any(names for _, names in models.on_error):
+        yield "models.on_error (models.fallback is false)"
+    for name, section in (("telegram", telegram), ("discord", settings.discord)):
+        others = sorted(_changed(section) - {"token"})
+        if others and not section.token.get_secret_value():
+            yield f"{name}.{others[0]} ({name}.token is empty)"
+    hook = telegram.webhook_url or telegram.webhook_secret.get_secret_value()
+    if telegram.mode == "polling" and hook and telegram.token.get_secret_value():
+        yield 'telegram.webhook_url and webhook_secret (telegram.mode is "polling")'
+    if settings.server.token.get_secret_value() and not settings.server.enabled:
+        yield "server.token (server.enabled is false)"
+    if memory.embedding.fallback != "none" and embedding.choice.provider == "none":
+        yield "memory.embedding.fallback (there is no provider to stand in for)"
+    chosen = (memory.embedding.provider, memory.embedding.fallback)
+    if _changed(memory.embedding.local) and not {"auto", "local"} & {*chosen}:
+        yield "memory.embedding.local (the provider is another one)"
+    if "debounce_seconds" in _changed(memory.watch) and not memory.watch.enabled:
+        yield "memory.watch.debounce_seconds (memory.watch.enabled is false)"
+    if "at" in _changed(settings.backup) and not settings.backup.keep:
+        yield "backup.at (backup.keep is 0)"
+
+
+def _changed(section: Section) -> set[str]:
+    """The keys that are not as they come: what says the default, as in the file that `init` writes, is not set."""
+    defaults = type(section)()
+    return {name for name in section.model_fields_set if getattr(section, name) != getattr(defaults, name)}
+
+
+def _providers_in_vain(
+    settings: Settings, embedding: Embedding, environment: Mapping[str, str]
+) -> Iterator[str]:
+    models = settings.models
+    named = (*models.chain, *models.params, *(name for _, names in models.on_error for name in names))
+    used = {model.partition("/")[0] for model in named}
+    if speech := speech_provider_of(settings.speech, settings.providers, environment):
+        used.add(speech.name)
+    for name, table in settings.providers.items():
+        section = ProviderSection(table.kind, table.base_url)
+        chosen = (embedding.choice.provider, embedding.fallback.provider)
+        makes_vectors = any(
+            is_section_of(each, name, section) for each in chosen if each not in ("none", "local")
+        )
+        if name not in used and not makes_vectors:
+            yield f"providers.{name} (no model of it is in models.chain)"

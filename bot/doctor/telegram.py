@@ -1,0 +1,129 @@
+"""Telegram: whether it knows the bot, how updates come, and whether something may have been missed."""
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from urllib.parse import urlsplit
+
+from bot.config import TELEGRAM_FORM, TELEGRAM_VARIABLE, Settings, TelegramSettings, is_telegram_token
+from bot.doctor.asking import Answered, Asking, NotReached
+from bot.doctor.check import Check, Topic, how_long
+from memory.http_answers import one_line
+
+TOPIC = Topic("telegram")
+KEPT = timedelta(hours=24)
+"""For so long Telegram keeps what is written to a bot that does not fetch it."""
+
+
+async def check_telegram(
+    settings: Settings, asking: Asking, *, alive: bool, last_sign: datetime | None, now: datetime
+) -> list[Check]:
+    """Ask Telegram who the bot is and whether a webhook is set.
+
+    `alive`: whether a process of ours runs; `last_sign`: when one last wrote something.
+    """
+    telegram = settings.telegram
+    token = telegram.token.get_secret_value()
+    if not token:
+        return [TOPIC.ok("token", "none: Telegram is not configured")]
+    if not is_telegram_token(token):
+        return [TOPIC.fail("token", f"{TELEGRAM_VARIABLE} can be none", f"it must be {TELEGRAM_FORM}")]
+    base = f"{telegram.api_base.rstrip('/')}/bot{token}"
+    try:
+        me, hook = await asyncio.gather(asking.get(f"{base}/getMe"), asking.get(f"{base}/getWebhookInfo"))
+    except NotReached as error:
+        mend = "check the network, a proxy and telegram.api_base; the service goes on trying by itself"
+        return [TOPIC.fail("reached", str(error), mend)]
+    about = me.fields.get("result")
+    if not me.is_success or not isinstance(about, Mapping):
+        return [_refused(me)]
+    checks = [TOPIC.ok("bot", f"@{one_line(str(about.get('username', '')))}")]
+    checks += _check_groups(about)
+    info = hook.fields.get("result")
+    if hook.is_success and isinstance(info, Mapping):
+        checks += _check_webhook(telegram, info, alive=alive)
+    checks += _check_gap(alive=alive, last_sign=last_sign, now=now)
+    return checks
+
+
+def _refused(answered: Answered) -> Check:
+    said = answered.fields.get("description")
+    words = f"{answered.status} {one_line(said)}" if isinstance(said, str) else f"{answered.status}"
+    if answered.status in (401, 404) and "ok" in answered.fields:
+        mend = "put the token that @BotFather shows (/mybots) into telegram.token: this one is mistyped or revoked"
+        return TOPIC.fail("token", f"Telegram does not know it ({words})", mend)
+    if answered.status == 429 or answered.status >= 500:
+        return TOPIC.warn("reached", f"Telegram answered {words}", "try again later")
+    return TOPIC.fail("reached", f"this is no Bot API: it answered {words}", "check telegram.api_base")
+
+
+def _check_groups(about: Mapping[str, object]) -> Iterator[Check]:
+    if not about.get("can_join_groups"):
+        yield TOPIC.ok("groups", "it cannot be added to any (@BotFather: /setjoingroups)")
+    elif about.get("can_read_all_group_messages"):
+        yield TOPIC.ok(
+            "groups", "privacy mode is off: it is told all that is said, and answers when it is mentioned"
+        )
+    else:
+        yield TOPIC.ok("groups", "privacy mode is on: it is told what mentions it or replies to it")
+
+
+def _check_webhook(telegram: TelegramSettings, info: Mapping[str, object], *, alive: bool) -> Iterator[Check]:
+    url, count = str(info.get("url") or ""), info.get("pending_update_count")
+    waiting = count if isinstance(count, int) else 0
+    host = urlsplit(url).hostname or ""  # no more of it: whoever knows all of it can post there
+    if telegram.mode == "polling":
+        if url:
+            told = f"a webhook is set, at {one_line(host)}: what is written goes there"
+            yield TOPIC.warn(
+                "webhook",
+                told,
+                "stop the other program, or give this one another token"
+                if alive
+                else "the start of the service removes it; where another program set it, give this one another token",
+            )
+        else:
+            yield TOPIC.ok("mode", "polling, and no webhook is set")
+    else:
+        ours = urlsplit(telegram.webhook_url).hostname or ""
+        if host == ours:
+            yield TOPIC.ok("webhook", f"set, at {one_line(host)}")
+        elif alive:
+            told = f"it is set at {one_line(host)}, not at {ours}" if host else "none is set"
+            yield TOPIC.warn("webhook", told, "the service sets it again within minutes; else see the log")
+        else:
+            yield TOPIC.ok("webhook", f"the start of the service sets it, at {ours}")
+        if waiting and (error := info.get("last_error_message")):
+            mend = "look after the proxy, its certificate and the name, or set telegram.mode to polling"
+            yield TOPIC.warn("delivery", f"Telegram does not get through to it: {one_line(str(error))}", mend)
+    if waiting and not alive:
+        told = f"{waiting} updates wait at Telegram, which keeps them for 24 hours"
+        yield TOPIC.warn("waiting", told, "start the service (commonplace run)")
+    elif waiting:
+        yield TOPIC.ok("waiting", f"{waiting} updates on their way")
+
+
+def _check_gap(*, alive: bool, last_sign: datetime | None, now: datetime) -> Iterator[Check]:
+    if alive or last_sign is None or now - last_sign <= KEPT:
+        return
+    told = (
+        f"the service seems not to have run for {how_long((now - last_sign).total_seconds())}: of what was written "
+        "to the bot, Telegram has kept the last 24 hours only"
+    )
+    yield TOPIC.warn("gap", told, "start it, and ask people to write again what has no answer")
+
+
+def last_sign_of_life(settings: Settings) -> datetime | None:
+    """When something of this workspace was last written by the program; None where there is nothing."""
+    private = settings.private_folder
+    names = ("state.db", "state.db-wal", "index.db", "index.db-wal")
+    try:
+        files = [
+            *(private / name for name in names),
+            *private.glob("backups/*"),
+            *private.glob("locks/run-*"),
+        ]
+        times = [file.stat().st_mtime for file in files if file.exists()]
+    except OSError:  # told by the folders
+        return None
+    return datetime.fromtimestamp(max(times), UTC) if times else None

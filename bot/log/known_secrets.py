@@ -1,0 +1,55 @@
+"""Which texts are secrets: those of the settings, and those in the environment."""
+
+import os
+from typing import TYPE_CHECKING
+
+from memory.redaction import secret_of_address
+
+if TYPE_CHECKING:
+    from bot.config import Settings
+
+TOKENS = ("HF_TOKEN", "TELEGRAM_BOT_TOKEN", "DISCORD_BOT_TOKEN")
+"""Secrets of the environment beside keys, whether they are used or not."""
+ENDINGS = ("_TOKEN", "_SECRET", "_PASSWORD", "_API_KEY")
+"""How the variables of others are named that hold a secret."""
+SHORTEST_OF_OTHERS = 8
+"""Letters: less may as well be `true`, which is to stay readable."""
+
+
+def secrets_of(settings: "Settings") -> list[str]:
+    """Every secret of the settings, and the keys in the environment that count too, for the log to blank out."""
+    from pydantic import BaseModel, SecretStr
+
+    from memory.embeddings.table import PROVIDERS
+
+    found: list[str] = []
+
+    def collect(value: object) -> None:
+        match value:
+            case SecretStr():
+                found.append(value.get_secret_value())
+                found.append(secret_of_address(value.get_secret_value()))
+            case str():
+                found.append(secret_of_address(value))
+            case BaseModel():
+                for _, each in value:
+                    collect(each)
+            case dict():
+                for each in value.values():
+                    collect(each)
+            case list() | tuple():
+                for each in value:
+                    collect(each)
+
+    collect(settings)
+    variables = {variable for row in PROVIDERS.values() for variable in row.key_variables}
+    variables |= {
+        variable for variable in os.environ if variable.endswith("_API_KEY")
+    }  # of any chat provider
+    found += [os.environ.get(variable, "") for variable in (*sorted(variables), *TOKENS)]
+    for variable, value in os.environ.items():
+        if variable.upper().endswith(ENDINGS) and len(value.strip()) >= SHORTEST_OF_OTHERS:
+            found.append(value)
+        elif variable.upper().endswith("_PROXY") or variable == "HF_ENDPOINT":
+            found.append(secret_of_address(value))
+    return [secret for secret in dict.fromkeys([*found, *map(str.strip, found)]) if secret.strip()]

@@ -1,0 +1,56 @@
+"""A record as a line: for people, or for programs."""
+
+import json
+import logging
+from datetime import UTC, datetime
+
+from bot.log.records import message_of, trace_of, work_of
+from bot.log.redaction import Redaction
+from bot.plain_text import without_controls
+
+
+class TextLines(logging.Formatter):
+    """`2026-11-21 10:15:02 INFO bot.app: [k3f9a2] …`, on the clock of the machine; nothing in it drives a terminal."""
+
+    def __init__(self, redaction: Redaction) -> None:
+        super().__init__(datefmt="%Y-%m-%d %H:%M:%S")
+        self._redaction = redaction
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line; further ones of a message are indented, so that none can pass for a record of its own."""
+        work = work_of(record)
+        head = f"{self.formatTime(record, self.datefmt)} {record.levelname} {record.name}: "
+        about = f"[{work.id}] " if work.id else ""
+        message = message_of(record, self._redaction).replace("\n", "\n    ")
+        trace = trace_of(record, self._redaction)
+        line = f"{head}{about}{message}" + (f"\n{trace}" if trace else "")
+        return self._redaction(without_controls(line))  # the logger's name as well
+
+
+class JsonLines(logging.Formatter):
+    """One object a line: `time` (ISO 8601, UTC), `level`, `logger`, `message`; if known `turn`, `chat`, `exception`."""
+
+    def __init__(self, redaction: Redaction) -> None:
+        super().__init__()
+        self._redaction = redaction
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line."""
+        work = work_of(record)
+        fields = {
+            "time": _iso(record.created),
+            "level": record.levelname.lower(),
+            "logger": self._redaction(without_controls(record.name)),
+            "message": message_of(record, self._redaction),
+            "turn": work.id,
+            "chat": self._redaction(without_controls(work.chat)),
+            "exception": trace_of(record, self._redaction),
+        }
+        told = {key: value for key, value in fields.items() if value or key == "message"}
+        line = json.dumps(told, ensure_ascii=False)
+        # Some programs take these for the end of a line.
+        return line.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def _iso(created: float) -> str:
+    return datetime.fromtimestamp(created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

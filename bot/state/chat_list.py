@@ -1,0 +1,58 @@
+"""state.db: the chats, each with its latest conversation; nothing of what was said."""
+
+import apsw
+
+from bot.messages import ChatId
+from memory.frozen import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class LatestConversation:
+    """The conversation that a chat is in, or was in last; moments are ISO 8601 in UTC."""
+
+    chat: str
+    """`channel:name`."""
+    channel: str
+    name: str
+    """What people call the chat; "" where that is not known."""
+    started_at: str
+    last_at: str
+    """When something was last added to it."""
+    ended_at: str
+    """Empty while it goes on."""
+    messages: int
+    """Of people and of the assistant together."""
+    running: bool
+    """Whether something is being answered just now."""
+
+
+def latest_conversations(db: apsw.Connection, *, most: int) -> tuple[LatestConversation, ...]:
+    """The latest conversation of each chat, those first in which something was added last."""
+    rows = db.execute(
+        """
+        WITH latest AS (SELECT max(id) AS id FROM conversations GROUP BY chat),
+        timed AS (
+            SELECT conversations.*, coalesce(
+                (SELECT at FROM entries WHERE conversation = conversations.id ORDER BY seq DESC LIMIT 1), started_at
+            ) AS last_at FROM conversations JOIN latest USING (id) ORDER BY last_at DESC, id DESC LIMIT ?
+        )
+        SELECT chat, coalesce(known_chats.name, ''), started_at, last_at, coalesce(ended_at, ''),
+            (SELECT count(*) FROM entries WHERE conversation = timed.id AND kind IN ('user', 'assistant')),
+            EXISTS (SELECT 1 FROM inbox WHERE inbox.chat = timed.chat AND inbox.state = 'running')
+        FROM timed LEFT JOIN known_chats USING (chat) ORDER BY last_at DESC, timed.id DESC
+        """,
+        (most,),
+    )
+    return tuple(
+        LatestConversation(
+            str(chat),
+            ChatId.parse(str(chat)).channel,
+            str(name),
+            str(started),
+            str(last),
+            str(ended),
+            said,
+            bool(running),
+        )
+        for chat, name, started, last, ended, said, running in rows
+    )

@@ -1,0 +1,86 @@
+"""`/metrics`: how the service fares, in numbers, for Prometheus and whoever reads its text."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any, Final, Generic, TypeVar
+
+from aiohttp import web
+
+from bot.state.database import StateFault
+from bot.state.queues import Queues, queues
+from bot.web.inside import Inside, inside_key
+from memory.errors import MemoryFault
+from memory.frozen import dataclass
+from memory.memory import MemoryStatus
+
+METRICS: Final = "/metrics"
+PATIENCE: Final = 1.0
+"""Seconds that the memory and state.db get to answer; the rest is told all the same."""
+
+Told = TypeVar("Told")
+
+
+class Patient(Generic[Told]):
+    """Asks somebody who may be busy, waits for so long, and does not ask again while the answer is outstanding."""
+
+    def __init__(self, ask: Callable[[], Coroutine[Any, Any, Told]], *, patience: float) -> None:
+        self._ask = ask
+        self._patience = patience
+        self._asked: asyncio.Task[Told] | None = None
+
+    async def answer(self) -> Told | None:
+        """What was answered; None where that takes too long, or cannot be told. The asking itself is not cut off."""
+        if self._asked is None or self._asked.done():
+            self._asked = asyncio.create_task(self._ask())
+            self._asked.add_done_callback(_seen)
+        asked = self._asked
+        await asyncio.wait([asked], timeout=self._patience)
+        if not asked.done() or asked.cancelled() or isinstance(asked.exception(), MemoryFault | StateFault):
+            return None
+        return asked.result()
+
+
+def _seen(asked: "asyncio.Task[Any]") -> None:
+    """Nobody may be there any more to whom its error could be told."""
+    if not asked.cancelled():
+        asked.exception()
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Whom a scrape asks."""
+
+    memory: Patient[MemoryStatus]
+    queues: Patient[Queues]
+
+
+sources_key = web.AppKey("metrics", Sources)
+
+
+def add_metrics(app: web.Application, *, patience: float = PATIENCE) -> None:
+    """Serve them."""
+    inside = app[inside_key]
+    app[sources_key] = Sources(
+        # The watcher sees to it that it is up to date: a scrape is no reason to look at every note.
+        Patient(lambda: inside.memory.status(look=False), patience=patience),
+        Patient(lambda: _queues(inside), patience=patience),
+    )
+    app.router.add_get(METRICS, metrics)
+
+
+async def metrics(request: web.Request) -> web.Response:
+    """All numbers as of now; those that cannot be had are left out, and `…_up` is 0."""
+    from bot.web.metric_families import (
+        Facts,
+        exposition,
+    )  # loads prometheus-client, which costs as much as 20 scrapes
+
+    sources = request.app[sources_key]
+    memory, waiting = await asyncio.gather(sources.memory.answer(), sources.queues.answer())
+    facts = Facts(request.app[inside_key], memory, waiting)
+    text, content_type = exposition(facts, accept=request.headers.get("Accept", ""))
+    return web.Response(body=text, headers={"Content-Type": content_type})
+
+
+async def _queues(inside: Inside) -> Queues:
+    return await inside.state.read(lambda db: queues(db, now=inside.state.at()))

@@ -1,0 +1,67 @@
+"""Pure: what somebody should have a look at, in one line each; nothing where all is well."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+
+from bot import phrases
+from bot.log.troubles import Trouble
+from bot.messages import ChannelHealth
+from bot.plain_text import one_line
+from bot.scheduler import JobStatus
+from bot.web.page.clock import Clock
+from bot.web.page.models import ModelShown
+from bot.web.page.part import Part
+from memory.memory import MemoryStatus
+
+LATELY = timedelta(hours=1)
+
+
+def of_channels(channels: Mapping[str, ChannelHealth]) -> Iterator[str]:
+    """Those that are not up, or are hampered."""
+    for name, health in channels.items():
+        state = phrases.CHANNEL_STATES[health.state]
+        if health.detail:
+            phrase = phrases.STATUS_CHANNEL_BUT if health.state == "up" else phrases.STATUS_CHANNEL_WHY
+            yield phrase.format(channel=name.capitalize(), state=state, detail=one_line(health.detail))
+        elif health.state != "up":
+            yield phrases.STATUS_CHANNEL.format(channel=name.capitalize(), state=state)
+
+
+def of_memory(memory: Part[MemoryStatus]) -> Iterator[str]:
+    """Whether it can be read, searched by meaning, and is watched."""
+    status = memory.shown
+    if status is None:
+        if not memory.is_busy:
+            yield phrases.WEB_MEMORY.format(reason=memory.fault)
+        return
+    if status.embedding_problem:
+        phrase = phrases.WEB_VECTORS_FALLBACK if status.embedding_fallback else phrases.WEB_VECTORS
+        yield phrase.format(problem=status.embedding_problem, fallback=status.embedding_fallback)
+    if (watch := status.watch) and not watch.alive and (reason := watch.error or watch.reason):
+        yield f"{phrases.WATCH['waiting'] if watch.mode == 'waiting' else phrases.WATCH_DEAD} ({reason})"
+    if status.problems:
+        yield phrases.WEB_NOTES_UNREAD.format(count=len(status.problems))
+
+
+def of_jobs(jobs: Sequence[JobStatus], problem: str) -> Iterator[str]:
+    """Those that failed the last time; `problem`: what the memory's own work broke off with."""
+    if problem:
+        yield phrases.UPKEEP_PROBLEM.format(problem=problem)
+    for job in jobs:
+        if job.last_outcome not in ("", "ok", "stopped"):
+            yield phrases.WEB_JOB.format(job=job.name.capitalize(), outcome=job.last_outcome)
+
+
+def of_models(models: Sequence[ModelShown], clock: Clock) -> Iterator[str]:
+    """Those of the chain of which no key is ready."""
+    for model in models:
+        if model.in_chain and all(key.state == "resting" for key in model.keys):
+            until = clock.unix(min(key.rests_until for key in model.keys))
+            yield phrases.WEB_MODEL_RESTS.format(model=model.name, time=until.words if until else "")
+
+
+def of_troubles(troubles: Sequence[Trouble], now: datetime) -> Iterator[str]:
+    """Errors, not warnings."""
+    count = sum(each.times for each in troubles if each.level != "warning" and now - each.at < LATELY)
+    if count:
+        yield phrases.WEB_ERRORS.format(count=count)

@@ -1,0 +1,122 @@
+"""Pure: how a model fared in the last day, as two small drawings and the same in numbers."""
+
+from collections.abc import Iterable
+
+from bot.state.model_history import HOUR_SECONDS, ModelHour
+from memory.frozen import dataclass
+
+HOURS = 24
+SLOT = 10
+"""Width of an hour, in the drawing's own units, as are all lengths here."""
+WIDTH = HOURS * SLOT
+GAP = 2
+UP, DOWN = 36.0, 14.0
+"""How high calls stand above the line, and how far those in vain hang below it."""
+HEIGHT = UP + DOWN
+SMALLEST = 2.0
+"""What there is at all can be seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One hour; `up` are the calls that were answered, `down` those that were not."""
+
+    x: int
+    up: float
+    down: float
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """One hour's waits for the first words: how high the mean lies and how high the longest, from the top."""
+
+    x: float
+    mean: float
+    longest: float
+
+
+@dataclass(frozen=True, slots=True)
+class Charts:
+    """A day of one model."""
+
+    bars: tuple[Bar, ...]
+    waits: tuple[Wait, ...]
+    lines: tuple[str, ...]
+    """Through the means of hours that follow each other: the points of an SVG polyline each."""
+    calls: int
+    failures: int
+    mean_seconds: float
+    """Until the first words; 0 where none came."""
+    slowest_seconds: float
+
+    @property
+    def answered(self) -> float:
+        """0 to 1: the share of calls that were."""
+        return 1 - self.failures / self.calls if self.calls else 0.0
+
+
+def first_hour(now: float) -> int:
+    """When the earliest of the hours begins that a chart shows; both in seconds since 1970."""
+    return (int(now // HOUR_SECONDS) - HOURS + 1) * HOUR_SECONDS
+
+
+def draw(hours: Iterable[ModelHour], *, now: float) -> Charts:
+    """Draw the last day of one model, whatever more `hours` holds; `now` in seconds since 1970."""
+    first = first_hour(now)
+    places = [(int(each.start - first) // HOUR_SECONDS, each) for each in hours]
+    shown = sorted(((place, each) for place, each in places if 0 <= place < HOURS and each.calls), key=_place)
+    most = max((max(each.calls - each.failures, each.failures * UP / DOWN) for _, each in shown), default=0)
+    longest = max((each.slowest_seconds for _, each in shown), default=0.0)
+    waited = [(place, each) for place, each in shown if each.first_token_seconds > 0]
+    waits = {
+        place: Wait(
+            place * SLOT + SLOT / 2,
+            _from_top(each.first_token_seconds, longest),
+            _from_top(each.slowest_seconds, longest),
+        )
+        for place, each in waited
+    }
+    answers = [each.calls - each.failures for _, each in waited]
+    seconds = sum(each.first_token_seconds * count for (_, each), count in zip(waited, answers, strict=True))
+    return Charts(
+        bars=tuple(
+            Bar(
+                place * SLOT + GAP // 2,
+                _length((each.calls - each.failures) / most * UP),
+                _length(each.failures / most * UP),
+            )
+            for place, each in shown
+        ),
+        waits=tuple(waits.values()),
+        lines=tuple(_lines(waits)),
+        calls=sum(each.calls for _, each in shown),
+        failures=sum(each.failures for _, each in shown),
+        mean_seconds=seconds / sum(answers) if any(answers) else 0.0,
+        slowest_seconds=longest,
+    )
+
+
+def _place(one: tuple[int, ModelHour]) -> int:
+    return one[0]
+
+
+def _length(length: float) -> float:
+    return round(max(length, SMALLEST), 1) if length else 0.0
+
+
+def _from_top(seconds: float, longest: float) -> float:
+    return round(HEIGHT - SMALLEST - seconds / longest * (HEIGHT - 2 * SMALLEST), 1)
+
+
+def _lines(waits: dict[int, Wait]) -> Iterable[str]:
+    points: list[str] = []
+    before = -2
+    for place, wait in waits.items():
+        if place != before + 1:
+            if len(points) > 1:
+                yield " ".join(points)
+            points = []
+        points.append(f"{wait.x:g},{wait.mean:g}")
+        before = place
+    if len(points) > 1:
+        yield " ".join(points)

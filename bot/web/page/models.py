@@ -1,0 +1,44 @@
+"""What the page shows of the language models."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import groupby
+
+from bot.models.status import ModelStatus, models_status
+from bot.state.model_history import ModelHour
+from bot.web.inside import Inside
+from bot.web.page.chart import Charts, draw, first_hour
+from memory.frozen import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ModelShown:
+    """One model with all its keys, and how it fared in the last day."""
+
+    name: str
+    in_chain: bool
+    keys: tuple[ModelStatus, ...]
+    """At least one; that of a model without keys has the number 0."""
+    charts: Charts
+
+
+async def models_shown(inside: Inside) -> tuple[ModelShown, ...]:
+    """All models of the settings, in their order."""
+    await inside.model.health.refresh()
+    now = inside.model.health.now()
+    hours = await inside.state.model_history(since=first_hour(now))
+    return arranged(models_status(inside.model.plan, inside.model.health), hours, now=now)
+
+
+def arranged(
+    statuses: Sequence[ModelStatus], hours: Sequence[ModelHour], *, now: float
+) -> tuple[ModelShown, ...]:
+    """Pure: each model with its keys and its hours; `now` in seconds since 1970."""
+    by_model: dict[str, list[ModelHour]] = defaultdict(list)
+    for hour in hours:
+        by_model[hour.model].append(hour)
+    return tuple(
+        ModelShown(name, keys[0].in_chain, keys, draw(by_model[name], now=now))
+        for name, group in groupby(statuses, key=lambda status: status.model)
+        for keys in [tuple(group)]
+    )

@@ -1,0 +1,65 @@
+"""Pages out of templates. What is put into one is escaped, unless it is `Markup` already."""
+
+import time
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aiohttp import web
+
+from bot import phrases
+from bot.backup import program_version
+from bot.model_trouble import reason
+from bot.web.headers import nonce_of
+from bot.web.inside import inside_key
+from bot.web.page.clock import coarse
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+@cache
+def _version() -> str:
+    return program_version()
+
+
+@cache
+def _templates() -> "Environment":
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    templates = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    templates.filters["grouped"] = "{:,}".format
+    templates.filters["kind_of_trouble"] = reason
+    return templates
+
+
+def render(template: str, **values: object) -> str:
+    """A template's text with `values` in it."""
+    return _templates().get_template(template).render(values)
+
+
+def page(request: web.Request, template: str, *, status: int = 200, **values: object) -> web.Response:
+    """Answer with a page: besides `values`, it knows the assistant, and the nonce of its styles and its script."""
+    inside = request.app[inside_key]
+    text = render(
+        template,
+        name=inside.name(),
+        signs_in=bool(inside.token),
+        nonce=nonce_of(request),
+        version=_version(),
+        up_for=coarse(time.monotonic() - inside.started),
+        phrases=phrases,
+        **values,
+    )
+    # Names of files may hold what is no text: it is shown as a question mark.
+    body = text.encode("utf-8", "replace")
+    return web.Response(status=status, body=body, content_type="text/html", charset="utf-8")

@@ -1,0 +1,77 @@
+"""What the status page shows, gathered from all parts of the assistant."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+from bot.access import CODE_TIME
+from bot.log.troubles import Trouble
+from bot.messages import ChannelHealth
+from bot.scheduler import JobStatus
+from bot.state.counts import Counts, counts
+from bot.state.database import stored
+from bot.state.queues import Queues, queues
+from bot.web.inside import Inside
+from bot.web.page import attention
+from bot.web.page.clock import Clock
+from bot.web.page.models import ModelShown, models_shown
+from bot.web.page.part import Part, part
+from bot.web.page.progress import ProgressShown, progress_shown
+from memory.frozen import dataclass
+from memory.memory import MemoryStatus
+
+MOST_TROUBLES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class StatusShown:
+    """All that its template is given."""
+
+    attention: tuple[str, ...]
+    """What somebody should have a look at."""
+    memory: Part[MemoryStatus]
+    progress: ProgressShown
+    models: Part[tuple[ModelShown, ...]]
+    channels: Mapping[str, ChannelHealth]
+    todo: Part[tuple[Queues, Counts]]
+    jobs: Sequence[JobStatus]
+    upkeep_problem: str
+    """What the memory's own work broke off with; "" while it goes on."""
+    troubles: Sequence[Trouble]
+    """The latest first."""
+    clock: Clock
+
+
+async def status_shown(inside: Inside) -> StatusShown:
+    """Ask all parts at once; whichever fails or takes long is a `Part` that says so."""
+    memory, models, todo = await asyncio.gather(
+        part(inside.memory.status()), part(models_shown(inside)), part(_todo(inside))
+    )
+    now = inside.now()
+    clock, channels = Clock(now), inside.channels()
+    jobs, problem, troubles = inside.upkeep.jobs, inside.upkeep.problem, inside.troubles()
+    return StatusShown(
+        attention=(
+            *attention.of_channels(channels),
+            *attention.of_memory(memory),
+            *attention.of_models(models.shown or (), clock),
+            *attention.of_jobs(jobs, problem),
+            *attention.of_troubles(troubles, now),
+        ),
+        memory=memory,
+        progress=progress_shown(inside),
+        models=models,
+        channels=channels,
+        todo=todo,
+        jobs=jobs,
+        upkeep_problem=problem,
+        troubles=troubles[:MOST_TROUBLES],
+        clock=clock,
+    )
+
+
+async def _todo(inside: Inside) -> tuple[Queues, Counts]:
+    now = inside.now()
+    since, until = stored(now - CODE_TIME), stored(now)
+    return await inside.state.read(
+        lambda db: (queues(db, now=until), counts(db, asked_since=since, now=until))
+    )

@@ -1,0 +1,104 @@
+"use strict";
+(() => {
+  const OFTEN = 500, SELDOM = 5000, WHOLE = 30000;
+  const place = (id) => document.getElementById(id);
+  const unreachable = place("unreachable"), announcement = place("announcement"), progress = place("progress");
+  const here = () => location.pathname + location.search;
+  let timer = 0, seenAt = Date.now(), told = "", shown = here();
+
+  const runs = () => progress.firstElementChild?.dataset.runs === "yes";
+
+  async function get(address) {
+    const answer = await fetch(address, {headers: {Accept: "text/html"}});
+    if (answer.status === 401) location.reload();
+    if (!answer.ok) throw new Error(String(answer.status));
+    if (!unreachable.hidden) unreachable.hidden = true;
+    return answer.text();
+  }
+
+  function lost() {
+    if (!unreachable.hidden) return;
+    unreachable.textContent = "The service cannot be reached just now. What is shown here may be old; it is asked again.";
+    unreachable.hidden = false;
+  }
+
+  function announce(words) {
+    if (words !== told) announcement.textContent = told = words;
+  }
+
+  function parsed(text) {
+    // Without its styles, which are marked for another page than this one.
+    return new DOMParser().parseFromString(text.replace(/<style[^]*?<\/style>/, ""), "text/html");
+  }
+
+  function showProgress(text) {
+    const ran = runs();
+    progress.innerHTML = text;
+    const bar = progress.querySelector("progress");
+    if (bar) {
+      const name = bar.labels[0].textContent;
+      announce(bar.max > 1 && bar.position >= 0 ? `${name}: ${Math.floor(bar.position * 4) * 25} %` : name);
+    } else if (ran) {
+      announce(progress.textContent.trim().replace(/\s+/g, " ") || "Done");
+    }
+    return ran && !runs();
+  }
+
+  async function showAll() {
+    const fresh = parsed(await get("/"));
+    seenAt = Date.now();
+    for (const old of document.querySelectorAll("[data-live]")) {
+      const now = fresh.getElementById(old.id);
+      const opened = old.querySelector("details[open]");
+      if (now && !opened && !old.contains(document.activeElement) && old.innerHTML !== now.innerHTML) old.innerHTML = now.innerHTML;
+    }
+    document.title = fresh.title;
+  }
+
+  async function look() {
+    clearTimeout(timer);
+    if (document.hidden) return;
+    let pause = SELDOM;
+    try {
+      const ended = showProgress(await get("/progress"));
+      if (ended || Date.now() - seenAt >= WHOLE) await showAll();
+      if (runs()) pause = OFTEN;
+    } catch {
+      lost();
+    }
+    clearTimeout(timer);
+    timer = setTimeout(look, pause);
+  }
+
+  document.querySelector("[data-rebuild]").addEventListener("submit", async (event) => {
+    event.preventDefault();
+    try {
+      const answer = await fetch("/rebuild", {method: "POST", redirect: "manual"});
+      if (answer.type !== "opaqueredirect") location.reload();
+    } catch {
+      lost();
+    }
+    look();
+  });
+
+  document.querySelector("[data-search]").addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const words = new FormData(event.target).get("q");
+    const address = `/search?${new URLSearchParams({q: words})}`;
+    try {
+      const found = place("found");
+      found.replaceChildren(...parsed(await get(address)).getElementById("found").childNodes);
+      history.pushState(null, "", address);
+      shown = here();
+      announce(found.querySelector("h2")?.textContent ?? "");
+    } catch {
+      location.href = address;
+    }
+  });
+  // To go to an anchor tells of itself as well, and a page that is loaded anew would forget the focus.
+  addEventListener("popstate", () => {
+    if (here() !== shown) location.reload();
+  });
+  document.addEventListener("visibilitychange", look);
+  look();
+})();

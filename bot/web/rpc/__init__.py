@@ -1,0 +1,1 @@
+"""JSON-RPC 2.0: the memory, the models and the conversations, for programs."""

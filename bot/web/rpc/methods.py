@@ -1,0 +1,151 @@
+"""The methods of JSON-RPC: what each takes, and does. Parameters are described once, as those of the tools."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from secrets import token_hex
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from bot.builtin_tools import memory_tools
+from bot.journal import Journal
+from bot.log.work import working_on
+from bot.memory_json import note_as_json, search_as_json, status_as_json, written_as_json
+from bot.models.status import ModelStatus, models_status
+from bot.state.chat_list import latest_conversations
+from bot.state.database import StateFault
+from bot.tools import BadCall, Tool, did_you_mean, tool
+from bot.web.inside import Inside
+from bot.web.rpc.discovery import DISCOVER, described
+from bot.web.rpc.protocol import CANNOT, INVALID_PARAMS, METHOD_NOT_FOUND, MISSING, Params, Refused, Run
+from memory.errors import MemoryFault, NoteMissing, NothingToWrite, PathRefused
+from memory.memory import Target
+
+Methods = Mapping[str, Tool]
+
+
+def runner(methods: Methods) -> Run:
+    """Give what carries out one call of these."""
+
+    async def run(name: str, params: Params) -> object:
+        method = methods.get(name)
+        if method is None:
+            known = ", ".join(methods)
+            raise Refused(
+                METHOD_NOT_FOUND, f"Method not found{did_you_mean(name, methods) or '.'} There are: {known}."
+            )
+        if isinstance(params, list):
+            raise Refused(INVALID_PARAMS, f"Invalid params: they are given by name. {method.usage}")
+        with working_on(f"rpc/{token_hex(8)}"):
+            try:
+                return await method.function(**method.fitted(params))
+            except (BadCall, PathRefused, NothingToWrite) as fault:
+                raise Refused(INVALID_PARAMS, f"Invalid params: {fault}") from fault
+            except NoteMissing as fault:
+                raise Refused(MISSING, str(fault)) from fault
+            except (MemoryFault, StateFault) as fault:
+                raise Refused(CANNOT, str(fault)) from fault
+
+    return run
+
+
+def rpc_methods(inside: Inside) -> Methods:
+    """Every method by its name."""
+    memory, state, rebuilding = inside.memory, inside.state, inside.rebuilding
+    journal = Journal(memory, state)
+    search_tool, get_tool, write_tool, _ = memory_tools(memory, journal)
+
+    @tool
+    async def status() -> dict[str, Any]:
+        """What the memory holds, how it can be searched, and what is being done to it."""
+        last = rebuilding.last and {**asdict(rebuilding.last), "at": _iso(rebuilding.last.at.timestamp())}
+        told = status_as_json(await memory.status())
+        return {**told, "rebuilding": {"running": rebuilding.runs, "last": last}}
+
+    @tool
+    async def rebuild(
+        wait: Annotated[
+            bool, Field(description="Wait for the end; else memory.status shows how far it is.")
+        ] = True,
+    ) -> dict[str, Any]:
+        """Build the index anew from the notes; one that runs already is joined."""
+        if not wait:
+            rebuilding.begin()
+            return {"running": True}
+        report = await rebuilding.run()
+        now = await memory.status()
+        vectors = {
+            "embedded": now.chunks_with_embedding,
+            "missing": now.missing_vectors,
+            "error": now.embedding_problem,
+        }
+        return {"running": False, **asdict(report), "vectors": vectors}
+
+    async def search(query: str, limit: int | None) -> dict[str, Any]:
+        """Find passages in the notes, the best first."""
+        return search_as_json(await memory.search(query, limit=limit))
+
+    async def get(path: str, line: int, limit: int | None) -> dict[str, Any]:
+        """Read a note, or some lines of it."""
+        return note_as_json(await memory.get(path, line=line, limit=limit))
+
+    async def write(content: str, target: Target) -> dict[str, Any]:
+        """Note something in today's log or in the core note; each call writes."""
+        return written_as_json(await journal.write(content, key=f"rpc/{token_hex(16)}", target=target))
+
+    @tool
+    async def models() -> dict[str, Any]:
+        """How each model fares with each of its keys, in the order of the settings."""
+        await inside.model.health.refresh()
+        listed = models_status(inside.model.plan, inside.model.health)
+        return {"models": [_model_as_json(each) for each in listed]}
+
+    @tool
+    async def sessions(
+        limit: Annotated[
+            int, Field(description="How many at most; the latest come first.", ge=1, le=1000)
+        ] = 100,
+    ) -> dict[str, Any]:
+        """The latest conversation of each chat: where, when, how long; not what was said."""
+        listed = await state.read(lambda db: latest_conversations(db, most=limit))
+        return {"sessions": [asdict(each) for each in listed]}
+
+    @tool
+    async def discover() -> dict[str, Any]:
+        """What there is to call, as an OpenRPC document."""
+        return described({name: each.spec for name, each in methods.items()}, title=inside.name())
+
+    methods = {
+        name: replace(each, spec=replace(each.spec, name=name))
+        for name, each in {
+            "memory.status": status,
+            "memory.rebuild": rebuild,
+            "memory.search": _as(search_tool, search),
+            "memory.get": _as(get_tool, get),
+            "memory.write": _as(write_tool, write),
+            "models.status": models,
+            "sessions.list": sessions,
+            DISCOVER: discover,
+        }.items()
+    }
+    return methods
+
+
+def _as(known: Tool, function: Any) -> Tool:
+    """Another function behind the parameters of a tool."""
+    spec = replace(known.spec, description=function.__doc__)
+    return replace(known, spec=spec, function=function, wants_use="")
+
+
+def _model_as_json(status: ModelStatus) -> dict[str, Any]:
+    moments = {
+        name: _iso(moment) if (moment := getattr(status, name)) else ""
+        for name in ("rests_until", "last_answer_at", "last_failure_at")
+    }
+    return {**asdict(status), **moments}
+
+
+def _iso(moment: float) -> str:
+    """Seconds since 1970 as ISO 8601 in UTC, as all times are told to programs."""
+    return datetime.fromtimestamp(moment, UTC).isoformat(timespec="seconds")

@@ -1,0 +1,54 @@
+"""POST /rpc: JSON-RPC over HTTP."""
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from aiohttp import web
+
+from bot.web.bodies import read_body
+from bot.web.inside import inside_key
+
+if TYPE_CHECKING:
+    from bot.web.rpc.protocol import Run
+
+RPC = "/rpc"
+JSON_TYPES = ("application/json", "application/json-rpc", "application/jsonrequest")
+"""As JSON-RPC over HTTP has it. A form on another site can send none of them unasked."""
+
+
+def add_rpc(app: web.Application) -> None:
+    """Have the application answer to calls; what that takes is imported with the first one."""
+    inside = app[inside_key]
+
+    @cache
+    def run() -> "Run":
+        from bot.web.rpc.methods import rpc_methods, runner
+
+        return runner(rpc_methods(inside))
+
+    async def receive(request: web.Request) -> web.Response:
+        from bot.web.rpc.protocol import answer
+
+        if request.content_type not in JSON_TYPES or (request.charset or "utf-8").lower() not in (
+            "utf-8",
+            "utf8",
+        ):
+            return _refused(415, "send it as Content-Type: application/json, in UTF-8")
+        try:
+            body = await read_body(request)
+        except web.HTTPException as refused:
+            return _refused(refused.status, refused.reason.lower())
+        told = await answer(body, run())
+        return web.Response(status=204) if told is None else _json(told)
+
+    app.router.add_post(RPC, receive)
+
+
+def _refused(status: int, why: str) -> web.Response:
+    from bot.web.rpc.protocol import INVALID_REQUEST, refusal
+
+    return _json(refusal(INVALID_REQUEST, f"Invalid request: {why}."), status=status)
+
+
+def _json(text: str, *, status: int = 200) -> web.Response:
+    return web.Response(status=status, text=text, content_type="application/json")

@@ -1,0 +1,89 @@
+"""How a browser comes in: the token once, then a cookie."""
+
+import time
+from urllib.parse import urlsplit
+
+from aiohttp import web
+
+from bot import phrases
+from bot.web.bodies import read_form
+from bot.web.guard import check_sign_in, comes_from_elsewhere
+from bot.web.inside import inside_key
+from bot.web.page.rendering import page
+from bot.web.session import SESSION, SESSION_SECONDS, new_session
+
+SIGN_IN = "/sign-in"
+SIGN_OUT = "/sign-out"
+
+
+def add_sign_in(app: web.Application) -> None:
+    """Have the application answer to forms that sign in and out."""
+    app.router.add_get(SIGN_IN, _ask)
+    app.router.add_post(SIGN_IN, _sign_in)
+    app.router.add_post(SIGN_OUT, _sign_out)
+
+
+def refuse(request: web.Request, status: int, why: str) -> web.Response:
+    """Answer whoever may not come in: a browser is asked for the token, a program is told what is wrong."""
+    reads_pages = request.method in ("GET", "POST") and "text/html" in request.headers.get("Accept", "")
+    if status == 401 and reads_pages:
+        asks = request.method == "GET"
+        if why == phrases.WEB_SIGN_IN_FIRST:  # no mistake yet: nobody has come, or has been away for a month
+            why = "" if asks else phrases.WEB_SIGNED_OUT
+        answer = _form(request, status=401, then=request.path_qs if asks else "/", told=why)
+    else:
+        answer = web.Response(status=status, text=f"{why}\n")
+    if status == 401:
+        answer.headers["WWW-Authenticate"] = "Bearer"
+    if status == 429:
+        answer.headers["Retry-After"] = "60"
+    return answer
+
+
+async def _ask(request: web.Request) -> web.Response:
+    return _form(request, status=200, then="/", told="")
+
+
+async def _sign_in(request: web.Request) -> web.Response:
+    if comes_from_elsewhere(request):
+        return refuse(request, 403, phrases.WEB_FOREIGN_SITE)
+    token = request.app[inside_key].token
+    form = await read_form(request)
+    then = _within(form.get("then", "/"))
+    if token and (told := check_sign_in(request, form.get("token", "").strip(), token)):
+        return _form(request, status=429 if told == phrases.WEB_TOO_MANY else 401, then=then, told=told)
+    answer = web.Response(status=303, headers={"Location": then})
+    if token:
+        answer.set_cookie(
+            SESSION,
+            new_session(token, now=time.time()),
+            max_age=SESSION_SECONDS,
+            path="/",
+            httponly=True,
+            samesite="Lax",
+            # A proxy in front of us has it by https and tells so.
+            secure=request.secure or request.headers.get("X-Forwarded-Proto", "").lower() == "https",
+        )
+    return answer
+
+
+async def _sign_out(request: web.Request) -> web.Response:
+    answer = web.Response(status=303, headers={"Location": SIGN_IN})
+    answer.del_cookie(SESSION, path="/", httponly=True, samesite="Lax")
+    return answer
+
+
+def _form(request: web.Request, *, status: int, then: str, told: str) -> web.Response:
+    return page(request, "sign_in.html", status=status, then=_within(then), told=told)
+
+
+def _within(address: str) -> str:
+    """An address of ours to go on to; never another site's."""
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return "/"
+    ours = (
+        address.startswith("/") and not address.startswith(("//", "/\\", SIGN_IN)) and address.isprintable()
+    )
+    return address if ours and not (parts.scheme or parts.netloc) else "/"

@@ -1,0 +1,91 @@
+"""The index's file as it lies there: whole or not, of which version, up to date or not; nothing is changed."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import apsw
+
+from memory.errors import IndexBroken, IndexUnavailable
+from memory.frozen import dataclass
+from memory.index.sqlite_notes import known_stamps
+from memory.index.sqlite_schema import GENERATIONS, NOTES_VERSION, VECTORS_VERSION, Tables
+from memory.read_only import Damaged, is_empty, quick_check, read_only
+
+
+@dataclass(frozen=True, slots=True)
+class ModelVectors:
+    """How many vectors there are of one model."""
+
+    provider: str
+    model: str
+    dimensions: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class IndexCheckup:
+    """What there is in the file."""
+
+    is_current: bool
+    """Whether it was made by this version with these settings; else it is made anew from the notes."""
+    looked_through: bool
+    """Whether there was the time to look at all of it."""
+    stamps: Mapping[str, tuple[int, int, int]]
+    """Every note by its path: size, mtime_ns, ctime_ns."""
+    faults: Mapping[str, str]
+    """Notes that could not be read as they are, and why."""
+    chunks: int
+    last_indexed_at: str
+    """ISO 8601 in UTC; "" before the first time."""
+    vectors: tuple[ModelVectors, ...]
+    """By model, that of the latest one first."""
+
+
+def check_index(file: Path, *, fingerprint: str, seconds: float) -> IndexCheckup:
+    """Look at an index that is there; `fingerprint` as of SqliteIndex. Raises IndexBroken, IndexUnavailable.
+
+    Not all pages are looked at where that takes longer than `seconds`.
+    """
+    try:
+        found = read_only(file, lambda db: _look(db, f"{NOTES_VERSION}/{fingerprint}"), seconds=seconds)
+    except apsw.InterruptError as error:
+        raise IndexUnavailable("the index cannot be read in time") from error
+    except (apsw.CantOpenError, apsw.IOError, apsw.BusyError, apsw.PermissionsError, OSError) as error:
+        raise IndexUnavailable(f"the index cannot be read ({error})") from error
+    except (apsw.Error, TypeError, ValueError) as error:
+        raise IndexBroken(f"the index is damaged ({error})") from error
+    try:
+        read_only(file, quick_check, seconds=seconds)
+    except apsw.InterruptError:
+        return found
+    except (Damaged, apsw.CorruptError, apsw.NotADBError) as error:
+        raise IndexBroken(f"the index is damaged ({error})") from error
+    except apsw.Error as error:
+        raise IndexUnavailable(f"the index cannot be read ({error})") from error
+    return replace(found, looked_through=True)
+
+
+def _look(db: apsw.Connection, fingerprint: str) -> IndexCheckup:
+    about = {} if is_empty(db) else dict(db.execute("SELECT key, value FROM about"))
+    current = about.get("fingerprint") == fingerprint and about.get("vectors") == VECTORS_VERSION
+    if not current:
+        return IndexCheckup(False, False, {}, {}, 0, "", ())
+    generation = about.get("generation")
+    if generation not in GENERATIONS:
+        raise TypeError("it does not say which tables count")
+    tables = Tables(db, str(generation))
+    stamps, faults = known_stamps(tables)
+    rows = db.execute(
+        "SELECT provider, model, dimensions, (SELECT count(*) FROM vectors WHERE vectors.model = models.id) "
+        "FROM models ORDER BY seen DESC, id DESC"
+    )
+    return IndexCheckup(
+        True,
+        False,
+        stamps,
+        faults,
+        tables.count("SELECT count(*) FROM chunks@"),
+        str(about.get("last_indexed_at") or ""),
+        tuple(ModelVectors(*row) for row in rows),
+    )

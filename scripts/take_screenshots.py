@@ -1,0 +1,111 @@
+"""Take the documents' pictures of the pages: docs/pictures/*.png.
+
+The service is started as the tests start it, with notes that are made up, and looked at in Chromium. Wants chromium
+and chromedriver; the letters are those of the machine that it runs on.
+"""
+
+import asyncio
+import io
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from PIL import Image
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from tests.browser import notes
+from tests.browser.service import Outside, Service, serving, write_past
+from tests.browser.window import Window, missing_programs, opened_window
+from tests.fakes.model_server import Says
+
+ROOT = Path(__file__).resolve().parent.parent
+PICTURES = ROOT / "docs" / "pictures"
+MOST_BYTES = 150_000
+COLORS = 128
+"""Enough for pages that have few: a quarter of the size."""
+SHARPNESS = 1.5
+SETTLE_SECONDS = 0.4
+"""Until a page has come to rest."""
+DAYS = 240
+"""For which there is a log."""
+QUESTION = "When was the boiler serviced, and by whom?"
+ANSWER = "In May 2026, by Herr Brandt (house/boiler.md:3). The next service is due in May 2027."
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """One of them."""
+
+    name: str
+    path: str
+    size: tuple[int, int]
+    """Width and height of the window in CSS pixels."""
+    scheme: str = "light"
+
+
+TAKEN = (
+    Picture("status", "/", (1120, 1560)),
+    Picture("status-dark", "/", (1120, 1560), "dark"),
+    Picture("phone", "/", (390, 844)),
+    Picture("search", "/search?q=boiler+service", (1120, 800)),
+    Picture("note", "/notes/house/boiler.md#L8", (1120, 940)),
+)
+
+
+def take(window: Window, picture: Picture) -> None:
+    """Take one and keep it, with as few colours as it needs."""
+    window.prefer(prefers_color_scheme=picture.scheme)
+    window.resize(*picture.size, sharpness=SHARPNESS)
+    window.open("/sign-in")  # from the same page to an anchor of it, nothing would be loaded
+    window.open(picture.path)
+    time.sleep(SETTLE_SECONDS)
+    with Image.open(io.BytesIO(window.picture())) as image:
+        few = image.convert("RGB").quantize(COLORS, dither=Image.Dither.NONE)
+    file = PICTURES / f"{picture.name}.png"
+    few.save(file, optimize=True)
+    size = file.stat().st_size
+    print(f"{file.relative_to(ROOT)}: {size / 1000:.0f} kB")
+    if size > MOST_BYTES:
+        sys.exit(f"{file.name} is larger than {MOST_BYTES / 1000:.0f} kB")
+
+
+def talk(outside: Outside) -> None:
+    """Have somebody ask something in Telegram."""
+    outside.model.always(Says(ANSWER))
+    anna = outside.telegram.person(7, "Anna", started=True)
+    outside.telegram.do(anna.say(QUESTION))
+    outside.telegram.do(anna.chat.answer(containing="Brandt"))
+
+
+def look_at(service: Service, folder: Path) -> None:
+    """Take them all."""
+    with opened_window(folder) as window:
+        window.start_anew(service.address)
+        for picture in TAKEN:
+            take(window, picture)
+
+
+def main() -> None:
+    """Make up a household, and take its pictures."""
+    if missing := missing_programs():
+        sys.exit(f"there is no {missing} here; on Debian: apt install chromium chromium-driver")
+    PICTURES.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as name:
+        folder, browser = Path(name, "service"), Path(name, "browser")
+        browser.mkdir()
+        notes.write_household(folder / "workspace" / "memory", datetime.now(UTC).date(), days=DAYS)
+        asyncio.run(write_past(folder / "workspace" / ".commonplace", time.time()))
+        outside = Outside()
+        with (
+            outside.running(),
+            serving(folder, outside.settings(answers=True), zone="Europe/Berlin") as service,
+        ):
+            talk(outside)
+            look_at(service, browser)
+
+
+if __name__ == "__main__":
+    main()

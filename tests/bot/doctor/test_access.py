@@ -1,0 +1,71 @@
+import pytest
+
+from bot.doctor.access import check_access, why_nobody
+from tests.bot.doctor.found import about, everything, named, statuses
+
+TELEGRAM = {"telegram": {"token": "123456:abc"}}
+
+
+def test_without_a_channel_the_terminal_is_enough() -> None:
+    assert statuses(check_access(about())) == {"ok"}
+
+
+def test_a_channel_without_an_owner_is_told_with_the_mend() -> None:
+    check = named(check_access(about(**TELEGRAM)), "owners")
+    assert check.status == "warn"
+    assert 'owners = ["telegram:YOUR-ID"]' in check.mend
+    told = check_access(about(**TELEGRAM, access={"pairing": False}))
+    assert named(told, "nobody").status == "warn"
+
+
+def test_with_an_owner_all_is_well() -> None:
+    assert statuses(check_access(about(**TELEGRAM, access={"owners": ["telegram:42"]}))) == {"ok"}
+
+
+@pytest.mark.parametrize(
+    ("entry", "fault"),
+    [
+        ("telegram:42", ""),
+        ("telegram:*", ""),
+        ("discord:123456789012345678", ""),
+        ("discord:123456789012345678/@223456789012345678", ""),
+        ("Telegram:42", "write telegram"),
+        ("telgram:42", "there are the channels"),
+        ("telegram:042", "begins with 0"),
+        ("telegram:123456", "the bot itself"),
+        ("discord:9876", "too short"),
+        ("terminal:owner", "in any case"),
+    ],
+)
+def test_entries_that_match_nobody_are_told(entry: str, fault: str) -> None:
+    found = why_nobody(entry, key="owners", telegram_token="123456:abc")
+    assert (fault in found) if fault else not found
+
+
+@pytest.mark.parametrize(
+    ("access", "name", "told"),
+    [
+        ({"owners": ["telegram:42", "telgram:1"]}, "no match", "'telgram:1'"),
+        (
+            {"owners": ["telegram:42", "discord:123456789012345678"]},
+            "no channel",
+            "discord is not configured",
+        ),
+        ({"owners": ["telegram:42", "telegram:-100"]}, "group", "all who may write in its name"),
+        ({"owners": ["telegram:42"], "allow": ["telegram:*"]}, "everybody", "telegram:*"),
+        (
+            {"owners": ["telegram:42"], "allow": ["telegram:7"], "guests": ["telegram:7"]},
+            "both",
+            "telegram:7",
+        ),
+    ],
+)
+def test_what_is_likely_not_meant_is_told(access: dict[str, object], name: str, told: str) -> None:
+    check = named(check_access(about(**TELEGRAM, access=access)), name)
+    assert check.status == "warn"
+    assert told in check.told
+    assert check.mend
+
+
+def test_no_token_is_told() -> None:
+    assert "abc" not in everything(check_access(about(**TELEGRAM)))

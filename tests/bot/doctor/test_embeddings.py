@@ -1,0 +1,122 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.doctor.check import Check
+from bot.doctor.embeddings import check_embeddings
+from bot.embedding import open_embedding_of
+from memory.index.sqlite_checkup import IndexCheckup, ModelVectors
+from tests.bot.doctor.found import about, everything, named, statuses
+from tests.fakes.embedding_server import KEY, EmbeddingServer, error
+
+
+def indexed(*vectors: ModelVectors) -> IndexCheckup:
+    return IndexCheckup(True, True, {"a.md": (1, 1, 1)}, {}, 1, "", vectors)
+
+
+async def told(
+    section: dict[str, Any], index: IndexCheckup | None = None, *, alive: bool = False, **others: Any
+) -> list[Check]:
+    settings = about(memory={"embedding": section}, **others)
+    embedding = open_embedding_of(settings)
+    try:
+        return await check_embeddings(settings, embedding, index, alive=alive)
+    finally:
+        if embedding.embedder:
+            await embedding.embedder.close()
+
+
+async def test_nobody_is_well_where_nobody_was_asked_for() -> None:
+    [check] = await told({})
+    assert (check.status, check.told.startswith("none: ")) == ("ok", True)
+
+
+async def test_a_provider_is_asked_for_the_vector_of_one_word_of_ours() -> None:
+    async with EmbeddingServer() as server:
+        section = {"provider": "openai", "base_url": server.base_url("openai"), "api_key": KEY}
+        checks = await told(section, indexed())
+        assert statuses(checks) == {"ok"}
+        assert named(checks, "answer").told == "it answers, with vectors of 1536 numbers"
+        assert [asked.texts for asked in server.requests] == [("commonplace",)]
+
+
+async def test_a_key_that_is_refused_fails_where_the_provider_was_set() -> None:
+    async with EmbeddingServer() as server:
+        section = {"provider": "openai", "base_url": server.base_url("openai"), "api_key": "wrong-key-123"}
+        check = named(await told(section), "answer")
+    assert check.status == "fail"
+    assert "401" in check.told
+    assert "by their words alone" in check.mend
+    assert "wrong-key-123" not in everything([check])
+
+
+async def test_one_that_was_chosen_by_itself_is_a_warning() -> None:
+    provider = {"kind": "openai", "base_url": "http://127.0.0.1:1/v1", "api_key": KEY}
+    checks = await told({}, providers={"openai": provider})
+    assert named(checks, "answer").status == "warn"
+
+
+async def test_a_fallback_is_asked_as_well() -> None:
+    async with EmbeddingServer() as server:
+        section = {
+            "provider": "openai", "base_url": server.base_url("openai"), "api_key": KEY, "fallback": "voyage"
+        }  # fmt: skip
+        table = {"voyage": {"kind": "openai", "base_url": server.base_url("voyage"), "api_key": "wrong"}}
+        checks = await told(section, providers=table)
+    assert [check.status for check in checks if check.name == "fallback"] == ["ok", "warn"]
+
+
+async def test_vectors_of_another_model_are_told_before_they_are_paid_for_again() -> None:
+    async with EmbeddingServer() as server:
+        section = {"provider": "openai", "base_url": server.base_url("openai"), "api_key": KEY}
+        mine = ModelVectors("openai", "text-embedding-3-small", 1536, 12)
+        assert named(await told(section, indexed(mine)), "stored").told == "12 of text-embedding-3-small"
+        shorter = ModelVectors("openai", "text-embedding-3-small", 512, 12)
+        other = ModelVectors("gemini", "gemini-embedding-001", 768, 12)
+        for stored in (shorter, other):
+            check = named(await told(section, indexed(stored)), "stored")
+            assert check.status == "warn"
+            assert f"({stored.dimensions} numbers)" in check.told
+            assert "made anew" in check.told
+
+
+async def test_a_broken_service_is_told_as_such() -> None:
+    async with EmbeddingServer() as server:
+
+        async def broken(_: Any, asked: Any) -> Any:
+            return error(asked, 500)
+
+        server.always(broken)
+        section = {"provider": "openai", "base_url": server.base_url("openai"), "api_key": KEY}
+        assert "500" in named(await told(section), "answer").told
+
+
+@pytest.mark.parametrize("alive", [True, False])
+async def test_a_local_model_is_never_fetched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, alive: bool
+) -> None:
+    monkeypatch.setattr("bot.doctor.embeddings.find_spec", lambda _: object())
+    local = {"model_path": "hf:a/b/c.gguf", "cache_dir": str(tmp_path)}
+    checks = await told({"provider": "local", "local": local}, alive=alive)
+    assert named(checks, "answer").told.startswith("its model is not here yet")
+    local["model_path"] = str(tmp_path / "gone.gguf")
+    checks = await told({"provider": "local", "local": local}, alive=alive)
+    assert named(checks, "answer").status == "fail"
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_beside_what_runs_no_second_model_is_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.doctor.embeddings.find_spec", lambda _: object())
+    file = tmp_path / "model.gguf"
+    file.write_bytes(b"GGUF no more of it")
+    checks = await told({"provider": "local", "local": {"model_path": str(file)}}, alive=True)
+    assert "not loaded a second time" in named(checks, "answer").told
+
+
+async def test_without_the_library_the_mend_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bot.doctor.embeddings.find_spec", lambda _: None)
+    check = named(await told({"provider": "local"}), "answer")
+    assert (check.status, "commonplace[local]" in check.mend) == ("fail", True)

@@ -1,0 +1,200 @@
+import socket
+import struct
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.doctor.asking import Asking
+from bot.doctor.check import Check
+from bot.doctor.models import check_health, check_models, gguf_fault, is_listed
+from bot.models.health import Health, RouteName
+from tests.bot.doctor.found import about, everything, named, statuses
+from tests.fakes.model_list import ModelList
+from tests.fakes.model_server import KEY, proxy_error
+from tests.fakes.openai_server import OpenAIServer
+
+WRONG = "wrong-key-0987654321"
+pytestmark = pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:aiohttp.*")
+
+
+async def asked(
+    kind: str,
+    base_url: str,
+    *,
+    model: str = "m-1",
+    seconds: float = 5.0,
+    environment: Mapping[str, str] | None = None,
+    chain: bool = True,
+    **table: Any,
+) -> list[Check]:
+    """What is told of one provider, called mine."""
+    settings = about(
+        providers={"mine": {"kind": kind, "base_url": base_url, **table}},
+        models={"chain": [f"mine/{model}"]}
+        if chain
+        else {"chain": ["builtin/notebook"], "on_error": {"auth": [f"mine/{model}"]}},
+    )
+    async with Asking(seconds=seconds) as asking:
+        checks = await check_models(settings, environment or {}, asking)
+    return [check for check in checks if check.name == "mine"]
+
+
+async def test_the_notebook_needs_nobody() -> None:
+    async with Asking() as asking:
+        assert statuses(await check_models(about(), {}, asking)) == {"ok"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "version", "path"),
+    [("openai", "/v1", "/v1/models"), ("anthropic", "", "/v1/models"), ("gemini", "", "/v1beta/models")],
+)
+async def test_each_kind_is_asked_for_its_models_and_nothing_else(kind: str, version: str, path: str) -> None:
+    async with ModelList("m-1") as server:
+        [check] = await asked(kind, server.root + version, api_key=KEY)
+        assert (check.status, check.told) == ("ok", "answers, and takes the key")
+        assert server.asked == [f"GET {path}"]
+        [check] = await asked(kind, server.root + version, api_key=WRONG)
+        assert check.status == "fail"
+        assert check.told.startswith("does not take the key: answered 40")
+        assert check.mend == "set providers.mine.api_key or MINE_API_KEY"
+        assert WRONG not in check.told
+        well, missing = await asked(kind, server.root + version, api_key=KEY, model="m-2")
+        assert (well.status, missing.status) == ("ok", "warn")
+        assert "the nearest is m-1" in missing.told
+
+
+async def test_a_provider_that_is_asked_only_when_others_fail_is_a_warning() -> None:
+    async with ModelList("m-1") as server:
+        [check] = await asked("openai", f"{server.root}/v1", api_key=WRONG, chain=False)
+        assert check.status == "warn"
+
+
+async def test_one_bad_key_among_good_ones_is_a_warning_that_says_which() -> None:
+    async with ModelList("m-1") as server:
+        checks = await asked("openai", f"{server.root}/v1", api_keys=[KEY, WRONG])
+    assert [check.status for check in checks] == ["ok", "warn"]
+    assert checks[1].told.endswith("(key 2 of 2)")
+
+
+async def test_a_key_that_is_missing_is_told_without_asking_anybody() -> None:
+    settings = about(models={"chain": ["openai/gpt-4.1"]})
+    async with Asking() as asking:
+        check = named(await check_models(settings, {}, asking), "openai")
+    assert (check.status, check.told) == ("fail", "it has no key")
+    assert "OPENAI_API_KEY" in check.mend
+
+
+async def test_a_key_that_can_be_none_is_told(tmp_path: Path) -> None:
+    [check] = await asked("openai", "http://127.0.0.1:1/v1", api_key="schlüssel")
+    assert (check.status, "schlüssel" in everything([check])) == ("fail", False)
+
+
+async def test_a_server_that_is_not_there_fails_with_the_mend() -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        [check] = await asked("openai", f"http://127.0.0.1:{free.getsockname()[1]}/v1", api_key=KEY)
+    assert check.status == "fail"
+    assert "cannot be reached" in check.told
+    assert "providers.mine.base_url" in check.mend
+
+
+async def test_a_server_that_hangs_is_not_waited_for() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        began = time.monotonic()
+        [check] = await asked("openai", f"http://127.0.0.1:{silent.getsockname()[1]}/v1", seconds=0.2)
+    assert time.monotonic() - began < 5
+    assert (check.status, "no answer within 0.2 s" in check.told) == ("fail", True)
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "told"),
+    [
+        (429, {"error": {"message": "slow down"}}, "429 (slow down)"),
+        (402, {"error": {"message": "no credit"}}, "402 (no credit)"),
+        (503, "<html>nginx</html>", "503"),
+        (302, "", "sends us elsewhere"),
+        (404, "<html>", "has no list of models"),
+    ],
+)
+async def test_other_refusals_are_told_as_they_are(status: int, body: Any, told: str) -> None:
+    async with ModelList("m-1") as server:
+        server.status, server.body = status, body
+        [check] = await asked("openai", f"{server.root}/v1", api_key=KEY)
+    assert told in check.told
+    assert check.status == ("fail" if status == 302 else "warn")
+    assert check.mend
+
+
+async def test_what_a_provider_repeats_of_the_key_is_blanked_out() -> None:
+    async with ModelList("m-1") as server:
+        server.status, server.body = 500, {"error": {"message": f"broke with {KEY}"}}
+        [check] = await asked("openai", f"{server.root}/v1", api_key=KEY)
+    assert KEY not in check.told
+
+
+async def test_a_version_in_an_address_that_wants_none_fails() -> None:
+    [check] = await asked("anthropic", "https://api.anthropic.com/v1", api_key=KEY)
+    assert (check.status, "the host alone" in check.mend) == ("fail", True)
+
+
+async def test_a_server_that_knows_no_list_is_told_so() -> None:
+    async with OpenAIServer() as server:
+        server.always(proxy_error())
+        [check] = await asked("openai", server.base_url, api_key=KEY)
+    assert check.status == "warn"
+    assert "/v1" in check.mend
+
+
+@pytest.mark.parametrize(
+    ("model", "listed", "found"),
+    [
+        ("gpt-4.1", ["gpt-4.1", "o3"], True),
+        ("gpt-4", ["gpt-4.1", "o3"], False),
+        ("claude-sonnet-4-5", ["claude-sonnet-4-5-20250929"], True),
+        ("claude-3-5-haiku-latest", ["claude-3-5-haiku-20241022"], True),
+        ("llama3", ["llama3:latest"], True),
+        ("x/y:free", ["x/y"], True),
+        ("x/y", [], False),
+    ],
+)
+def test_a_model_is_known_by_its_name_with_or_without_a_date(
+    model: str, listed: list[str], found: bool
+) -> None:
+    assert is_listed(model, listed) is found
+
+
+def test_models_that_are_left_to_rest_are_told() -> None:
+    now = time.time()
+    resting = Health(
+        RouteName("mine/m"),
+        failed_in_a_row=3,
+        last_error="answered 500",
+        rests_until=now + 60,
+        rest_seconds=60,
+    )
+    [check] = check_health([resting, Health(RouteName("mine/n"))], ["mine/m", "mine/n"], now=now)
+    assert (check.status, check.told) == ("warn", "mine/m failed 3 times in a row: answered 500")
+    assert list(check_health([resting], ["other/m"], now=now)) == []
+
+
+def test_a_file_that_is_no_model_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "model.gguf"
+    assert gguf_fault(file) == f"there is no file {file}"
+    file.write_bytes(b"PK\x03\x04")
+    assert gguf_fault(file) == f"{file} is no GGUF file"
+    file.write_bytes(b"GGUF" + struct.pack("<I", 3))
+    assert gguf_fault(file) == ""
+
+
+async def test_a_local_model_without_its_file_fails_with_the_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.doctor.models.find_spec", lambda _: object())
+    [check] = await asked("llama_cpp", "", model_path=str(tmp_path / "gone.gguf"))
+    assert (check.status, "providers.mine.model_path" in check.mend) == ("fail", True)
+    monkeypatch.setattr("bot.doctor.models.find_spec", lambda _: None)
+    [check] = await asked("llama_cpp", "", model_path=str(tmp_path / "gone.gguf"))
+    assert "commonplace[local]" in check.mend

@@ -1,0 +1,105 @@
+import socket
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from bot.doctor.asking import Asking
+from bot.doctor.check import Check
+from bot.doctor.service import check_service
+from tests.bot.doctor.found import about, everything, named, statuses
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:aiohttp.*")
+WELL = {"status": "ok", "channels": {"telegram": "up"}, "memory": {"status": "ok"}}
+ILL = {
+    "status": "unavailable",
+    "channels": {"telegram": "down"},
+    "memory": {},
+    "missing": ["channel telegram"],
+}
+
+
+async def told(port: int, *, alive: bool = False, seconds: float = 5, **table: Any) -> list[Check]:
+    settings = about(server={"port": port, **table})
+    async with Asking(seconds=seconds) as asking:
+        return await check_service(settings, asking, alive=alive)
+
+
+@asynccontextmanager
+async def listening(document: Mapping[str, object] | str, status: int = 200) -> AsyncIterator[int]:
+    async def answer(_: web.Request) -> web.Response:
+        if isinstance(document, str):
+            return web.Response(text=document, status=status)
+        return web.json_response(document, status=status)
+
+    app = web.Application()
+    app.router.add_get("/{path:.*}", answer)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        yield runner.addresses[0][1]
+    finally:
+        await runner.cleanup()
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
+
+
+async def test_a_free_port_is_well_and_free_afterwards() -> None:
+    port = free_port()
+    for _ in range(2):
+        checks = await told(port)
+        assert statuses(checks) == {"ok"}
+        assert named(checks, "port").told == f"{port} is free"
+
+
+async def test_our_own_service_is_asked_how_it_fares() -> None:
+    async with listening(WELL) as port:
+        assert named(await told(port, alive=True), "health").told == "the service that runs is well"
+    async with listening(ILL, status=503) as port:
+        check = named(await told(port, alive=True), "health")
+    assert check.status == "warn"
+    assert check.told == "the service that runs lacks: channel telegram (telegram down)"
+
+
+async def test_a_port_that_another_program_has_fails_with_the_key() -> None:
+    async with listening(WELL) as port:
+        assert "another workspace" in named(await told(port), "port").told
+    async with listening("Hello.") as port:
+        check = named(await told(port, alive=True), "port")
+        assert (check.status, "server.port" in check.mend) == ("fail", True)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        check = named(await told(silent.getsockname()[1], seconds=0.2), "port")
+        assert (check.status, "is taken" in check.told) == ("fail", True)
+        assert "no answer within 0.2 s" in check.told
+
+
+async def test_an_address_of_another_machine_fails() -> None:
+    checks = await told(free_port(), host="192.0.2.1", token="x" * 40)
+    assert named(checks, "port").status == "fail"
+
+
+async def test_beyond_this_machine_encryption_and_a_long_token_are_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("bot.doctor.service.IN_CONTAINER", ())
+    checks = await told(free_port(), host="0.0.0.0", token="short-token")
+    assert "TLS" in named(checks, "reach").mend
+    assert "openssl" in named(checks, "token").mend
+    assert "short-token" not in everything(checks)
+    monkeypatch.setattr("bot.doctor.service.IN_CONTAINER", (Path("/"),))
+    checks = await told(free_port(), host="0.0.0.0", token="a" * 40)
+    assert statuses(checks) == {"ok"}
+
+
+async def test_without_a_server_there_is_no_port() -> None:
+    assert named(await told(1, enabled=False), "port").told.startswith("none")
+    assert named(await told(0), "port").told.startswith("any that is free")

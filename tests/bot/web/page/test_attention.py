@@ -1,0 +1,51 @@
+from datetime import UTC, datetime, timedelta
+
+from bot.log.troubles import Trouble
+from bot.messages import ChannelHealth
+from bot.scheduler import JobStatus
+from bot.web.page import attention
+from bot.web.page.part import Part
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+
+
+def trouble(level: str, minutes: int, times: int = 1) -> Trouble:
+    return Trouble(NOW - timedelta(minutes=minutes), level, "bot.x", "it broke", "", times)
+
+
+def test_channels_that_are_well_need_no_look() -> None:
+    states = {"terminal": ChannelHealth("up"), "telegram": ChannelHealth("up", "chat 5 cannot be reached")}
+    states |= {"discord": ChannelHealth("down", "refused\nthe token"), "matrix": ChannelHealth("starting")}
+    assert list(attention.of_channels(states)) == [
+        "Telegram: up, but chat 5 cannot be reached",
+        "Discord: down (refused the token)",
+        "Matrix: connecting",
+    ]
+
+
+def test_a_busy_memory_is_no_reason_to_worry_but_a_broken_one_is() -> None:
+    assert list(attention.of_memory(Part(None, "busy", is_busy=True))) == []
+    assert list(attention.of_memory(Part(None, "it is gone"))) == ["The memory: it is gone"]
+
+
+def test_jobs_that_failed_the_last_time_are_named() -> None:
+    jobs = [
+        JobStatus("backup", 1440, last_outcome="the disk is full"),
+        JobStatus("re-index", 60, last_outcome="ok"),
+        JobStatus("tidying up", 1440, last_outcome="stopped"),
+        JobStatus("new", 5),
+    ]
+    assert list(attention.of_jobs(jobs, "")) == ["Backup: the disk is full"]
+    (told,) = attention.of_jobs([], "OSError: no space")
+    assert "OSError: no space" in told
+
+
+def test_errors_of_the_last_hour_are_counted_and_warnings_are_not() -> None:
+    troubles = [
+        trouble("error", 5, times=3),
+        trouble("critical", 50),
+        trouble("warning", 1),
+        trouble("error", 61),
+    ]
+    assert list(attention.of_troubles(troubles, NOW)) == ["Errors within the last hour: 4"]
+    assert list(attention.of_troubles(troubles[2:], NOW)) == []

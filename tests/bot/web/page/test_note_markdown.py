@@ -1,0 +1,131 @@
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bot.web.page.note_markdown import lines_as_html, note_as_html
+
+NOTE = """---
+tags: [oslo]
+---
+# Oslo
+
+Flight at nine,
+back on *Sunday
+night*
+
+- passport
+  in the blue folder
+- [hotel](hotel.md#L12)
+
+```
+code <b>
+```
+
+| what | cost |
+|---|---|
+| tram | 4 |
+
+***
+> quoted
+"""
+
+
+def shown(html: str) -> str:
+    return re.sub(r"<[^>]+>", "", html)
+
+
+def test_every_line_has_one_anchor_and_those_that_say_something_show_their_number() -> None:
+    html = note_as_html(NOTE, path="trips/oslo.md")
+    assert re.findall(r'id="L(\d+)"', html) == [str(number) for number in range(1, 24)]
+    assert re.search(r'data-line="11"></span>in the blue folder', html)
+    assert re.search(r'data-line="15"></span>code &lt;b&gt;', html)
+    assert re.search(r'data-line="20"></span>tram', html)
+
+
+def test_lines_of_a_part_are_counted_as_in_the_whole() -> None:
+    html = note_as_html("one\ntwo\n", path="a.md", first_line=1001)
+    assert re.findall(r'id="L(\d+)"', html) == ["1001", "1002"]
+
+
+def test_a_table_stands_in_a_frame_of_its_own_that_the_keys_reach() -> None:
+    html = note_as_html("Codes:\n\n| a | b |\n|---|---|\n| 1 | 2 |\n", path="a.md", first_line=11)
+    frame = '<div class="table" role="region" aria-label="Table in line 13" tabindex="0"><table>'
+    assert html.count(frame) == html.count("</table></div>") == 1
+
+
+def test_properties_at_the_beginning_are_shown_as_they_are_written() -> None:
+    assert "tags: [oslo]</code>" in note_as_html(NOTE, path="a.md")
+    rule = "---\nno end of properties\n"
+    assert "<hr>" in note_as_html(rule, path="a.md")
+
+
+@pytest.mark.parametrize(
+    ("link", "leads"),
+    [
+        ("hotel.md", "/notes/trips/hotel.md"),
+        ("../people/anna.md#L1002", "/notes/people/anna.md?line=1001#L1002"),
+        ("m%C3%A4rz%20.md", "/notes/trips/m%C3%A4rz%20.md"),
+        ("#L7", "#L7"),
+        ("https://example.org/a?b=c&d", "https://example.org/a?b=c&amp;d"),
+        ("mailto:anna@example.org", "mailto:anna@example.org"),
+    ],
+)
+def test_links_lead_to_notes_and_pages(link: str, leads: str) -> None:
+    assert f'<a href="{leads}"' in note_as_html(f"[x]({link})", path="trips/oslo.md")
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        "javascript:alert(1)",
+        "JaVaScRiPt:alert(1)",
+        "data:text/html,x",
+        "file:///etc/passwd",
+        "tg://user?id=1",
+        "//evil.example/x.md",
+        "../../outside.md",
+        "/etc/passwd.md",
+        "picture.png",
+        "vbscript:x",
+        "//[",
+    ],
+)
+def test_other_links_are_text(link: str) -> None:
+    html = note_as_html(f"[before {link}]({link}) ![picture]({link}) <{link}>", path="trips/oslo.md")
+    assert "href" not in html.replace("&", "")
+    assert "src" not in html
+
+
+def test_nothing_in_a_note_is_loaded_or_run() -> None:
+    hostile = (
+        '<script>alert(1)</script>\n\n<img src=x onerror=alert(1)>\n\n![a"onerror="x](https://evil.example/p.png)\n\n'
+        '[a](<https://e.example/"onclick="x>)\n\n```"><script>\nx\n```\n'
+    )
+    html = note_as_html(hostile, path="a.md")
+    assert not re.search(r"<(?!/?(p|span|a|pre|code|br)\b)", html)
+    assert not re.search(r"<[^>]*\son\w+=", re.sub(r'"[^"]*"', '""', html))
+    assert shown(html).count("alert(1)") == 2
+
+
+@given(st.text(max_size=300), st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_any_text_becomes_a_page_with_an_anchor_for_each_of_its_lines(text: str, plain: bool) -> None:
+    text = text.replace("\r", "\n").replace("\x00", "")
+    html = lines_as_html(text) if plain else note_as_html(text, path="a.md")
+    anchors = [int(number) for number in re.findall(r'id="L(\d+)"', html)]
+    assert anchors == list(range(1, text.removesuffix("\n").count("\n") + 2))
+    assert "<script" not in html.lower()
+
+
+@pytest.mark.parametrize(
+    "first",
+    ["`code\nover two`", "![a\npicture](b.md)", '[a](b.md "a\ntitle")', "[a](\nb.md)", "*two\nlines*"],
+)
+@pytest.mark.parametrize("end", ["", "  ", "\\"])
+def test_lines_are_counted_right_after_something_that_goes_on_in_the_next(first: str, end: str) -> None:
+    html = note_as_html(f"> - {first} of it{end}\n  third\nfourth\n", path="a.md")
+    assert 'id="L3" data-line="3"></span>third' in html
+    assert 'id="L4" data-line="4"></span>fourth' in html
+    assert re.findall(r'id="L(\d+)"', html) == ["1", "2", "3", "4"]

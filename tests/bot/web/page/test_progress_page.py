@@ -1,0 +1,120 @@
+import asyncio
+import re
+import threading
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from memory.errors import IndexUnavailable
+from memory.sync import SyncReport
+from tests.fakes.html_page import HtmlPage
+from tests.fakes.website import Website, open_website
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:aiohttp.*")
+
+
+@pytest.fixture
+async def site(tmp_path: Path) -> AsyncIterator[Website]:
+    async with open_website(tmp_path) as site:
+        await site.parts.memory.write("The boiler's code is E119")
+        yield site
+
+
+async def progress(site: Website) -> tuple[bool, HtmlPage]:
+    """Whether anything runs, and what is told of it."""
+    async with site.client.get("/progress") as answer:
+        assert answer.status == 200
+        shown = HtmlPage(await answer.text())
+    return shown.elements[0].attributes["data-runs"] == "yes", shown
+
+
+async def rebuild(site: Website) -> None:
+    async with site.client.post("/rebuild", allow_redirects=False) as answer:
+        assert (answer.status, answer.headers["Location"]) == (303, "/#memory")
+
+
+async def ended(site: Website) -> str:
+    ends, (runs, shown) = time.monotonic() + 5, await progress(site)
+    while runs and time.monotonic() < ends:
+        await asyncio.sleep(0.01)
+        runs, shown = await progress(site)
+    assert not runs
+    return shown.elements[0].text
+
+
+async def test_nothing_is_told_where_nothing_runs(site: Website) -> None:
+    runs, shown = await progress(site)
+    assert not runs
+    assert shown.elements[0].text == ""
+
+
+async def test_a_rebuild_is_told_of_from_the_click_to_the_end(site: Website) -> None:
+    done = threading.Event()
+    held = site.parts.memory._rebuilding.submit(done.wait, 5)
+    await rebuild(site)
+    runs, shown = await progress(site)
+    assert runs
+    assert shown.elements[0].text == "Rebuilding the index about to begin"
+    async with site.client.get("/") as answer:
+        text = await answer.text()
+    # Each time another address: to the same one with an anchor, browsers only scroll.
+    again = r'<noscript><meta http-equiv="refresh" content="2; url=/\?seen=\d\d:\d\d:\d\d#memory"></noscript>'
+    assert re.search(again, text)
+    done.set()
+    held.result()
+    assert re.fullmatch(r"Rebuilt \d\d:\d\d, just now: 1 note in 0\.\d s", await ended(site))
+    async with site.client.get("/") as answer:
+        assert "http-equiv" not in await answer.text()
+
+
+async def test_a_rebuild_asked_for_twice_runs_once(site: Website) -> None:
+    done, runs = threading.Event(), 0
+    held = site.parts.memory._rebuilding.submit(done.wait, 5)
+    sync = site.parts.memory.sync
+
+    async def counted(*, rebuild: bool = False) -> SyncReport:
+        nonlocal runs
+        runs += rebuild
+        return await sync(rebuild=rebuild)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(site.parts.memory, "sync", counted)
+        for _ in range(3):
+            await rebuild(site)
+        done.set()
+        held.result()
+        await ended(site)
+    assert runs == 1
+
+
+async def test_a_rebuild_that_fails_says_why(site: Website) -> None:
+    async def fail(*, rebuild: bool = False) -> SyncReport:
+        raise IndexUnavailable("the disk is full")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(site.parts.memory, "sync", fail)
+        await rebuild(site)
+        told = await ended(site)
+    assert re.fullmatch(r"Not rebuilt \d\d:\d\d, just now: the disk is full", told)
+
+
+async def test_a_job_has_a_bar_with_a_name_and_how_far_it_is(site: Website) -> None:
+    tell = site.parts.memory._jobs.tell("embedding")
+    tell(1250, 5000)
+    runs, shown = await progress(site)
+    assert runs
+    (bar,), (label,) = shown.all("progress"), shown.all("label")
+    assert (bar.attributes["value"], bar.attributes["max"]) == ("1250", "5000")
+    assert (label.text, label.attributes["for"]) == ("Making vectors", bar.attributes["id"])
+    assert re.search(r"1,250 of 5,000, [\d,.]+ a second, \d+ s left", shown.elements[0].text)
+
+
+async def test_a_rebuild_is_not_begun_from_another_site_or_by_looking(site: Website) -> None:
+    async with site.client.post("/rebuild", headers={"Origin": "https://elsewhere.example"}) as answer:
+        assert answer.status == 403
+    async with site.client.get("/rebuild") as answer:
+        assert answer.status == 405
+    assert site.parts.rebuilding.last is None
+    assert not site.parts.rebuilding.runs

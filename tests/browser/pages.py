@@ -1,0 +1,21 @@
+"""The household's pages, one of each kind, by what they show."""
+
+from urllib.parse import quote
+
+from tests.browser.notes import HOSTILE_NAME
+
+PAGES = {
+    "status": "/",
+    "search": "/search?q=boiler",
+    "nothing found": "/search?q=zyzzyva",
+    "nothing asked": "/search",
+    "folder": "/notes/",
+    "folder below": "/notes/house/",
+    "hostile folder": "/notes/hostile/",
+    "note": "/notes/house/boiler.md#L13",
+    "long note": "/notes/long.md?line=2001#L2101",
+    "hostile note": f"/notes/{quote(HOSTILE_NAME)}.md",
+    "wide note": "/notes/hostile/wide.md",
+    "no such note": "/notes/nowhere.md",
+}
+ANSWERED_404 = ("no such note",)

@@ -1,0 +1,64 @@
+"""The service's HTTP server on a port, and somebody who speaks to it byte by byte."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+
+from bot.app import Parts, inside_of, open_assistant
+from bot.config import Settings
+from bot.web.app import build_web_app, web_runner
+
+ANSWERED_SECONDS = 10.0
+"""Within which each request is answered, or its connection closed, also on a machine that is busy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    port: int
+
+    async def say(self, *pieces: bytes, pause: float = 0.0, ends: bool = True) -> bytes:
+        """Send pieces, one after the other; give all that comes until the connection is closed.
+
+        `ends`: what was sent is all that there is, as a program says that goes away.
+        """
+        async with asyncio.timeout(ANSWERED_SECONDS):
+            reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+            came = bytearray()
+            with suppress(ConnectionError):
+                for piece in pieces:
+                    writer.write(piece)
+                    await writer.drain()
+                    await asyncio.sleep(pause)
+                if ends:
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(pause or 0.05):
+                            came += await reader.read(65_536)
+                    writer.write_eof()
+                while more := await reader.read(65_536):
+                    came += more
+            writer.close()
+            with suppress(ConnectionError):
+                await writer.wait_closed()
+        return bytes(came)
+
+
+@asynccontextmanager
+async def serve(folder: Path, *, token: str = "", **sections: Any) -> AsyncIterator[tuple[Served, Parts]]:
+    """Serve as the service does, with settings by section; upkeep is not entered."""
+    settings = Settings.model_validate({"workspace": folder, "server": {"token": token}, **sections})
+    async with open_assistant(settings, alone=True) as parts:
+        app = build_web_app(
+            channels=parts.channels.health, memory=parts.memory, inside=inside_of(settings, parts)
+        )
+        runner = web_runner(app)
+        await runner.setup()
+        try:
+            await web.TCPSite(runner, "127.0.0.1", 0).start()
+            yield Served(runner.addresses[0][1]), parts
+        finally:
+            await runner.cleanup()

@@ -1,0 +1,40 @@
+"""What the service shows over HTTP, opened as the service opens it, with a client for it."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
+
+from bot.app import Parts, inside_of, open_assistant
+from bot.config import Settings
+from bot.web.app import build_web_app
+
+TOKEN = "correct horse battery staple"
+
+
+@dataclass(frozen=True, slots=True)
+class Website:
+    client: TestClient[web.Request, web.Application]
+    parts: Parts
+    settings: Settings
+    folder: Path
+
+    @property
+    def token(self) -> dict[str, str]:
+        """The header that lets a program in."""
+        return {"Authorization": f"Bearer {TOKEN}"}
+
+
+@asynccontextmanager
+async def open_website(folder: Path, *, token: str = "", **sections: Any) -> AsyncIterator[Website]:
+    """Open it in `folder`, with settings by section; upkeep is not entered."""
+    settings = Settings.model_validate({"workspace": folder, "server": {"token": token}, **sections})
+    async with open_assistant(settings, alone=True) as parts:
+        inside = inside_of(settings, parts)
+        app = build_web_app(channels=parts.channels.health, memory=parts.memory, inside=inside)
+        async with TestClient(TestServer(app)) as client:
+            yield Website(client, parts, settings, folder)

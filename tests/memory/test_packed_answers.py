@@ -1,0 +1,88 @@
+"""Answers that are packed: read as they come, and never more of them than is counted."""
+
+import gzip
+import tracemalloc
+import zlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import httpx
+import pytest
+from aiohttp import web
+
+from memory.http_answers import read_bounded
+
+MOST = 1 << 20
+BOMB = gzip.compress(bytes(40 << 20))
+"""40 kB that become 40 MB."""
+
+
+@asynccontextmanager
+async def answer(body: bytes, packing: str) -> AsyncIterator[httpx.Response]:
+    """What a server sends that packs although nobody has asked for it."""
+
+    async def send(request: web.Request) -> web.Response:
+        return web.Response(body=body, headers={"Content-Encoding": packing} if packing else {})
+
+    app = web.Application()
+    app.router.add_get("/", send)
+    runner = web.AppRunner(app, shutdown_timeout=0.1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    host, port = runner.addresses[0][:2]
+    try:
+        async with (
+            httpx.AsyncClient(headers={"Accept-Encoding": "identity"}, trust_env=False) as client,
+            client.stream("GET", f"http://{host}:{port}/") as response,
+        ):
+            yield response
+    finally:
+        await runner.cleanup()
+
+
+@pytest.mark.parametrize(
+    ("packing", "body"),
+    [
+        ("", b"alpha"),
+        ("identity", b"alpha"),
+        ("gzip", gzip.compress(b"alpha")),
+        (" GZip ", gzip.compress(b"alpha")),
+        ("deflate", zlib.compress(b"alpha")),
+    ],
+    ids=["plain", "identity", "gzip", "gzip as some write it", "deflate"],  # gzip's bytes hold the time
+)
+async def test_what_is_packed_once_is_read(packing: str, body: bytes) -> None:
+    async with answer(body, packing) as response:
+        assert await read_bounded(response, MOST) == b"alpha"
+
+
+async def test_all_of_what_is_packed_is_read() -> None:
+    text = b"".join(b"%d\n" % number for number in range(100_000))
+    async with answer(gzip.compress(text), "gzip") as response:
+        assert await read_bounded(response, MOST) == text
+
+
+async def test_a_bomb_is_left_as_soon_as_there_is_too_much_of_it() -> None:
+    async with answer(BOMB, "gzip") as response:
+        tracemalloc.start()
+        try:
+            assert MOST < len(await read_bounded(response, MOST)) <= MOST + (1 << 16)
+            assert tracemalloc.get_traced_memory()[1] < 8 << 20
+        finally:
+            tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    ("packing", "body"),
+    [
+        ("gzip, gzip", gzip.compress(BOMB)),
+        ("br", b"alpha"),
+        ("zstd", b"alpha"),
+        ("gzip", b"no gzip"),
+    ],
+    ids=["twice", "brotli", "zstandard", "no gzip"],
+)
+async def test_what_is_packed_twice_or_in_another_way_is_refused(packing: str, body: bytes) -> None:
+    async with answer(body, packing) as response:
+        with pytest.raises(httpx.DecodingError):
+            await read_bounded(response, MOST)

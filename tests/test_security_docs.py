@@ -1,0 +1,84 @@
+"""docs/security.md promises nothing that is not held: threats, tests, settings and files that it names are there."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from bot.config import Settings
+from bot.config_fields import known_keys
+
+ROOT = Path(__file__).parent.parent
+PAGE = (ROOT / "docs" / "security.md").read_text("utf-8")
+THREATS = (
+    "A stranger in the chat",
+    "Words that pose as orders",
+    "Carrying something off in a reply",
+    "A leaked token or key",
+    "A curious roommate in a group",
+    "A malicious file",
+    "A hostile provider",
+    "Another site in your browser",
+    "Somebody on your network",
+    "Others on the same machine",
+)
+NAMED = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
+
+
+def sections() -> dict[str, str]:
+    found = re.split(r"^## (.+)\n", PAGE, flags=re.MULTILINE)[1:]
+    return dict(zip(found[::2], found[1::2], strict=True))
+
+
+def rows(section: str) -> list[list[str]]:
+    """The cells of its tables, without heads."""
+    lines = [line for line in section.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+
+
+def functions_in(file: str) -> set[str]:
+    tree = ast.parse((ROOT / file).read_text("utf-8"))
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    return {each.name for each in ast.walk(tree) if isinstance(each, functions)}
+
+
+@pytest.mark.parametrize("threat", THREATS)
+def test_each_threat_has_its_measures_and_each_measure_its_test(threat: str) -> None:
+    found = rows(sections()[threat])
+    assert len(found) > 3
+    for happens, protects, held_by in found:
+        assert happens
+        assert protects
+        assert NAMED.search(held_by), happens
+
+
+def test_every_test_that_is_named_exists() -> None:
+    named = NAMED.findall(PAGE)
+    assert len(named) > 60
+    missing = [
+        (file, test) for file, test in named if not (ROOT / file).is_file() or test not in functions_in(file)
+    ]
+    assert missing == []
+    assert all(test.startswith("test_") for _, test in named)
+
+
+def test_no_test_is_named_in_another_way() -> None:
+    assert PAGE.count("tests/") == len(NAMED.findall(PAGE))
+
+
+def test_every_setting_that_is_named_exists() -> None:
+    keys = {".".join(keys) for keys in known_keys(Settings)}
+    parts = {key.partition(".")[0] for key in keys if "." in key}
+    named = set(re.findall(r"`([a-z_]+(?:\.[a-z_]+)+)(?: = [^`]+)?`", PAGE))
+    settings = {
+        each for each in named if each.partition(".")[0] in parts and not each.endswith((".db", ".md"))
+    }
+    assert len(settings) > 12
+    assert settings <= keys
+
+
+def test_each_threat_is_found_from_the_top() -> None:
+    top = PAGE.partition("## In short")[0]
+    for threat in THREATS:
+        assert f"(#{threat.lower().replace(' ', '-')})" in top, threat
