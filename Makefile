@@ -1,7 +1,7 @@
 # Commonplace. Needs make and Python >= 3.11; everything else goes into .venv, from the locks in requirements/.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test check again bench local format docs pictures lock clean
+.PHONY: help run test check again bench local postgres postgres-server format docs pictures lock clean
 
 PYTHON ?=
 ARGS ?=
@@ -10,24 +10,24 @@ WORKERS ?= -n 4
 # Among the thorough ones are many that keep the processors busy, and some that look at the time.
 CHECK_WORKERS ?= -n 3
 PY := .venv/bin/python
-# There once `make local` was called: a later set-up then brings the local model's library again.
-LOCAL := $(wildcard .venv/local)
+# There once `make local` or its like was called: a later set-up then brings that again.
+EXTRAS := $(wildcard .venv/local .venv/postgres .venv/postgres-server)
 # PIP_USER: a person's pip may be set to install into the home folder, which no environment allows.
 PIP := PIP_USER=0 PIP_DISABLE_PIP_VERSION_CHECK=1 $(PY) -m pip install --quiet --no-deps
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
 
-run: .venv/project $(LOCAL)  ## start it; options in ARGS="--workspace DIR"
+run: .venv/project $(EXTRAS)  ## start it; options in ARGS="--workspace DIR"
 	@exec .venv/bin/commonplace run $(ARGS)
 
 # What pytest makes of a test module it keeps beside it, also where PYTHONDONTWRITEBYTECODE is set: half its start.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(PY) -m pytest
 
-test: .venv/dev $(LOCAL)  ## the tests; ARGS="tests/memory -x" for some, ARGS=--thorough for those that take long too
+test: .venv/dev $(EXTRAS)  ## the tests; ARGS="tests/memory -x" for some, ARGS=--thorough for those that take long too
 	@$(PYTEST) $(WORKERS) $(ARGS)
 
-check: .venv/dev $(LOCAL)  ## everything: format, lint, types, documents, tests
+check: .venv/dev $(EXTRAS)  ## everything: format, lint, types, documents, tests
 	@echo "check: format, lint, types, documents"
 	@.venv/bin/ruff format --check --quiet .
 	@.venv/bin/ruff check --quiet .
@@ -42,10 +42,14 @@ again: .venv/dev
 	@echo "check: the tests that failed, once more, one at a time"
 	@$(PYTEST) --thorough --last-failed -n 0
 
-bench: .venv/project $(LOCAL)  ## all benchmarks; EVAL_FOLDER=DIR, MODEL_FILE=GGUF; ARGS="watch" for some
+bench: .venv/project $(EXTRAS)  ## all benchmarks; EVAL_FOLDER=DIR, MODEL_FILE=GGUF; ARGS="watch" for some
 	@$(PY) benchmarks/all.py $(ARGS)
 
 local: .venv/project .venv/local  ## the library for a local embedding model: compiles, about ten minutes
+
+postgres: .venv/project .venv/postgres  ## the library for an index on PostgreSQL
+
+postgres-server: .venv/dev .venv/postgres-server  ## a PostgreSQL with pgvector for the tests, 75 MB
 
 format: .venv/dev  ## lay the code out and mend what the linter can
 	@.venv/bin/ruff format .
@@ -89,6 +93,14 @@ endif
 .venv/dev: .venv/project
 	@echo "set-up: installing the tools for tests and checks" >&2
 	@$(PIP) --require-hashes -r requirements/dev.txt </dev/null
+	@touch $@
+
+.venv/postgres: .venv/runtime requirements/postgres.txt
+	@$(PIP) --require-hashes -r requirements/postgres.txt </dev/null
+	@touch $@
+
+.venv/postgres-server: .venv/dev requirements/postgres-server.txt
+	@$(PIP) --require-hashes -r requirements/postgres-server.txt </dev/null
 	@touch $@
 
 # Without pip's isolation, so that what compiles is locked as well. Its commands lie in local-build/bin.

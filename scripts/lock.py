@@ -42,6 +42,12 @@ def compile_lock(uv: str, source: Path, lock: Path, *options: str) -> None:
     lock.write_text(HEADER + lock.read_text("utf-8").removeprefix(HEADER), "utf-8")
 
 
+def compile_extra(uv: str, extra: str, lock: Path, there: Path, dev: Path, *options: str) -> None:
+    """Resolve what `extra` adds to the lock `there`: it is installed into an environment that has the rest."""
+    known = [f"--no-emit-package={name}" for name in sorted(set(map(package, locked(there))))]
+    compile_lock(uv, PYPROJECT, lock, "--extra", extra, "--constraint", str(dev), *known, *options)
+
+
 def locked(lock: Path) -> list[str]:
     """The requirements of a lock without their hashes: `name==version`, with its marker if any."""
     return [
@@ -88,20 +94,22 @@ def main() -> None:
     upgrade = ["--upgrade"] if parser.parse_args().upgrade else []
     runtime, dev, build = LOCKS / "runtime.txt", LOCKS / "dev.txt", LOCKS / "build.txt"
     local, local_build = LOCKS / "local.txt", LOCKS / "local-build.txt"
+    postgres, postgres_server = LOCKS / "postgres.txt", LOCKS / "postgres-server.txt"
     build_system = tomllib.loads(PYPROJECT.read_text("utf-8"))["build-system"]
     with tempfile.TemporaryDirectory() as folder:
         uv = uv_command(Path(folder))
         compile_lock(uv, PYPROJECT, runtime, *upgrade)
         compile_lock(uv, PYPROJECT, dev, "--extra", "dev", "--constraint", str(runtime), *upgrade)
-        # Only what the extra adds: it is installed into an environment that has the rest.
-        known = [f"--no-emit-package={name}" for name in sorted(set(map(package, locked(runtime))))]
-        compile_lock(uv, PYPROJECT, local, "--extra", "local", "--constraint", str(dev), *known, *upgrade)
+        compile_extra(uv, "local", local, runtime, dev, *upgrade)
+        compile_extra(uv, "postgres", postgres, runtime, dev, *upgrade)
+        compile_extra(uv, "postgres-server", postgres_server, dev, dev, *upgrade)
         wanted = Path(folder, "build.in")
         wanted.write_text("\n".join([*build_system["requires"], "editables"]), "utf-8")
         compile_lock(uv, wanted, build, *upgrade)
         wanted.write_text("\n".join(LOCAL_BUILD), "utf-8")
         compile_lock(uv, wanted, local_build, "--constraint", str(build), *upgrade)
-    hold_uv_to(locked(dev), [*locked(build), *locked(local_build)], locked(local))
+    packages = [*locked(dev), *locked(postgres_server)]
+    hold_uv_to(packages, [*locked(build), *locked(local_build)], locked(local))
 
 
 if __name__ == "__main__":

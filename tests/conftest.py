@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.fakes.commonplace import leads_elsewhere
+from tests.fakes.postgres_server import NEEDS, PostgresServer, installed
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -31,6 +32,25 @@ def nothing_leads_elsewhere() -> Iterator[None]:
         for name in [name for name in os.environ if leads_elsewhere(name)]:
             patch.delenv(name)
         yield
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A real server, for all tests of a worker; who stops it starts it again."""
+    if not installed():
+        pytest.skip(NEEDS)
+    server = PostgresServer()
+    try:
+        yield server
+    finally:
+        server.close()
+
+
+@pytest.fixture
+def database(postgres: PostgresServer) -> Iterator[str]:
+    """The address of an empty database."""
+    with postgres.database() as url:
+        yield url
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -39,8 +39,14 @@ def test_every_requirement_is_locked(pyproject: dict[str, Any]) -> None:
     runtime, extras = pyproject["project"]["dependencies"], pyproject["project"]["optional-dependencies"]
     assert names(runtime) <= locked("runtime").keys()
     assert names(extras["dev"]) <= locked("dev").keys()
-    assert names(extras["local"]) <= locked("local").keys()
+    for extra in ("local", "postgres", "postgres-server"):
+        assert names(extras[extra]) <= locked(extra).keys()
     assert names(pyproject["build-system"]["requires"]) <= locked("build").keys()
+
+
+def test_people_and_tests_reach_postgres_by_the_same_library() -> None:
+    assert locked("postgres").items() <= locked("dev").items()
+    assert not locked("postgres").keys() & locked("runtime").keys()
 
 
 def test_what_is_compiled_for_minutes_stays_out_of_running_and_testing() -> None:
@@ -55,7 +61,7 @@ def test_tests_run_with_the_versions_that_people_run() -> None:
 @pytest.mark.parametrize(
     ("table", "locks"),
     [
-        ("constraint-dependencies", ["dev", "local"]),
+        ("constraint-dependencies", ["dev", "local", "postgres-server"]),
         ("build-constraint-dependencies", ["build", "local-build"]),
     ],
 )
@@ -64,7 +70,9 @@ def test_uv_is_held_to_the_locks(pyproject: dict[str, Any], table: str, locks: l
         requirement.partition(";")[0].strip().partition("==")
         for requirement in pyproject["tool"]["uv"][table]
     ]
-    assert {name: version for name, _, version in held} == locked(locks[0]) | locked(locks[1])
+    assert {name: version for name, _, version in held} == {
+        name: version for lock in locks for name, version in locked(lock).items()
+    }
 
 
 def test_uv_knows_what_the_local_extra_requires_without_fetching_it(pyproject: dict[str, Any]) -> None:

