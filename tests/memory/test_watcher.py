@@ -487,7 +487,7 @@ async def test_it_can_be_listened_to_again(folder: Path) -> None:
 
 
 STOPPED = """
-import asyncio, sys
+import asyncio, signal, sys
 from pathlib import Path
 from memory.watcher import Watcher
 
@@ -495,6 +495,8 @@ async def main():
     async for change in Watcher(Path(sys.argv[1]), debounce_seconds=1.5).changes():
         print("watching", flush=True)
 
+# What was started in the background by a shell ignores it, and so do its children.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 asyncio.run(main())
 """
 
@@ -513,7 +515,10 @@ def test_a_program_that_watches_ends_at_once_when_it_is_interrupted(folder: Path
         assert program.stdout.readline() == "watching\n"
         began = time.monotonic()
         program.send_signal(signal.SIGINT)
-        _, errors = program.communicate(timeout=PATIENCE)
+        try:
+            _, errors = program.communicate(timeout=PATIENCE)
+        finally:
+            program.kill()
         assert time.monotonic() - began < 3
         assert errors.rstrip().endswith("KeyboardInterrupt")
 
