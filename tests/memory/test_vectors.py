@@ -58,6 +58,7 @@ from tests.fakes.embedding_server import (
     zeros,
 )
 from tests.fakes.index_checks import assert_sound
+from tests.fakes.ticking import ticking
 from tests.fakes.tiny_gguf import write_tiny_gguf
 
 ROOT = Path(__file__).parents[2]
@@ -1531,29 +1532,6 @@ async def test_who_is_killed_while_filling_goes_on_the_next_time(
 
 
 # Much at once
-
-
-@contextlib.asynccontextmanager
-async def ticking() -> AsyncIterator[tuple[list[float], list[float]]]:
-    """How late the event loop was, and what its thread had computed since, tick by tick, in seconds.
-
-    Beside other work on the machine it is late through no fault of its own; what it computes itself stays the same.
-    """
-    late: list[float] = []
-    busy: list[float] = []
-
-    async def tick() -> None:
-        while True:
-            due, spent = time.monotonic() + 0.005, time.thread_time()
-            await asyncio.sleep(0.005)
-            late.append(time.monotonic() - due)
-            busy.append(time.thread_time() - spent)
-
-    task = asyncio.create_task(tick())
-    try:
-        yield late, busy
-    finally:
-        task.cancel()
 
 
 @pytest.mark.thorough
