@@ -1,13 +1,21 @@
 """What holds for every test, whatever the environment of whoever runs them holds."""
 
+import gc
 import os
+import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests.fakes.commonplace import leads_elsewhere
+from tests.fakes.main_memory import main_memory
 from tests.fakes.postgres_server import NEEDS, PostgresServer, installed
+
+settings.register_profile("quick", settings.get_profile("default"), max_examples=25)
+"""A quarter of the examples, where a test says nothing else; `make check` tries them all."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -16,6 +24,27 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "thorough: takes long; `make check` runs it, `make test` does not")
+    if not config.getoption("--thorough"):
+        settings.load_profile("quick")
+        if "TMPDIR" not in os.environ and (folder := main_memory()):
+            os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """All in the browser's folder take long, and so does its library to load: leave it out unless it is asked for."""
+    named = config.getoption("--thorough") or any("browser" in each for each in config.args)
+    return None if named or collection_path != Path(__file__).parent / "browser" else True
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is collected stays to the end: to look through it for garbage, again and again, takes seconds."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -45,8 +45,12 @@ def tree_of(file: Path) -> ast.Module:
     return ast.parse(file.read_text("utf-8"))
 
 
+def name_of(node: ast.AST) -> str:
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+
+
 def is_type_checking(node: ast.AST) -> bool:
-    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+    return isinstance(node, ast.If) and "TYPE_CHECKING" in {name_of(each) for each in ast.walk(node.test)}
 
 
 def imports_in(node: ast.AST, package: str, lazy: bool = False) -> Iterator[Import]:
@@ -75,6 +79,7 @@ def imports_in(node: ast.AST, package: str, lazy: bool = False) -> Iterator[Impo
         yield from imports_in(child, package, inside)
 
 
+@cache
 def imports_of(module: str) -> list[Import]:
     file = MODULES[module]
     package = module if file.name == "__init__.py" else module.rpartition(".")[0]

@@ -2,6 +2,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,11 @@ from bot.config_fields import known_keys
 from bot.example_config import example_config, explanations, sections
 
 ROOT = Path(__file__).parent.parent
+
+
+@cache
+def example() -> str:
+    return example_config()
 
 
 @pytest.fixture
@@ -42,13 +48,13 @@ def test_every_section_is_explained(model: type[Settings]) -> None:
 @pytest.mark.usefixtures("no_environment")
 def test_the_example_settings_equal_the_defaults(tmp_path: Path) -> None:
     file = tmp_path / "config.toml"
-    file.write_text(example_config(), "utf-8")
+    file.write_text(example(), "utf-8")
     assert load_settings(file) == load_settings(None, tmp_path / "workspace")
 
 
 @pytest.mark.usefixtures("no_environment")
 def test_the_examples_within_the_example_settings_work_too(tmp_path: Path) -> None:
-    text = re.sub(r"^#(?=\S)", "", example_config(), flags=re.MULTILINE)
+    text = re.sub(r"^#(?=\S)", "", example(), flags=re.MULTILINE)
     file = tmp_path / "config.toml"
     file.write_text(text, "utf-8")
     settings = load_settings(file)
@@ -57,7 +63,7 @@ def test_the_examples_within_the_example_settings_work_too(tmp_path: Path) -> No
 
 
 def test_the_example_settings_hold_every_key() -> None:
-    tables = tomllib.loads(re.sub(r"^#(?=\S)", "", example_config(), flags=re.MULTILINE))
+    tables = tomllib.loads(re.sub(r"^#(?=\S)", "", example(), flags=re.MULTILINE))
     for keys in known_keys(Settings, ()):
         place = tables
         for key in keys:

@@ -96,6 +96,7 @@ def test_what_was_told_in_one_conversation_is_found_in_the_next(
     assert answer in line
 
 
+@pytest.mark.thorough
 def test_a_conversation_goes_on_after_a_restart_and_ends_with_new(
     commonplace: Commonplace, here: Commonplace
 ) -> None:
@@ -126,6 +127,7 @@ def test_a_talk_through_a_pipe(commonplace: Commonplace) -> None:
     assert "boiler" in done.stdout
 
 
+@pytest.mark.thorough
 def test_a_talk_in_a_terminal(commonplace: Commonplace) -> None:
     with TerminalWindow(
         [*commonplace.command, "chat"], cwd=commonplace.folder, environment=commonplace.environment
@@ -330,6 +332,7 @@ def test_the_service_in_a_terminal(commonplace: Commonplace, number: signal.Sign
     assert "listening on" in (commonplace.folder / "workspace/.commonplace/chat.log").read_text("utf-8")
 
 
+@pytest.mark.thorough
 def test_the_log_of_a_service_in_a_terminal_goes_where_it_was_sent(commonplace: Commonplace) -> None:
     command = f"exec {shlex.join([*commonplace.command, 'run'])} 2> service.log"
     with TerminalWindow(
@@ -350,6 +353,7 @@ def test_without_a_port_and_without_a_channel_there_is_nothing_to_serve(commonpl
     assert "Noted in" in commonplace("run", stdin="/remember it works without a port").stdout
 
 
+@pytest.mark.thorough
 def test_a_file_as_standard_input_is_no_channel(commonplace: Commonplace) -> None:
     (commonplace.folder / "lines.txt").write_text("/remember nobody says this\n")
     port = free_port()
@@ -463,6 +467,7 @@ def test_a_port_in_use_is_one_line(commonplace: Commonplace) -> None:
     assert "server.port" in line
 
 
+@pytest.mark.thorough
 def test_a_host_that_is_none_is_one_line(commonplace: Commonplace) -> None:
     commonplace.environment["COMMONPLACE_SERVER__HOST"] = "no.such.host.invalid"
     commonplace.environment["COMMONPLACE_SERVER__TOKEN"] = "a-token-that-is-secret"

@@ -39,6 +39,7 @@ def wrong(last, loaded=100.0):
 """
 
 
+@pytest.mark.thorough
 def test_what_grows_or_is_left_is_told() -> None:
     code = """
 for last, loaded in (

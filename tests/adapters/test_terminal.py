@@ -363,7 +363,10 @@ def test_a_long_reply_is_whole_in_the_scrollback_and_there_just_once(
         assert shown.count("…") == 0
 
 
-@pytest.mark.parametrize("keys", ["\x03", "/stop\r"], ids=["Ctrl-C", "/stop"])
+@pytest.mark.parametrize(
+    "keys",
+    [pytest.param("\x03", id="Ctrl-C"), pytest.param("/stop\r", id="/stop", marks=pytest.mark.thorough)],
+)
 def test_a_reply_is_stopped_and_the_talk_goes_on(window: Callable[..., TerminalWindow], keys: str) -> None:
     with window() as terminal:
         terminal.until("›")
@@ -376,7 +379,13 @@ def test_a_reply_is_stopped_and_the_talk_goes_on(window: Callable[..., TerminalW
         terminal.until("heard 'still there?'")
 
 
-@pytest.mark.parametrize("keys", ["not entered\x03", "/stop\r"], ids=["Ctrl-C", "/stop"])
+@pytest.mark.parametrize(
+    "keys",
+    [
+        pytest.param("not entered\x03", id="Ctrl-C", marks=pytest.mark.thorough),
+        pytest.param("/stop\r", id="/stop"),
+    ],
+)
 def test_lines_that_were_entered_during_a_reply_that_is_stopped_are_said_next(
     window: Callable[..., TerminalWindow], keys: str
 ) -> None:
@@ -445,7 +454,9 @@ def test_a_message_nobody_asked_for_appears_above_the_line_being_typed(
         assert shown.index("a reminder") < shown.index("heard")
 
 
-@pytest.mark.parametrize("environment", [{"TERM": "dumb"}, {"NO_COLOR": "1"}])
+@pytest.mark.parametrize(
+    "environment", [{"TERM": "dumb"}, pytest.param({"NO_COLOR": "1"}, marks=pytest.mark.thorough)]
+)
 def test_a_plain_terminal_is_served_plainly(
     window: Callable[..., TerminalWindow], environment: dict[str, str]
 ) -> None:
@@ -462,6 +473,7 @@ def test_a_plain_terminal_is_served_plainly(
         )
 
 
+@pytest.mark.thorough
 def test_a_history_that_cannot_be_written_costs_nothing_else(
     window: Callable[..., TerminalWindow], tmp_path: Path
 ) -> None:

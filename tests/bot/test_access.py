@@ -31,6 +31,7 @@ from bot.state.access import Decision
 from bot.state.database import State
 from bot.state.inbox import Notice
 from tests.fakes.clock import FakeClock
+from tests.fakes.first_start import laid_state
 
 RULES = AccessSettings(
     owners=("telegram:1",),
@@ -166,7 +167,7 @@ def home_of(person: PersonId) -> ChatId | None:
 
 @pytest.fixture
 async def state(tmp_path: Path) -> AsyncIterator[State]:
-    async with State(tmp_path / "state.db") as opened:
+    async with State(laid_state(tmp_path / "state.db")) as opened:
         yield opened
 
 
@@ -560,7 +561,7 @@ STEPS = st.one_of(
 )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.lists(STEPS, min_size=5, max_size=40))
 def test_at_most_three_codes_count_each_once_and_for_an_hour(steps: list[tuple[str, int]]) -> None:
     asyncio.run(follow(steps))
@@ -603,7 +604,7 @@ async def follow(steps: list[tuple[str, int]]) -> None:
             wrong.append(clock.seconds)
 
     with TemporaryDirectory() as folder:
-        async with State(Path(folder) / "state.db") as state:
+        async with State(laid_state(Path(folder) / "state.db")) as state:
             door = door_of(state, clock, AccessSettings(owners=("telegram:1",)))
             for what, number in steps:
                 person = f"telegram:{number + 70}"

@@ -27,6 +27,7 @@ from bot.state.database import State, StateUnusable
 from bot.tools import Toolbox, tool
 from memory.memory import Memory
 from memory.settings import MemorySettings
+from tests.fakes.first_start import laid_state
 from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.talking import run_turn
 
@@ -96,7 +97,7 @@ def bench() -> Bench:
 
 @pytest.fixture
 async def state(tmp_path: Path) -> AsyncIterator[State]:
-    async with State(tmp_path / "state.db") as opened:
+    async with State(laid_state(tmp_path / "state.db")) as opened:
         yield opened
 
 
@@ -566,7 +567,7 @@ async def cancelled_at(path: Path, *suspensions: int) -> bool:
     enqueue_all(model)
     agent = Agent(model, bench.toolbox(), prompt=lambda _: "", steps_per_turn=5)
     shown: list[str] = []
-    async with State(path) as state:
+    async with State(laid_state(path)) as state:
 
         async def run() -> None:
             await CancelledAt(show(agent, Conversation(state, CHAT), shown), *suspensions)
@@ -611,7 +612,7 @@ async def closed_after(folder: Path, parts: int) -> bool:
     enqueue_all(model)
     agent = Agent(model, bench.toolbox(), prompt=lambda _: "", steps_per_turn=5)
     seen = 0
-    async with State(folder / f"closed{parts}.db") as state:
+    async with State(laid_state(folder / f"closed{parts}.db")) as state:
         async with aclosing(run_turn(agent, Conversation(state, CHAT), "where?")) as reply:
             async for _ in reply:
                 seen += 1
@@ -643,7 +644,7 @@ steps = st.lists(
 @given(st.lists(st.tuples(steps, st.integers(0, 60)), min_size=1, max_size=3))
 def test_any_turns_with_any_failures_and_stops_leave_a_valid_history(turns: list[Any]) -> None:
     async def main(folder: Path) -> None:
-        async with State(folder / "state.db") as state:
+        async with State(laid_state(folder / "state.db")) as state:
             conversation = Conversation(state, CHAT)
             for script, patience in turns:
                 model, bench = ScriptedModel(), Bench()

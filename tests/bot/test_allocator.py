@@ -51,6 +51,7 @@ def growth(*arguments: str, **environment: str) -> float:
     return float(done.stdout)
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 def test_what_threads_have_let_go_of_goes_back_to_the_system() -> None:
     kept = growth()

@@ -411,7 +411,7 @@ async def test_an_empty_message_is_said_to_be_empty(house: House) -> None:
 
 
 async def test_many_conversations_are_kept_on_disk_not_in_memory(house: House) -> None:
-    for number in range(100):
+    for number in range(70):
         house.model.enqueue("yes")
         await house.accept("well?", chat=f"terminal:{number}")
     await house.quiet()

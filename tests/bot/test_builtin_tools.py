@@ -13,6 +13,7 @@ from bot.state.database import State
 from bot.tools import RESULT_CHARS, Toolbox
 from memory.memory import Memory
 from memory.settings import MemorySettings
+from tests.fakes.first_start import laid_state
 from tests.fakes.talking import SOMEWHERE
 
 PASSPORT = "Anna's passport is in the blue folder on the second shelf"
@@ -28,7 +29,7 @@ async def memory(tmp_path: Path) -> AsyncIterator[Memory]:
 
 @pytest.fixture
 async def toolbox(memory: Memory, tmp_path: Path) -> AsyncIterator[Toolbox]:
-    async with State(tmp_path / ".commonplace" / "state.db") as state:
+    async with State(laid_state(tmp_path / ".commonplace" / "state.db")) as state:
         yield Toolbox(memory_tools(memory, Journal(memory, state)))
 
 

@@ -256,6 +256,7 @@ def test_whoever_stops_reading_is_no_error(process: Commonplace) -> None:
     assert running.wait(20) == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
 def test_a_full_disk_at_the_other_end_is_one_line(process: Commonplace) -> None:
     with Path("/dev/full").open("wb") as full:
@@ -381,6 +382,7 @@ def test_init_writes_settings_that_work_and_never_over_others(commonplace: Commo
     assert file.read_text() == "mine"
 
 
+@pytest.mark.thorough
 def test_init_where_no_folder_can_be_made(commonplace: Commonplace) -> None:
     (commonplace.folder / "file").write_text("")
     commonplace.fails("init", "file/below")

@@ -124,8 +124,7 @@ def texts(server: EmbeddingServer) -> list[str]:
     return [text for asked in server.requests for text in asked.texts]
 
 
-def test_what_was_indexed_is_found_by_its_meaning(process: Commonplace, server: EmbeddingServer) -> None:
-    run = Run(process)
+def test_what_was_indexed_is_found_by_its_meaning(run: Run, server: EmbeddingServer) -> None:
     assert "Vectors: of 3 chunks out of 3." in run.says("memory", "index")
     assert [len(asked.texts) for asked in server.requests] == [3]
     found = run.json("search", "too cold at home")

@@ -23,6 +23,7 @@ from bot.models.protocol import (
     UserMessage,
 )
 from bot.state.database import State
+from tests.fakes.first_start import laid_state
 
 CHAT = ChatId("terminal", "main")
 ONE, TWO = (
@@ -50,7 +51,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 async def state(path: Path) -> AsyncIterator[State]:
-    async with State(path) as opened:
+    async with State(laid_state(path)) as opened:
         yield opened
 
 
@@ -263,7 +264,7 @@ def test_two_processes_interleaved_lose_no_message_and_no_result(one, other, ran
 @given(st.lists(st.tuples(st.integers(0, 1), messages), max_size=8))
 def test_two_objects_on_one_chat_come_to_the_same_history(writes: list[tuple[int, Message]]) -> None:
     async def run(folder: Path) -> None:
-        async with State(folder / "state.db") as first, State(folder / "state.db") as second:
+        async with State(laid_state(folder / "state.db")) as first, State(folder / "state.db") as second:
             both = [Conversation(first, CHAT), Conversation(second, CHAT)]
             for who, message in writes:
                 await both[who].append(message)

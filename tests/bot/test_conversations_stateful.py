@@ -1012,8 +1012,8 @@ remains = pytest.mark.filterwarnings(
 
 
 @remains
-def test_nothing_is_lost_in_20_random_sequences() -> None:
-    sequences(20, 15, number=0)
+def test_nothing_is_lost_in_random_sequences() -> None:
+    sequences(8, 15, number=0)
 
 
 @remains

@@ -22,6 +22,7 @@ from memory.embeddings.opening import Embedding, open_embedding
 from memory.memory import Memory
 from memory.settings import MemorySettings
 from tests.fakes.embedding_server import KEY, EmbeddingServer
+from tests.fakes.first_start import laid_state
 from tests.fakes.scripted_model import ScriptedModel, alone
 
 MESSAGE = IncomingMessage(
@@ -59,7 +60,7 @@ async def told(
     nothing: Any = None
     name, _, rest = command.partition(" ")
     with TemporaryDirectory() as folder:
-        async with State(Path(folder) / "state.db") as state:
+        async with State(laid_state(Path(folder) / "state.db")) as state:
             parts: dict[str, Any] = {each.name: nothing for each in fields(CommandContext)}
             parts |= {"commands": COMMANDS, "memory": memory, "state": state, "upkeep": upkeep}
             parts["channels"] = dict
@@ -130,12 +131,13 @@ async def test_a_provider_that_fails_is_told_to_the_owner_alone(
 
 async def test_the_owner_sees_the_watch_and_the_regular_look(tmp_path: Path) -> None:
     memory = memory_in(tmp_path)
-    async with memory, Upkeep(memory, reindex_minutes=0.005) as upkeep:
+    async with memory, Upkeep(memory, reindex_minutes=0.005, settle=0) as upkeep:
         (before,) = (line for line in await told(memory, upkeep=upkeep) if line.startswith("Last look"))
         assert re.fullmatch(rf"Last look at all notes: (never|{CLOCK}); next: {CLOCK}", before)
         async with asyncio.timeout(20):
             while not (upkeep.reindex and upkeep.reindex.last_outcome):
                 await memory.search("anything")
+                await asyncio.sleep(0.02)
         lines = await told(memory, upkeep=upkeep)
         assert any(line.startswith("Watching the folder: ") for line in lines)
         assert any(

@@ -20,6 +20,7 @@ from bot.state.database import State, stored
 from bot.state.inbox import Notice
 from bot.state.reminders import ReminderRow
 from bot.tools import Toolbox, ToolUse
+from tests.fakes.first_start import laid_state
 
 BERLIN = ZoneInfo("Europe/Berlin")
 HERE, THERE = ChatId("telegram", "1"), ChatId("discord", "2")
@@ -46,7 +47,7 @@ def wall() -> Wall:
 
 @pytest.fixture
 async def state(tmp_path: Path, wall: Wall) -> AsyncIterator[State]:
-    async with State(tmp_path / "state.db", now=wall.now) as state:
+    async with State(laid_state(tmp_path / "state.db"), now=wall.now) as state:
         yield state
 
 

@@ -76,8 +76,9 @@ def test_its_name_is_one_of_those_that_status_shows(nearest: Nearest, request: p
         (random_vectors, 7, 3),
         (random_vectors, 290, 100),
         (clustered_vectors, 290, 8),
-        (clustered_vectors, 1500, 384),
-        (clustered_vectors, 600, 1536),
+        (clustered_vectors, 300, 1536),
+        pytest.param(clustered_vectors, 1500, 384, marks=pytest.mark.thorough),
+        pytest.param(clustered_vectors, 600, 1536, marks=pytest.mark.thorough),
     ],
 )
 def test_the_best_come_first(
@@ -187,7 +188,7 @@ def test_what_comes_and_goes_is_noticed(nearest: Nearest, file: VectorFile) -> N
     pool = clustered_vectors(3000, 48)
     held: dict[int, int] = {}
     used: dict[int, bool] = {}
-    for step in range(40):
+    for step in range(20):
         match rng.choice(["add", "remove", "unuse", "use"]):
             case "add":
                 rows = [rng.randrange(len(pool)) for _ in range(rng.choice([1, 30, 400]))]

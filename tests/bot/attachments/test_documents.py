@@ -207,10 +207,9 @@ def length_of_itself() -> bytes:
     "make",
     [
         own_parent,
-        length_of_itself,
         *(
             pytest.param(make, marks=pytest.mark.thorough)
-            for make in (doubling_tree, deep_nesting, recursive_form, endless_stream)
+            for make in (length_of_itself, doubling_tree, deep_nesting, recursive_form, endless_stream)
         ),
     ],
 )

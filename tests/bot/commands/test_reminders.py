@@ -12,6 +12,7 @@ from bot.commands.table import COMMANDS
 from bot.messages import ChatId, Choice, IncomingMessage, PersonId
 from bot.reminders import Reminders
 from bot.state.database import State
+from tests.fakes.first_start import laid_state
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 11, 18, 10, 15, 20, tzinfo=BERLIN)
@@ -22,7 +23,7 @@ Say = Callable[..., Awaitable[str]]
 
 @pytest.fixture
 async def reminders(tmp_path: Path) -> AsyncIterator[Reminders]:
-    async with State(tmp_path / "state.db", now=lambda: NOW) as state:
+    async with State(laid_state(tmp_path / "state.db"), now=lambda: NOW) as state:
         yield Reminders(state, now=lambda: NOW, zone="Europe/Berlin")
 
 

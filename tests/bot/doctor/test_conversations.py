@@ -17,6 +17,7 @@ from bot.state.channels import Unread
 from bot.state.checkup import StateCheckup
 from bot.state.database import MIGRATIONS, State
 from tests.bot.doctor.found import everything, named, statuses, with_workspace
+from tests.fakes.first_start import laid_state
 
 NOW = datetime.now(UTC)
 
@@ -32,7 +33,7 @@ def checks_of(settings: Settings, *, alive: bool = False, now: datetime = NOW) -
 
 
 async def filled(settings: Settings, *messages: IncomingMessage) -> None:
-    async with State(settings.private_folder / "state.db") as state:
+    async with State(laid_state(settings.private_folder / "state.db")) as state:
         for each in messages:
             await state.change(lambda db, each=each: inbox.add(db, each, owner="", at=state.at()))  # type: ignore[misc]
 
@@ -57,7 +58,7 @@ async def test_a_first_start_that_was_cut_off_has_damaged_nothing(tmp_path: Path
 
 async def test_beside_a_writer_all_that_is_committed_is_seen(tmp_path: Path) -> None:
     settings = with_workspace(tmp_path)
-    async with State(settings.private_folder / "state.db") as state:
+    async with State(laid_state(settings.private_folder / "state.db")) as state:
         await state.change(lambda db: inbox.add(db, message(1), owner="", at=state.at()))
         found = look_at_state(settings, seconds=10)
         assert isinstance(found, StateCheckup)
@@ -149,7 +150,7 @@ async def test_messages_that_wait_are_told_with_what_they_wait_for(tmp_path: Pat
 async def test_what_could_not_be_read_is_told(tmp_path: Path) -> None:
     settings = with_workspace(tmp_path)
     await filled(settings, message(1))
-    async with State(settings.private_folder / "state.db") as state:
+    async with State(laid_state(settings.private_folder / "state.db")) as state:
         unread = Unread("telegram", "7", "{}", "broken", state.at())
         await state.change(lambda db: channels.keep_unread(db, unread))
         await state.change(lambda db: db.execute("UPDATE inbox SET payload = '{'"))

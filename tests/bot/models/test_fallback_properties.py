@@ -249,7 +249,7 @@ def setups(draw: st.DrawFn) -> Setup:
     )
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(setups())
 def test_what_holds_for_every_call(setup: Setup) -> None:
     world = World(setup)

@@ -10,6 +10,7 @@ import pytest
 from bot.messages import ChatId
 from bot.state import chats, conversations, flushes, inbox
 from bot.state.database import State
+from tests.fakes.first_start import laid_state
 from tests.fakes.talking import message
 
 OLD, NEW = ChatId("telegram", "-5"), ChatId("telegram", "-1005")
@@ -18,7 +19,7 @@ AT = "2026-11-21T12:00:00.000+00:00"
 
 @pytest.fixture
 async def state(tmp_path: Path) -> AsyncIterator[State]:
-    async with State(tmp_path / "state.db") as state:
+    async with State(laid_state(tmp_path / "state.db")) as state:
         yield state
 
 

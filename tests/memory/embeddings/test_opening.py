@@ -105,8 +105,12 @@ HEAVY = ("httpx", "numpy", "llama_cpp", "apsw", "aiohttp", "watchfiles")
 
 @pytest.mark.parametrize(
     ("settings", "loaded"),
-    [({}, []), ({"provider": "none"}, []), ({"provider": "openai"}, ["httpx"]), ({"provider": "local"}, [])],
-    ids=["auto", "none", "openai", "local"],
+    [
+        pytest.param({}, [], id="auto"),
+        pytest.param({"provider": "none"}, [], id="none", marks=pytest.mark.thorough),
+        pytest.param({"provider": "openai"}, ["httpx"], id="openai"),
+        pytest.param({"provider": "local"}, [], id="local", marks=pytest.mark.thorough),
+    ],
 )
 def test_only_what_is_chosen_is_imported(settings: dict[str, str], loaded: list[str]) -> None:
     code = (

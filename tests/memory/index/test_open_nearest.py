@@ -55,12 +55,14 @@ def test_a_service_without_numpy_takes_sqlite_vec() -> None:
     assert opened(lasting=True, missing=("numpy",))[:2] == ("sqlite-vec", "numpy is not installed")
 
 
+@pytest.mark.thorough
 def test_an_old_numpy_is_told() -> None:
     name, reason, _ = opened(lasting=True, before="import numpy; del numpy.bitwise_count")
     assert name != "numpy"
     assert "is older than 2" in reason
 
 
+@pytest.mark.thorough
 def test_the_reason_says_why_the_extension_does_not_load(tmp_path: Path) -> None:
     pytest.importorskip("sqlite_vec")
     package = tmp_path / "sqlite_vec"

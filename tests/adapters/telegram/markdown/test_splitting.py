@@ -151,10 +151,11 @@ def test_every_word_of_the_hard_markdown_is_shown_in_order() -> None:
         at = found + len(word)
 
 
-def test_messages_that_are_complete_stay_as_they_are_while_the_reply_grows() -> None:
+@pytest.mark.parametrize("step", [599, pytest.param(173, marks=pytest.mark.thorough)])
+def test_messages_that_are_complete_stay_as_they_are_while_the_reply_grows(step: int) -> None:
     known: Known = {}
     before = preview_of("")
-    for size in range(0, len(HARD), 173):
+    for size in range(0, len(HARD), step):
         now = preview_of(HARD[:size], known=known)
         assert now[: len(before) - 1] == before[:-1]
         before = now
