@@ -2,7 +2,7 @@
 
 FOLDER holds `evaluate.py` and data sets (a folder each: `questions.jsonl`, `corpus/CONVERSATION/*.md`). Every
 question goes through `commonplace memory search --batch`, and evaluate.py scores what comes back. With `--model FILE`,
-an embedding model in GGUF, by meaning as well as by words.
+an embedding model in GGUF, by meaning as well as by words; with `--postgres`, by an index on PostgreSQL.
 """
 
 import argparse
@@ -13,10 +13,14 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
-from workspaces import COMMAND, ENVIRONMENT, make_workspace
+from workspaces import COMMAND, ENVIRONMENT, ROOT, make_workspace
+
+sys.path.insert(0, str(ROOT))
+from tests.fakes.postgres_server import PostgresServer
 
 LIMIT = 40
 BUDGET = "recall@4000c"
@@ -31,8 +35,10 @@ def environment(model: Path | None) -> dict[str, str]:
     return ENVIRONMENT | {f"{prefix}PROVIDER": "local", f"{prefix}LOCAL__MODEL_PATH": str(model)}
 
 
-def search(workspace: Path, queries: list[str], model: Path | None) -> list[list[dict[str, Any]]]:
-    """The results of each query, in order, from the command line."""
+def search(
+    workspace: Path, queries: list[str], model: Path | None, url: str = ""
+) -> list[list[dict[str, Any]]]:
+    """The results of each query, in order, from the command line; `url` is where the index is."""
     one_a_line = "".join(" ".join(query.split()) + "\n" for query in queries)
     command = [
         *COMMAND,
@@ -51,7 +57,7 @@ def search(workspace: Path, queries: list[str], model: Path | None) -> list[list
         capture_output=True,
         text=True,
         cwd=workspace,
-        env=environment(model),
+        env=environment(model) | ({"COMMONPLACE_INDEX__URL": url} if url else {}),
         check=False,
     )
     if run.returncode:
@@ -104,7 +110,9 @@ def score(
         return overall
 
 
-def measure(folder: Path, *, only: str = "", model: Path | None = None) -> dict[str, dict[str, float]]:
+def measure(
+    folder: Path, *, only: str = "", model: Path | None = None, server: PostgresServer | None = None
+) -> dict[str, dict[str, float]]:
     """`{"data set, layout": figures}`; `seconds` is the wall time of all searches, indexing included."""
     rows = {}
     for data in sorted(path.parent for path in folder.glob(f"{only or '*'}/questions.jsonl")):
@@ -121,11 +129,13 @@ def measure(folder: Path, *, only: str = "", model: Path | None = None) -> dict[
                     if conversations is None or name in conversations
                     for q in some
                 ]
-                with tempfile.TemporaryDirectory() as workspace:
+                with ExitStack() as stack:
+                    workspace = stack.enter_context(tempfile.TemporaryDirectory())
                     found = search(
                         make_workspace(Path(workspace, "w"), notes),
                         [q["question"] for q in questions],
                         model,
+                        stack.enter_context(server.database()) if server else "",
                     )
                 for question, hits in zip(questions, found, strict=True):
                     results[question["question_id"]] = (question["conversation"], hits)
@@ -143,9 +153,14 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print every figure as JSON")
     parser.add_argument("--only", default="", metavar="NAME", help="this data set alone")
     parser.add_argument("--model", type=Path, metavar="FILE", help="an embedding model in GGUF")
+    parser.add_argument(
+        "--postgres", action="store_true", help="the index on a server that is started for it"
+    )
     arguments = parser.parse_args()
     model = arguments.model.resolve() if arguments.model else None
-    rows = measure(arguments.folder.resolve(), only=arguments.only, model=model)
+    with ExitStack() as stack:
+        server = stack.enter_context(closing(PostgresServer())) if arguments.postgres else None
+        rows = measure(arguments.folder.resolve(), only=arguments.only, model=model, server=server)
     if arguments.json:
         print(json.dumps(rows, indent=1))
         return

@@ -8,7 +8,7 @@ import logging
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any, TextIO
@@ -16,6 +16,7 @@ from typing import Any, TextIO
 from bot.cli import DONE, CommandFailed, WrongUsage
 from bot.config import Settings
 from bot.embedding import open_embedding_of
+from bot.index_server import index_server
 from bot.memory_json import note_as_json, search_as_json, status_as_json, written_as_json
 from bot.places import read_place, written_place
 from bot.plain_text import json_for_terminals, without_controls
@@ -39,13 +40,20 @@ async def run_memory_action(options: argparse.Namespace, settings: Settings) -> 
     logging.getLogger().addHandler(logging.NullHandler())  # on failure, standard error holds one line alone
     embedding = Embedding() if options.action in {"get", "write"} else open_embedding_of(settings)
     many_searches = options.action == "search" and options.batch is not None
-    async with Memory(
-        settings.memory,
-        workspace=settings.workspace,
-        now=settings.now,
-        embedding=embedding,
-        lasting=many_searches,
-    ) as memory:
+    async with AsyncExitStack() as stack:
+        if server := index_server(settings):
+            stack.callback(server.close)
+        memory = await stack.enter_async_context(
+            Memory(
+                settings.memory,
+                workspace=settings.workspace,
+                now=settings.now,
+                embedding=embedding,
+                lasting=many_searches,
+                server=server,
+                instance=settings.instance.name,
+            )
+        )
         match options.action:
             case "status":
                 await _status(memory, options, embedding)
@@ -239,7 +247,7 @@ async def _write(memory: Memory, options: argparse.Namespace) -> None:
 
 async def _index(memory: Memory, options: argparse.Namespace, embedding: Embedding) -> None:
     async with progress_shown(lambda: progress_told(memory, embedding)):
-        report = await memory.sync(rebuild=options.rebuild)
+        report = await memory.sync(rebuild=options.rebuild, whole=True)
     # The notes are indexed and can be found by their words: without vectors that is no failure.
     problem = await _fill(memory, embedding)
     status = await memory.status()

@@ -12,8 +12,8 @@ from itertools import count
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Literal, Self, TypeVar
+from uuid import uuid4
 
-from memory import chunker, words
 from memory.dates import read_dates
 from memory.documents import nameless_path, title_in_path
 from memory.embeddings.opening import Embedding
@@ -21,22 +21,24 @@ from memory.embeddings.protocol import ModelId
 from memory.errors import IndexBroken, IndexUnavailable, MemoryFault, NoteMissing
 from memory.forgetting import NoteLines, Wanted
 from memory.frozen import dataclass
-from memory.index.nearest.protocol import Nearest
-from memory.index.nearest.table import open_nearest
+from memory.index.fingerprint import fingerprint_of
+from memory.index.opening import Comparison, IndexInFile, IndexOnServer, IndexPlace, VectorBackend
 from memory.index.protocol import Index, IndexNumbers, Likeness, VectorNumbers
-from memory.index.sqlite import SqliteIndex
 from memory.listing import Listing, Problem
 from memory.notes import HeldNote, Notes, NoteText, Written, as_entry
 from memory.progress import Job, Progress, RunningJobs, Tell
 from memory.scan import scan_notes
 from memory.search import Candidates, Days, SearchResults, Source, Time, Weights, rank
-from memory.settings import ChunkSettings, MemorySettings, SearchSettings
+from memory.settings import MemorySettings, SearchSettings
 from memory.sync import SyncReport, rebuild_index, sync_index
 from memory.vectors import NoteVectors
 from memory.words import LONGEST_QUERY, Term, is_look_up, query_terms
 
 if TYPE_CHECKING:
     from memory.embeddings.model_files import Progress as Fetching
+    from memory.postgres.news import News
+    from memory.postgres.note_locks import NoteLocks as SharedNoteLocks
+    from memory.postgres.server import Server
     from memory.watcher import Watcher, WatchState
 
 log = logging.getLogger(__name__)
@@ -83,7 +85,7 @@ class MemoryStatus:
     """Who stands in for it; empty for nobody."""
     missing_vectors: int
     """Texts that have none yet."""
-    vector_backend: Literal["sqlite-vec", "numpy", "plain", "pgvector", "none"]
+    vector_backend: VectorBackend | Literal["none"]
     vector_backend_reason: str
     """Why it is not the one that would fit best; empty where it is."""
     fts: str
@@ -167,23 +169,34 @@ class Memory:
         now: Callable[[], datetime],
         embedding: Embedding | None = None,
         lasting: bool = False,
+        server: "Server | None" = None,
+        instance: str = "",
     ) -> None:
         """Touch nothing yet. `now` gives the time in the owner's zone, which decides the day of a daily log.
 
-        `lasting`: many searches will come, for which it is worth to keep something in memory.
+        `lasting`: many searches will come, for which it is worth to keep something in memory. `server`: where the
+        index is, and what instances on several hosts agree by; it stays open. `instance` is what the others are told.
         """
         private = workspace / ".commonplace"
         self._settings = settings
         self._now = now
         self._folder = workspace / settings.path
-        self._notes = Notes(self._folder, private=private)
-        self._open_index = partial(
-            SqliteIndex, private / "index.db", fingerprint=fingerprint_of(settings.chunk)
-        )
+        self._member = uuid4().hex
+        self._place: IndexPlace
+        self._locks: SharedNoteLocks | None = None
+        fingerprint = fingerprint_of(settings.chunk)
+        if server:
+            from memory.postgres.note_locks import NoteLocks
+
+            self._locks = NoteLocks(server)
+            self._place = IndexOnServer(server, fingerprint=fingerprint, user=instance, member=self._member)
+        else:
+            self._place = IndexInFile(private, fingerprint=fingerprint)
+        self._notes = Notes(self._folder, private=private, shared=self._locks)
         self._lasting = lasting
-        self._search_index: Index = self._open_index()
-        self._sync_index: Index = self._open_index()
-        self._rebuild_index: Index = self._open_index()
+        self._search_index: Index = self._place.open()
+        self._sync_index: Index = self._place.open()
+        self._rebuild_index: Index = self._place.open()
         self._searching = ThreadPoolExecutor(1, "memory-search")
         self._indexing = ThreadPoolExecutor(1, "memory-index")
         self._rebuilding = ThreadPoolExecutor(1, "memory-rebuild")
@@ -192,9 +205,12 @@ class Memory:
         self._jobs = RunningJobs()
         self._embedding = embedding or Embedding()
         self._vectors = NoteVectors(
-            self._embedding, embed=settings.embedding, search=settings.search, jobs=self._jobs
+            self._embedding,
+            embed=settings.embedding,
+            search=settings.search,
+            jobs=self._jobs,
         )
-        self._nearest: Nearest | None = None
+        self._comparison: Comparison | None = None
         self._watcher: Watcher | None = None
         self._writes = 0
         self._synced = _Synced(at=float("-inf"), writes=0, index="")
@@ -229,6 +245,8 @@ class Memory:
         ):
             await self._run(thread, index.close)
             thread.shutdown()
+        if self._locks:
+            await asyncio.to_thread(self._locks.close)
 
     async def run(self) -> None:
         """Keep the index and the vectors up to date with the folder, until cancelled."""
@@ -236,6 +254,8 @@ class Memory:
 
         async with asyncio.TaskGroup() as group:
             group.create_task(self._vectors.keep_filled(self._on_index), name="vectors")
+            if news := self._place.news():
+                group.create_task(self._hear(news), name="news")
             if self._settings.watch.enabled:
                 debounce = self._settings.watch.debounce_seconds
                 self._watcher = Watcher(self._folder, debounce_seconds=debounce)
@@ -353,8 +373,11 @@ class Memory:
         )
         return SearchResults(query, tuple(hits), notice)
 
-    async def sync(self, *, rebuild: bool = False) -> SyncReport:
-        """Bring the index up to date now; with `rebuild`, from nothing, while searches go on."""
+    async def sync(self, *, rebuild: bool = False, whole: bool = False) -> SyncReport:
+        """Bring the index up to date now; with `rebuild`, from nothing, while searches go on.
+
+        `whole`: also wait for what other instances are indexing just now.
+        """
         if rebuild:
             work = partial(self._sync, self._rebuild_work, self._rebuild_index, job="rebuilding")
             report = await self._run(self._rebuilding, work)
@@ -362,6 +385,10 @@ class Memory:
                 await self._on_index(self._retry_refused)
         else:
             report = await self._run(self._indexing, partial(self._sync, self._sync_work, self._sync_index))
+        while whole and report.elsewhere:
+            await asyncio.sleep(LOOK_AGAIN_SECONDS)
+            more = await self._run(self._indexing, partial(self._sync, self._sync_work, self._sync_index))
+            report = report.followed_by(more)
         self._vectors.wake()
         return report
 
@@ -389,9 +416,9 @@ class Memory:
         except (IndexBroken, IndexUnavailable) as error:
             listing = await self._run(self._searching, self._notes.walk)
             numbers = IndexNumbers(len(listing.notes), 0, "")
-            problems = (Problem(".commonplace/index.db", str(error)), *listing.problems)
+            problems = (Problem(self._place.shown, str(error)), *listing.problems)
         refused = (Problem(path, f"part of it has no vector: {why}") for path, why in have.refused)
-        nearest = await self._run(self._searching, self._used_nearest) if model else None
+        compared = await self._run(self._searching, self._compared) if model else None
         return MemoryStatus(
             files=numbers.notes,
             total_chunks=numbers.chunks,
@@ -405,9 +432,9 @@ class Memory:
             embedding_next_try=state.next_try,
             embedding_fallback=state.models[1].provider if state.models[1:] else "",
             missing_vectors=have.missing,
-            vector_backend=nearest.name if nearest else "none",
-            vector_backend_reason=nearest.reason if nearest else "",
-            fts="words folded and stemmed, single characters where scripts have no spaces (FTS5)",
+            vector_backend=compared.name if compared else "none",
+            vector_backend_reason=compared.reason if compared else "",
+            fts=self._place.words,
             last_indexed_at=numbers.last_indexed_at,
             cache=CacheStatus(have.kept, have.hits, have.misses),
             watch=self._watcher.state if self._watcher else None,
@@ -420,17 +447,22 @@ class Memory:
         """The question's vector, where there is something to compare it with; else perhaps why not."""
         if not self._vectors.enabled:
             return None, ""
-        if self._nearest is None:
-            await self._run(self._searching, self._used_nearest)
+        if self._comparison is None:
+            await self._run(self._searching, self._compared)
         return await self._vectors.likeness(query, most=most)
 
-    def _used_nearest(self) -> Nearest:
+    def _compared(self) -> Comparison:
         """Compare vectors from now on in the way that fits; loads numpy where that is it."""
-        if self._nearest is None:
-            self._nearest = open_nearest(lasting=self._lasting)
+        if self._comparison is None:
             self._search_index.close()
-            self._search_index = self._open_index(nearest=self._nearest)
-        return self._nearest
+            self._search_index, self._comparison = self._place.open_comparing(lasting=self._lasting)
+        return self._comparison
+
+    async def _hear(self, news: "News") -> None:
+        """What others have indexed is found by the next search; it may want vectors that they do not make."""
+        async with contextlib.aclosing(news.changes()) as changes:
+            async for _ in changes:
+                self._vectors.wake()
 
     async def _follow(self, watcher: "Watcher") -> None:
         async with contextlib.aclosing(watcher.changes()) as changes:
@@ -580,11 +612,6 @@ class Memory:
         except RuntimeError as error:
             raise IndexUnavailable("the memory was closed") from error
         return await asyncio.wrap_future(running)
-
-
-def fingerprint_of(chunk: ChunkSettings) -> str:
-    """What an index depends on beside the notes: made by another version, or otherwise, it is made anew."""
-    return f"{words.VERSION}/{chunker.VERSION}/{chunk.target_tokens}/{chunk.overlap_tokens}"
 
 
 def _times(query: str, terms: Sequence[Term], today: date) -> list[Time]:

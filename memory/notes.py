@@ -6,7 +6,7 @@ import re
 import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from memory import disk
@@ -23,7 +23,7 @@ from memory.errors import (
 from memory.forgetting import Wanted
 from memory.frozen import dataclass
 from memory.listing import Listing, NoteStat, Problem, list_notes
-from memory.locks import LOCK_SECONDS, locked
+from memory.locks import LOCK_SECONDS, SharedLock, SharedLocks, lock_file, locked
 from memory.paths import Place, find_place, opened_folder, printable
 from memory.traces import (
     BeforeAppend,
@@ -99,12 +99,28 @@ class Loaded:
 class Notes:
     """The notes below one folder. Methods may be called from any thread; all but `walk` raise MemoryFault."""
 
-    def __init__(self, folder: Path, *, private: Path, lock_timeout: float = LOCK_SECONDS) -> None:
-        """Keep notes in `folder`; locks, temporary files, trash in `private`. Only writes make folders."""
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        private: Path,
+        lock_timeout: float = LOCK_SECONDS,
+        shared: SharedLocks | None = None,
+    ) -> None:
+        """Keep notes in `folder`; locks, temporary files, trash in `private`. Only writes make folders.
+
+        `shared`: the locks of a folder that instances on several hosts write to, each with a `private` of its own.
+        """
         self._folder = folder
         self._private = private
         self._trash = private / "trash"
         self._lock_timeout = lock_timeout
+        self._shared = shared
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether other instances write to the folder as well."""
+        return self._shared is not None
 
     def walk(self, *, known: Mapping[str, tuple[int, int, int]] | None = None) -> Listing:
         """Find every note, and what looks like one and is none; see `list_notes`."""
@@ -182,10 +198,11 @@ class Notes:
     def held(self, path: str, *, existing: bool = False) -> Iterator["HeldNote"]:
         """Hold a note's lock: nobody who takes it, in whatever process, writes to the note meanwhile.
 
-        `existing`: as in `find_place`. Raises NoteUnwritable, PathRefused.
+        `existing`: as in `find_place`. Raises NoteUnwritable, PathRefused. Where the folder is shared and nobody can
+        be asked for its locks, the note can be added to, and not be changed.
         """
-        with self._locked(path, existing=existing) as place:
-            yield HeldNote(place, private=self._private)
+        with self._locked(path, existing=existing) as (place, lock):
+            yield HeldNote(place, private=self._private, lock=lock)
 
     @contextmanager
     def _opened(self, path: str) -> Iterator[tuple[Place, int]]:
@@ -204,14 +221,16 @@ class Notes:
             raise NoteUnreadable(f"{printable(path)} could not be read: {disk.reason(error)}.") from error
 
     @contextmanager
-    def _locked(self, path: str, *, existing: bool) -> Iterator[Place]:
-        """Find the note's real place and hold its lock."""
+    def _locked(self, path: str, *, existing: bool) -> Iterator[tuple[Place, SharedLock | None]]:
+        """Find the note's real place and hold its lock, or both of them."""
+        timeout = self._lock_timeout
         for _ in range(_TRIES):
             place = find_place(self._folder, path, existing=existing)
-            with locked(self._private / "locks", place.path, timeout=self._lock_timeout):
+            shared = self._shared.held(place.path, timeout=timeout) if self._shared else nullcontext()
+            with locked(self._private / "locks", place.path, timeout=timeout), shared as lock:
                 # A link may have been turned round while we waited.
                 if find_place(self._folder, path, existing=existing) == place:
-                    yield place
+                    yield place, lock
                     return
         raise NoteUnwritable(f"{printable(path)} is being moved about; try again.")
 
@@ -222,9 +241,10 @@ class HeldNote:
     Methods raise MemoryFault; then the note is as it was, unless they say otherwise.
     """
 
-    def __init__(self, place: Place, *, private: Path) -> None:
+    def __init__(self, place: Place, *, private: Path, lock: SharedLock | None = None) -> None:
         """Get one from `Notes.held`."""
         self._place = place
+        self._lock = lock
         self._private = private
         self._trash = private / "trash"
 
@@ -260,6 +280,7 @@ class HeldNote:
 
     def before_edit(self, old: str, new: str) -> BeforeEdit:
         """What the note is before `edit`, and what it would become. Raises what `edit` would."""
+        self._must_be_ours()
         with self._existing() as folder, self._opened(folder) as fd:
             _, data = _read_one_version(fd, self.path)
             change = _Change.of(decode(data), old, new, path=self.path)
@@ -285,10 +306,11 @@ class HeldNote:
     def rename(self, name: str) -> bool:
         """Give the file another name in its folder; false where that one is taken."""
         with self._existing() as folder:
-            _remove_draft(self._place, folder=folder)
+            self._remove_drafts(folder)
             try:
                 os.stat(name, dir_fd=folder, follow_symlinks=False)
             except FileNotFoundError:
+                self._must_be_ours()
                 os.rename(self._place.name, name, src_dir_fd=folder, dst_dir_fd=folder)
                 disk.sync_folder(folder)
                 return True
@@ -298,8 +320,9 @@ class HeldNote:
         """Remove whole lines, for good: they are not kept in the trash. Tells which of the blocks stood there."""
         wanted = tuple(dict.fromkeys(blocks))
         for _ in range(_TRIES):
-            with self._existing() as folder, self._opened(folder) as fd:
-                _remove_draft(self._place, folder=folder)
+            self._must_be_ours()
+            with self._existing() as folder, self._opened(folder, alone=True) as fd:
+                self._remove_drafts(folder)
                 found, old = _read_one_version(fd, self.path)
                 data, gone = _without_blocks(decode(old), wanted, path=self.path)
                 if not gone:
@@ -315,8 +338,9 @@ class HeldNote:
     def edit(self, old: str, new: str) -> Written:
         """See `Notes.edit`."""
         for _ in range(_TRIES):
+            self._must_be_ours()
             with self._existing() as folder:
-                _remove_draft(self._place, folder=folder)
+                self._remove_drafts(folder)
                 if written := self._edit(old, new, folder=folder):
                     return written
         raise NoteUnwritable(f"{self.path} is being written by another program again and again; try again.")
@@ -328,7 +352,7 @@ class HeldNote:
             for _ in range(_TRIES):
                 try:
                     with opened_folder(self._place, create=begin) as folder:
-                        _remove_draft(self._place, folder=folder)
+                        self._remove_drafts(folder)
                         return _append(
                             self._place,
                             block,
@@ -337,6 +361,7 @@ class HeldNote:
                             before=before,
                             begin=begin,
                             folder=folder,
+                            shared=self._lock is not None,
                         )
                 except _Replaced:
                     continue
@@ -366,18 +391,46 @@ class HeldNote:
                 raise _missing(self.path) from None
 
     @contextmanager
-    def _opened(self, folder: int) -> Iterator[int]:
-        fd = disk.open_file(self._place.name, os.O_RDONLY, folder=folder)
+    def _opened(self, folder: int, *, alone: bool = False) -> Iterator[int]:
+        """Open the file; `alone`: where hosts share it, with a lock on itself, which needs the right to write."""
+        lockable, fd = alone and self._lock is not None, -1
+        if lockable:
+            with suppress(PermissionError):
+                fd = disk.open_file(self._place.name, os.O_RDWR, folder=folder)
+        if fd < 0:
+            fd = disk.open_file(self._place.name, os.O_RDONLY, folder=folder)
         try:
+            if lockable:
+                lock_file(fd, self.path)
             yield fd
         finally:
             os.close(fd)
 
+    def _must_be_ours(self) -> None:
+        """Raise NoteUnwritable where the note is shared and another instance may be writing to it."""
+        if self._lock and (why := self._lock.why_not_ours()):
+            raise NoteUnwritable(
+                f"{self.path} was not changed, since another instance might be writing to it: {why}; try again."
+            )
+
+    def _remove_drafts(self, folder: int) -> None:
+        """Remove what a crash in the middle of an edit may have left beside the note, whose lock we hold.
+
+        Who has lost its lock in the middle of an edit has lost its draft with that, and cannot put it in place.
+        """
+        beginning = _draft_beside(self._place)
+        names = [beginning]
+        with suppress(OSError):
+            if self._lock:
+                names = [name for name in os.listdir(folder) if name.startswith(beginning)]
+        for name in names:
+            with suppress(OSError):
+                os.unlink(name, dir_fd=folder)
+
     def _edit(self, old: str, new: str, *, folder: int) -> Written | None:
         """Edit the version that stands there now; None where another program has changed it meanwhile."""
         place = self._place
-        fd = disk.open_file(place.name, os.O_RDONLY, folder=folder)
-        try:
+        with self._opened(folder, alone=True) as fd:
             found, data = _read_one_version(fd, place.path)
             change = _Change.of(decode(data), old, new, path=place.path)
             if len(change.data) > NOTE_MAX_BYTES:
@@ -394,8 +447,6 @@ class HeldNote:
                 return None
             if self._was_written_to(found, fd, folder=folder):
                 keep_removed(self._trash, note=place.path, removed=disk.read_all(fd, limit=NOTE_MAX_BYTES))
-        finally:
-            os.close(fd)
         return Written(place.path, change.line_start, change.line_end, change.offset)
 
     def _was_written_to(self, found: os.stat_result, fd: int, *, folder: int) -> bool:
@@ -418,23 +469,26 @@ class HeldNote:
 
         Drafts belong into the private folder. Where that is mounted apart from the notes (a container), only
         a hidden file beside the note can be renamed onto it; it is there for a moment, and the next write of
-        the note removes one that a crash has left. Where nothing can be renamed onto the note (it is mounted by
-        itself, its folder or owner is not ours), it is written over, and the trash has it whole unless that is
-        `for_good`.
+        the note removes one that a crash has left. Where hosts share the folder it has a name of its own each time:
+        whoever writes to the note next removes it, and who comes back too late finds it gone. Where nothing can be
+        renamed onto the note (it is mounted by itself, its folder or owner is not ours), it is written over, and the
+        trash has it whole unless that is `for_good`.
         """
         place, temporary = self._place, self._private / "tmp"
+        beside = f"{_draft_beside(place)}{f'-{os.urandom(8).hex()}' if self._lock else ''}"
         disk.sweep(temporary, pattern="note-*", seconds=_OLD_DRAFT_SECONDS)
         with disk.opened_private(temporary) as private:
-            drafts = (
-                (private, f"note-{os.urandom(8).hex()}"),
-                (folder, _draft_beside(place)),
-            )
+            drafts = ((private, f"note-{os.urandom(8).hex()}"), (folder, beside))
             for home, name in drafts:
                 try:
                     with disk.draft(name, data, folder=home, like=fd):
+                        self._must_be_ours()
                         if not _is_version(found, place.name, folder=folder):
                             return False
-                        os.rename(name, place.name, src_dir_fd=home, dst_dir_fd=folder)
+                        try:
+                            os.rename(name, place.name, src_dir_fd=home, dst_dir_fd=folder)
+                        except FileNotFoundError:
+                            return False  # another instance has the lock by now, and has removed the draft
                     disk.sync_folder(folder)
                 except OSError as error:
                     if error.errno not in _NO_RENAME:
@@ -445,6 +499,7 @@ class HeldNote:
                     return True
         if not for_good:
             keep_removed(self._trash, note=place.path, removed=old)
+        self._must_be_ours()
         if not _is_version(found, place.name, folder=folder):
             return False
         disk.overwrite(place.name, data, old=old, folder=folder)
@@ -504,7 +559,15 @@ def _read_one_version(fd: int, path: str) -> tuple[os.stat_result, bytes]:
 
 
 def _append(
-    place: Place, block: str, *, title: str, at: str = "", before: BeforeAppend, begin: bool, folder: int
+    place: Place,
+    block: str,
+    *,
+    title: str,
+    at: str = "",
+    before: BeforeAppend,
+    begin: bool,
+    folder: int,
+    shared: bool,
 ) -> Written | None:
     """Append to the file that stands there now, unless that is done; None where it is not, and not to be begun.
 
@@ -522,6 +585,10 @@ def _append(
             raise _Replaced from None
         created = True
     try:
+        if shared:
+            lock_file(fd, place.path)
+            if not _stands_there(fd, place.name, folder=folder):
+                raise _Replaced
         found = os.fstat(fd)
         if not (created or found.st_size) and _is_young(found):
             # An editor may have emptied it to write it anew, over whatever we add before it does.
@@ -548,9 +615,11 @@ def _append(
             if created and os.fstat(fd).st_size in {0, len(rest)}:
                 os.unlink(place.name, dir_fd=folder)
             raise
-        # Another program may have added something between our look and our write, and after it.
+        # Another program may have added something between our look and our write, and after it. In this order:
+        # where hosts share the file, what was read before is read anew once it was opened again.
+        stands_there = _stands_there(fd, place.name, folder=folder)
         whole = disk.read_all(fd, limit=start + len(rest))
-        if not (whole.endswith(rest) and _stands_there(fd, place.name, folder=folder)):
+        if not (stands_there and whole.endswith(rest)):
             raise _Replaced
     finally:
         os.close(fd)
@@ -574,25 +643,28 @@ def _draft_beside(place: Place) -> str:
     return f".note-{zlib.crc32(place.name.encode()):08x}"
 
 
-def _remove_draft(place: Place, *, folder: int) -> None:
-    """Remove what a crash in the middle of an edit may have left beside the note, whose lock we hold."""
-    with suppress(OSError):
-        os.unlink(_draft_beside(place), dir_fd=folder)
-
-
 def _is_young(found: os.stat_result) -> bool:
     return time.time_ns() - found.st_mtime_ns < _YOUNG_NS
 
 
 def _is_version(found: os.stat_result, name: str, *, folder: int) -> bool:
-    return disk.same_version(os.stat(name, dir_fd=folder, follow_symlinks=False), found)
+    return disk.same_version(_look_at(name, folder=folder), found)
 
 
 def _stands_there(fd: int, name: str, *, folder: int) -> bool:
     try:
-        return os.path.samestat(os.fstat(fd), os.stat(name, dir_fd=folder, follow_symlinks=False))
-    except FileNotFoundError:
+        return os.path.samestat(os.fstat(fd), _look_at(name, folder=folder))
+    except OSError:
         return False
+
+
+def _look_at(name: str, *, folder: int) -> os.stat_result:
+    """What stands under a name now: opened, since what `stat` says may be a minute old where other hosts write."""
+    fd = disk.open_file(name, os.O_RDONLY, folder=folder)
+    try:
+        return os.fstat(fd)
+    finally:
+        os.close(fd)
 
 
 @dataclass(frozen=True, slots=True)

@@ -170,7 +170,16 @@ class IndexSettings(Section):
     """Where the index lives."""
 
     url: SecretStr = SecretStr("")
-    """Empty for a file in the workspace, the only place in this version."""
+    """Empty for a file in the workspace; postgresql://user:password@host/database for PostgreSQL with pgvector,
+    which several instances may share."""
+
+    @field_validator("url")
+    @classmethod
+    def _server(cls, value: SecretStr) -> SecretStr:
+        from memory.postgres.address import postgres_address
+
+        postgres_address(value.get_secret_value())
+        return value
 
 
 def web_address(value: str) -> str:

@@ -2,13 +2,13 @@
 
 import contextlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from threading import Event
 
 from memory.chunker import split_chunks, split_passages, split_segments
-from memory.errors import IndexUnavailable, NoteMissing, NoteUnreadable, PathRefused
+from memory.errors import IndexBroken, IndexUnavailable, NoteMissing, NoteUnreadable, PathRefused
 from memory.frozen import dataclass
-from memory.index.protocol import Index, IndexChanged, IndexedNote, Stamp
+from memory.index.protocol import CLAIM_SECONDS, Index, IndexChanged, IndexedNote, KnownNote, Stamp
 from memory.listing import NoteStat, Problem
 from memory.notes import Loaded, Notes
 from memory.progress import Tell
@@ -25,8 +25,19 @@ RACY_NS = 100_000_000
 """A note this young may change again within the same tick of the file system's clock."""
 
 COARSE_RACY_NS = 2_000_000_000
-"""The same where the file system counts in seconds, or in two of them."""
+"""The same where the file system counts in seconds, or in two of them, and where other hosts' clocks count."""
 
+FEW_NOTES = 8
+"""So many notes that another instance is at are waited for, …"""
+
+PATIENCE_SECONDS = 2.0
+"""… for so long: a search then finds what has just changed. For more it looks again another time."""
+
+EMPTIED_NOTES = 20
+"""An index of so many notes is not emptied at once, where instances share it: a folder may not be mounted."""
+
+_LOOK_AGAIN_SECONDS = 0.05
+_RENEW_SECONDS = CLAIM_SECONDS / 3
 _TRIES = 20
 _LATEST_NS = 2**63 - 1
 
@@ -40,6 +51,19 @@ class SyncReport:
     removed: int
     problems: tuple[Problem, ...]
     seconds: float
+    elsewhere: int = 0
+    """How many notes other instances are indexing just now."""
+
+    def followed_by(self, later: "SyncReport") -> "SyncReport":
+        """Both as one."""
+        return SyncReport(
+            self.added + later.added,
+            self.changed + later.changed,
+            self.removed + later.removed,
+            later.problems,
+            self.seconds + later.seconds,
+            later.elsewhere,
+        )
 
 
 @dataclass(slots=True)
@@ -47,6 +71,10 @@ class _Counts:
     added: int = 0
     changed: int = 0
     removed: int = 0
+
+    def report(self, problems: Sequence[Problem], *, began: float, elsewhere: int) -> SyncReport:
+        seconds = time.monotonic() - began
+        return SyncReport(self.added, self.changed, self.removed, tuple(problems), seconds, elsewhere)
 
 
 def sync_index(
@@ -66,72 +94,179 @@ def sync_index(
     for left in reversed(range(_TRIES)):
         # What another process has indexed meanwhile may be newer than what we have read, and is not overwritten.
         with contextlib.suppress(IndexChanged):
-            version = index.version() if left else ""
-            problems = _sync_once(
-                notes, index, settings, counts, version=version, stop=stop, tell=tell, batch_bytes=BATCH_BYTES
+            comparison = _Comparison(
+                notes,
+                index,
+                settings,
+                counts,
+                version=index.version() if left else "",
+                stop=stop,
+                tell=tell,
+                batch_bytes=REBUILD_BATCH_BYTES if notes.is_shared else BATCH_BYTES,
             )
-            break
-    return SyncReport(counts.added, counts.changed, counts.removed, tuple(problems), time.monotonic() - began)
+            elsewhere = comparison.settle()
+            return counts.report(comparison.problems, began=began, elsewhere=elsewhere)
+    raise IndexUnavailable("the index is being begun anew again and again")
 
 
-def _sync_once(
-    notes: Notes,
-    index: Index,
-    settings: ChunkSettings,
-    counts: _Counts,
-    *,
-    version: str,
-    stop: Event | None,
-    tell: Tell,
-    batch_bytes: int,
-) -> list[Problem]:
-    stamps, faults = index.stamps()
-    listing = notes.walk(known=stamps)
-    problems = list(listing.problems)
-    to_read = [stat for stat in listing.notes if stamps.get(stat.path) != _stamp(stat)]
-    known = index.known([stat.path for stat in to_read])
-    restamped: dict[str, Stamp] = {}
-    batch: list[IndexedNote] = []
-    held = 0
+class _Comparison:
+    """The folder and an index, as they are at one moment, and the work that makes them the same."""
 
-    def apply(gone: Sequence[str] = ()) -> None:
-        index.apply(batch, gone=gone, restamped=restamped, version=version)
-        changed = sum(note.path in known for note in batch)
-        counts.added += len(batch) - changed
-        counts.changed += changed
-        counts.removed += len(gone)
-        batch.clear()
-        restamped.clear()
-
-    if faults:
-        unread = {stat.path for stat in to_read}
-        staying = {*listing.unchanged, *(stat.path for stat in listing.notes)} - unread
-        problems += [Problem(path, why) for path, why in faults.items() if path in staying]
-    for done, stat in enumerate(to_read, 1):
-        _go_on(stop)
-        tell(done, len(to_read))
-        loaded = _load(notes, stat, problems)
-        if loaded is None:
-            continue
-        path, before = stat.path, known.get(stat.path)
-        stamp = _settled(_stamp(stat))
-        if before and before.digest == loaded.digest:
-            if before.stamp != stamp:
-                restamped[path] = stamp
-            continue
-        batch.append(_index_note(path, stamp, loaded, settings))
-        held += stat.size
-        if held >= batch_bytes:
-            apply()
-            held = 0
-    unreadable = {problem.path for problem in problems}
-    gone: list[str] = []
-    if len(listing.unchanged) < len(stamps):
+    def __init__(
+        self,
+        notes: Notes,
+        index: Index,
+        settings: ChunkSettings,
+        counts: _Counts,
+        *,
+        version: str,
+        stop: Event | None,
+        tell: Tell,
+        batch_bytes: int,
+    ) -> None:
+        self._notes, self._index, self._settings, self._counts = notes, index, settings, counts
+        self._version, self._stop, self._tell, self._batch_bytes = version, stop, tell, batch_bytes
+        self._done = 0
+        stamps, faults = index.stamps()
+        listing = notes.walk(known=stamps)
+        self.problems = list(listing.problems)
+        self._to_read = [stat for stat in listing.notes if stamps.get(stat.path) != _stamp(stat)]
         on_disk = {*listing.unchanged, *(stat.path for stat in listing.notes)}
-        gone = [path for path in stamps if path not in on_disk and not _inside(path, unreadable)]
-    if batch or gone or restamped:
-        apply(gone)
-    return problems
+        if faults:
+            staying = on_disk - {stat.path for stat in self._to_read}
+            self.problems += [Problem(path, why) for path, why in faults.items() if path in staying]
+        self._gone: list[str] = []
+        if len(listing.unchanged) < len(stamps):
+            unreadable = {problem.path for problem in self.problems}
+            self._gone = [path for path in stamps if path not in on_disk and not _inside(path, unreadable)]
+        if notes.is_shared and not on_disk and len(self._gone) >= EMPTIED_NOTES:
+            raise IndexUnavailable(
+                f"the notes' folder is empty, and the index that it shares holds {len(stamps)} notes: mount the shared "
+                "storage; or where all notes were removed on purpose, call commonplace memory index --rebuild"
+            )
+
+    def settle(self) -> int:
+        """Do the work; tell how many notes are left to other instances, who are at them."""
+        to_read = _from_anywhere(self._to_read) if self._notes.is_shared else self._to_read
+        portions = list(_portions(to_read, self._batch_bytes))
+        left: list[NoteStat] = []
+        for number, portion in enumerate(portions, 1):
+            left += self._index_portion(portion, gone=self._gone if number == len(portions) else ())
+        if self._gone and not portions:
+            self._apply([], {}, {}, gone=self._gone)
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while 0 < len(left) <= FEW_NOTES and time.monotonic() < deadline:
+            time.sleep(_LOOK_AGAIN_SECONDS)
+            left = self._index_portion(left)
+        return len(left)
+
+    def _index_portion(self, portion: Sequence[NoteStat], *, gone: Collection[str] = ()) -> list[NoteStat]:
+        """Index those of the notes that nobody else is at; give back the others."""
+        claimed = _Claimed(self._index, [stat.path for stat in portion])
+        try:
+            batch: list[IndexedNote] = []
+            restamped: dict[str, Stamp] = {}
+            for stat in portion:
+                _go_on(self._stop)
+                self._done += 1
+                self._tell(min(self._done, len(self._to_read)), len(self._to_read))
+                claimed.renew()
+                if stat.path in claimed.paths:
+                    self._read(stat, claimed.known.get(stat.path), batch, restamped)
+            claimed.renew()
+            batch = [note for note in batch if note.path in claimed.paths]
+            restamped = {path: stamp for path, stamp in restamped.items() if path in claimed.paths}
+            if batch or restamped or gone:
+                self._apply(batch, restamped, claimed.known, gone=gone)
+            claimed.end(applied={*restamped, *(note.path for note in batch)})
+        except BaseException:
+            with contextlib.suppress(IndexBroken, IndexUnavailable):
+                claimed.end()
+            raise
+        return [stat for stat in portion if stat.path not in claimed.paths]
+
+    def _read(
+        self,
+        stat: NoteStat,
+        before: KnownNote | None,
+        batch: list[IndexedNote],
+        restamped: dict[str, Stamp],
+    ) -> None:
+        """Put the note to those that are to be indexed, or to have another stamp, or to none of them."""
+        if before and before.stamp == _stamp(stat):
+            return  # somebody has indexed it since we looked
+        loaded = _load(self._notes, stat, self.problems)
+        if loaded is None:
+            return
+        # Of the version that was read: what a walk finds may be older, on a disk that hosts share by much.
+        stamp = _settled(_stamp(loaded.stat), shared=self._notes.is_shared)
+        if before is None or before.digest != loaded.digest:
+            batch.append(_index_note(stat.path, stamp, loaded, self._settings))
+        elif before.stamp != stamp:
+            restamped[stat.path] = stamp
+
+    def _apply(
+        self,
+        batch: Sequence[IndexedNote],
+        restamped: Mapping[str, Stamp],
+        known: Mapping[str, KnownNote],
+        *,
+        gone: Collection[str],
+    ) -> None:
+        self._index.apply(batch, gone=gone, restamped=restamped, version=self._version)
+        changed = sum(note.path in known for note in batch)
+        self._counts.added += len(batch) - changed
+        self._counts.changed += changed
+        self._counts.removed += len(gone)
+
+
+class _Claimed:
+    """Notes that are ours to index, with what the index held of them when they became so."""
+
+    def __init__(self, index: Index, paths: Sequence[str]) -> None:
+        self._index = index
+        self._since = time.monotonic()
+        self.paths = frozenset(index.claim(paths))
+        self.known = index.known(self.paths)
+
+    def renew(self) -> None:
+        """Hold them for longer where that is called for; what somebody else was at meanwhile is no longer ours."""
+        now = time.monotonic()
+        if now - self._since < _RENEW_SECONDS:
+            return
+        still = frozenset(self._index.claim(sorted(self.paths)))
+        known = self._index.known(still)
+        taken = {path for path in still if known.get(path) != self.known.get(path)}
+        if taken:
+            self._index.give_back(taken)
+        self._since, self.paths = now, still - taken
+
+    def end(self, *, applied: Collection[str] = ()) -> None:
+        """Leave to others what was not applied."""
+        if rest := self.paths.difference(applied):
+            self._index.give_back(rest)
+
+
+def _from_anywhere(stats: list[NoteStat]) -> list[NoteStat]:
+    """The same from another place on: instances that begin at different places meet late, and share the work."""
+    from random import random  # 3 ms, for nothing where there is one instance
+
+    start = int(random() * len(stats))  # noqa: S311
+    return stats[start:] + stats[:start]
+
+
+def _portions(stats: Sequence[NoteStat], size: int) -> Iterator[list[NoteStat]]:
+    """Cut into pieces of about so many bytes."""
+    portion: list[NoteStat] = []
+    held = 0
+    for stat in stats:
+        portion.append(stat)
+        held += stat.size
+        if held >= size:
+            yield portion
+            portion, held = [], 0
+    if portion:
+        yield portion
 
 
 def rebuild_index(
@@ -150,14 +285,22 @@ def rebuild_index(
     counts = _Counts()
     # Closed before it took over, a shadow leaves nothing behind.
     with contextlib.closing(index.shadow()) as shadow:
-        _sync_once(
-            notes, shadow, settings, counts, version="", stop=stop, tell=tell, batch_bytes=REBUILD_BATCH_BYTES
+        comparison = _Comparison(
+            notes,
+            shadow,
+            settings,
+            counts,
+            version="",
+            stop=stop,
+            tell=tell,
+            batch_bytes=REBUILD_BATCH_BYTES,
         )
+        comparison.settle()
         _go_on(stop)
         shadow.take_over()
     since = sync_index(notes, index, settings, stop=stop)
     added = counts.added + since.added - since.removed
-    return SyncReport(added, 0, 0, since.problems, time.monotonic() - began)
+    return SyncReport(added, 0, 0, since.problems, time.monotonic() - began, since.elsewhere)
 
 
 def _go_on(stop: Event | None) -> None:
@@ -203,9 +346,12 @@ def _stamp(stat: NoteStat) -> Stamp:
     return Stamp(stat.size, max(-_LATEST_NS, min(stat.mtime_ns, _LATEST_NS)), stat.ctime_ns)
 
 
-def _settled(stamp: Stamp) -> Stamp:
-    """The stamp; of a note so young that another change could leave it the same, one that no file has."""
-    coarse = stamp.mtime_ns % 1_000_000_000 == stamp.ctime_ns % 1_000_000_000 == 0
+def _settled(stamp: Stamp, *, shared: bool) -> Stamp:
+    """The stamp; of a note so young that another change could leave it the same, one that no file has.
+
+    `shared`: it was the clock of another host that stamped it, which need not quite agree with ours.
+    """
+    coarse = shared or stamp.mtime_ns % 1_000_000_000 == stamp.ctime_ns % 1_000_000_000 == 0
     racy, now = COARSE_RACY_NS if coarse else RACY_NS, time.time_ns()
     # A time in the future is none that a change of now would have.
     if any(abs(now - changed) < racy for changed in (stamp.mtime_ns, stamp.ctime_ns)):

@@ -36,6 +36,9 @@ SHORTEST_REST = 1.0
 LONGEST_REST = 300.0
 """Seconds after which what failed is tried again, whatever the provider says."""
 
+OTHERS_REST = 10.0
+"""Seconds after which it is looked whether others have made the vectors that they were at."""
+
 Who = Literal["primary", "fallback"]
 _WHO: tuple[Who, Who] = ("primary", "fallback")
 _Result = TypeVar("_Result")
@@ -77,6 +80,7 @@ class NoteVectors:
         self._settings = embed
         self._search = search
         self._jobs = jobs
+        self._is_left_to_others = False
         self._wanting = asyncio.Event()
         self._filling = asyncio.Lock()
 
@@ -167,13 +171,18 @@ class NoteVectors:
             return bool(causes)
 
     async def keep_filled(self, on_index: OnIndex) -> None:
-        """Fill until cancelled: whenever somebody wakes it, and again when a provider that failed may be back."""
+        """Fill until cancelled: whenever somebody wakes it, and again when a provider that failed may be back.
+
+        What other instances have vectors made of is looked at again: they may die at it.
+        """
         while self.enabled:
             self._wanting.clear()
             rest: float | None = None
             try:
                 if await self.fill(on_index):
                     rest = self._until_primary_is_back()
+                if rest is None and self._is_left_to_others:
+                    rest = OTHERS_REST
             except EmbeddingError:
                 rest = self._until_primary_is_back() or SHORTEST_REST
             except (IndexBroken, IndexUnavailable) as error:
@@ -207,6 +216,7 @@ class NoteVectors:
                 partial(_unembedded, model=self.models[who == "fallback"], most=whole_requests * size)
             )
             digests = frozenset(text.digest for text in texts)
+            self._is_left_to_others = not texts and missing > 0
             if not texts:
                 return
             if digests == before:

@@ -3,6 +3,7 @@
 import os
 from typing import TYPE_CHECKING
 
+from memory.postgres.address import passwords_in
 from memory.redaction import secret_of_address
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ def secrets_of(settings: "Settings") -> list[str]:
             case SecretStr():
                 found.append(value.get_secret_value())
                 found.append(secret_of_address(value.get_secret_value()))
+                found.extend(passwords_in(value.get_secret_value()))
             case str():
                 found.append(secret_of_address(value))
             case BaseModel():

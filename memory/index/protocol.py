@@ -9,6 +9,9 @@ from memory.frozen import dataclass
 from memory.search import Candidates, Days
 from memory.words import Term
 
+CLAIM_SECONDS = 15
+"""So long a note stays claimed by an instance that was not heard of again: until then no other one indexes it."""
+
 
 class Stamp(NamedTuple):
     """What `stat` says of a note; as long as it stays the same, the note is taken to be the same."""
@@ -126,6 +129,18 @@ class Index(Protocol):
         """What is held of these notes, or of all, by path."""
         ...
 
+    def claim(self, paths: Sequence[str]) -> Collection[str]:
+        """Those of the notes that are ours to index now; somebody else is at the others.
+
+        Held by this very object until they are applied, given back, or for `CLAIM_SECONDS`; those that are ours
+        already are held for as long again. What the index holds of a note is to be asked after it is claimed.
+        """
+        ...
+
+    def give_back(self, paths: Collection[str]) -> None:
+        """Claims that come to nothing."""
+        ...
+
     def apply(
         self,
         notes: Sequence[IndexedNote],
@@ -136,7 +151,9 @@ class Index(Protocol):
     ) -> None:
         """Replace `notes`, drop `gone`, and put new stamps on notes that stayed the same: all or nothing.
 
-        Nothing, and `IndexChanged`, where a `version` is given that the index no longer has.
+        Nothing, and `IndexChanged`, where a `version` is given that the index no longer has. An index that instances
+        share leaves out, without a word, those whose claim is not ours any more, and those of `gone` that somebody has
+        indexed since; the claims end with it.
         """
         ...
 

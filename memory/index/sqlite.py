@@ -75,6 +75,13 @@ class SqliteIndex:
         with self._file.reading() as moment:
             return known_notes(self._tables(moment), paths)
 
+    def claim(self, paths: Sequence[str]) -> Collection[str]:
+        """See `Index.claim`: all of them, since a change by another process is seen by the `version`."""
+        return paths
+
+    def give_back(self, paths: Collection[str]) -> None:
+        """See `Index.give_back`."""
+
     def apply(
         self,
         notes: Sequence[IndexedNote],

@@ -3,14 +3,9 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from memory.index.places import MOST_LOGS, Place, by_position, joined
 from memory.index.sqlite_schema import POSITIONS, Tables, number, text
-from memory.search import NEIGHBOURS, Candidate, Days, Run, Similarity
-
-Place = tuple[int, int, int]
-"""A note, and the first and the last of some neighbouring passages."""
-
-MOST_LOGS = 31
-"""Daily logs that are looked through whole for one time that a question names: a month of them, some ms."""
+from memory.search import Candidate, Days, Run, Similarity
 
 Similarities = Callable[[Sequence[int]], Mapping[int, Similarity]]
 """Of texts to the question, as far as they have vectors."""
@@ -43,26 +38,15 @@ def read_runs(tables: Tables, found: Iterable[Place], similarities: Similarities
 
     With `similarities`, each is told the one of its segment.
     """
-    joined = _joined(found)
-    segments = [list(_segments(tables, place)) if similarities else [] for place in joined]
+    places = joined(found)
+    segments = [list(_segments(tables, place)) if similarities else [] for place in places]
     texts = dict.fromkeys(text_id for run in segments for _, _, text_id in run)
     similar = similarities(list(texts)) if similarities and texts else {}
     runs = [
-        _run(tables, place, _by_position(inside, similar))
-        for place, inside in zip(joined, segments, strict=True)
+        _run(tables, place, by_position(inside, similar))
+        for place, inside in zip(places, segments, strict=True)
     ]
     return sorted(runs, key=lambda run: (run.path, run.passages[0].line_start if run.passages else 0))
-
-
-def _joined(found: Iterable[Place]) -> list[Place]:
-    margin = len(NEIGHBOURS)
-    joined: list[Place] = []
-    for note, first, last in sorted(found):
-        if joined and joined[-1][0] == note and first - margin <= joined[-1][2] + 1:
-            joined[-1] = (note, joined[-1][1], max(joined[-1][2], last + margin))
-        else:
-            joined.append((note, max(0, first - margin), last + margin))
-    return joined
 
 
 def _segments(tables: Tables, place: Place) -> Iterator[Place]:
@@ -77,15 +61,6 @@ def _segments(tables: Tables, place: Place) -> Iterator[Place]:
     )
     for segment, end, text_id in rows:
         yield number(segment) - base, number(end), number(text_id)
-
-
-def _by_position(segments: Iterable[Place], similar: Mapping[int, Similarity]) -> dict[int, Similarity]:
-    return {
-        position: similar[text_id]
-        for first, last, text_id in segments
-        if text_id in similar
-        for position in range(first, last + 1)
-    }
 
 
 def _run(tables: Tables, place: Place, similarity: Mapping[int, Similarity]) -> Run:

@@ -8,8 +8,8 @@ from memory.chunker import segment_text
 from memory.embeddings.protocol import ModelId, Vector
 from memory.embeddings.vectors import BYTES_A_NUMBER
 from memory.index.nearest.protocol import Nearest
+from memory.index.places import Place
 from memory.index.protocol import Likeness, Unembedded, VectorNumbers
-from memory.index.sqlite_runs import Place
 from memory.index.sqlite_schema import POSITIONS, Tables, data, number, text
 from memory.index.typical import SAMPLE, Typical, cosine, typical
 from memory.search import Similarity

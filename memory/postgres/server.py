@@ -157,6 +157,15 @@ class Server:
                 self._away = (0.0, "")
 
 
+def check_library() -> None:
+    """Raise IndexUnavailable where psycopg is not there; its import takes a tenth of a second."""
+    try:
+        import psycopg  # noqa: F401
+        import psycopg_pool  # noqa: F401
+    except ImportError as error:
+        raise library_is_missing() from error
+
+
 def library_is_missing() -> IndexUnavailable:
     """What is said where psycopg is not there."""
     return IndexUnavailable(

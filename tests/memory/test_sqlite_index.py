@@ -14,7 +14,7 @@ from memory.index.nearest.plain import PlainNearest
 from memory.index.nearest.protocol import Nearest
 from memory.index.nearest.sign_bits import SignBitsNearest
 from memory.index.nearest.sqlite_vec import SqliteVecNearest
-from memory.index.protocol import IndexedNote, Likeness, Stamp
+from memory.index.protocol import IndexChanged, IndexedNote, Likeness, Stamp
 from memory.index.sqlite import SqliteIndex
 from memory.words import cut, query_terms
 from tests.fakes.index_checks import assert_sound, index_contents
@@ -434,3 +434,17 @@ def integrity(file: Path) -> str:
         return str(db.execute("PRAGMA integrity_check").fetchall()[0][0])
     finally:
         db.close()
+
+
+def test_changes_are_refused_where_another_process_has_changed_it_since(file: Path) -> None:
+    with contextlib.ExitStack() as stack:
+        one, other = (
+            stack.enter_context(contextlib.closing(SqliteIndex(file, fingerprint="test"))) for _ in range(2)
+        )
+        before = one.version()
+        one.apply([note("a.md", "- passport")], version=before)
+        assert one.version() == before
+        other.apply([note("a.md", "- suitcase")])
+        with pytest.raises(IndexChanged):
+            one.apply([note("a.md", "- passport")], gone=["a.md"], version=before)
+        assert paths(one, "suitcase") == ["a.md"]

@@ -1057,7 +1057,7 @@ async def test_a_chat_provider_without_vectors_is_asked_once(
 
 async def _knows(memory: Memory, notes: int) -> bool:
     """Whether the index holds so many, without having it look."""
-    return await asyncio.to_thread(lambda: len(memory._open_index().known())) == notes
+    return await asyncio.to_thread(lambda: len(memory._place.open().known())) == notes
 
 
 async def test_a_chat_provider_with_vectors_is_used(

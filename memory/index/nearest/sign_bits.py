@@ -7,8 +7,8 @@ in memory themselves, beside their bits.
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
-from itertools import chain
-from typing import TYPE_CHECKING, Literal
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 import apsw
 
@@ -45,8 +45,82 @@ GROWTH = 2
 """The mean is taken anew when there are so many times more vectors than it was taken from."""
 
 
-Row = Sequence[int | object]
-"""Id and text of a vector, and perhaps more."""
+class Piece(NamedTuple):
+    """Some vectors of a model, one each row, in the order of their ids."""
+
+    ids: "NDArray[np.int64]"
+    texts: "NDArray[np.int64]"
+    signs: "NDArray[np.uint8]"
+    """Whether each number is above the mean's: eight to a byte, the first one in the highest bit."""
+    vectors: "NDArray[np.float32] | None"
+    """Themselves, where they were read for it."""
+
+
+class VectorRows(Protocol):
+    """The vectors that are stored, at one moment. Their ids grow, and none is ever another vector's."""
+
+    def count(self, model: int) -> int:
+        """How many there are of a model."""
+        ...
+
+    def newest(self) -> int:
+        """The highest id of all models; 0 where there is none."""
+        ...
+
+    def ids(self, model: int) -> "NDArray[np.int64]":
+        """Those of a model, in order."""
+        ...
+
+    def unused(self) -> "NDArray[np.int64]":
+        """The texts that no note uses."""
+        ...
+
+    def read(self, ids: "NDArray[np.int64]", *, dimensions: int) -> "NDArray[np.float32]":
+        """The vectors with these ids, in this order."""
+        ...
+
+    def between(self, model: int, after: int, last: int, *, mean: "NDArray[np.float32]") -> "Iterator[Piece]":
+        """The vectors of a model with ids beyond the one, up to the other."""
+        ...
+
+    def again(
+        self, ids: "NDArray[np.int64]", texts: "NDArray[np.int64]", *, mean: "NDArray[np.float32]"
+    ) -> "Iterator[Piece]":
+        """These vectors, of these texts."""
+        ...
+
+
+class RememberedSigns:
+    """The signs of all vectors of each model, kept up to date. It belongs to one thread."""
+
+    def __init__(self) -> None:
+        """Remember nothing yet."""
+        self._identity = ""
+        self._models: dict[int, SignBits] = {}
+
+    def of(self, rows: VectorRows, model: int, version: str, *, dimensions: int) -> "SignBits":
+        """Those of a model by now; `version` is as in `Nearest.search`."""
+        identity = version.partition("/")[0]
+        if identity != self._identity:
+            self._models.clear()
+            self._identity = identity
+        bits = self._models.get(model)
+        if bits and bits.version == version:
+            return bits
+        # Not remembered while it is being read: what fails half-way is begun again.
+        self._models.pop(model, None)
+        if bits:
+            bits.read_changes(rows)
+        if not bits or bits.outgrown():
+            bits = SignBits(rows, model, dimensions=dimensions)
+            bits.read_changes(rows)
+        bits.version = version
+        self._models[model] = bits
+        return bits
+
+    def held_bytes(self) -> int:
+        """What it holds in memory between searches."""
+        return sum(bits.held_bytes() for bits in self._models.values())
 
 
 class SignBitsNearest:
@@ -57,8 +131,7 @@ class SignBitsNearest:
     def __init__(self, *, reason: str = "") -> None:
         """Read nothing yet; `reason` says why it is not another one."""
         self.reason = reason
-        self._identity = ""
-        self._models: dict[int, _SignBits] = {}
+        self._signs = RememberedSigns()
 
     def search(
         self, db: apsw.Connection, model: int, query: Vector, *, most: int, version: str
@@ -69,9 +142,10 @@ class SignBitsNearest:
         if most <= 0 or not has_vectors(db, model, query):
             return []
         asked = np.frombuffer(query, "<f4")
-        bits = self._bits(db, model, version, dimensions=len(asked))
+        rows = _FileRows(db)
+        bits = self._signs.of(rows, model, version, dimensions=len(asked))
         candidates = bits.candidates(asked, results=most)
-        cosines = np.vecdot(bits.vectors(db, candidates), asked)
+        cosines = np.vecdot(bits.vectors(rows, candidates), asked)
         texts = bits.texts[candidates]
         best = np.lexsort((texts, -cosines))[:most]
         return list(zip(texts[best].tolist(), cosines[best].tolist(), strict=True))
@@ -91,37 +165,18 @@ class SignBitsNearest:
 
     def held_bytes(self) -> int:
         """What it holds in memory between searches."""
-        return sum(bits.held_bytes() for bits in self._models.values())
-
-    def _bits(self, db: apsw.Connection, model: int, version: str, *, dimensions: int) -> "_SignBits":
-        identity = version.partition("/")[0]
-        if identity != self._identity:
-            self._models.clear()
-            self._identity = identity
-        bits = self._models.get(model)
-        if bits and bits.version == version:
-            return bits
-        # Not remembered while it is being read: what fails half-way is begun again.
-        self._models.pop(model, None)
-        if bits:
-            bits.read_changes(db)
-        if not bits or bits.outgrown():
-            bits = _SignBits(db, model, dimensions=dimensions)
-            bits.read_changes(db)
-        bits.version = version
-        self._models[model] = bits
-        return bits
+        return self._signs.held_bytes()
 
 
-class _SignBits:
+class SignBits:
     """The signs of one model's vectors less their mean, in the order of their rows."""
 
-    def __init__(self, db: apsw.Connection, model: int, *, dimensions: int) -> None:
+    def __init__(self, stored: VectorRows, model: int, *, dimensions: int) -> None:
         """Take the mean from some of them, and read none yet."""
         import numpy as np
 
         self.version = ""
-        self._ids = np.empty(0, np.int64)
+        self.ids = np.empty(0, np.int64)
         self.texts = np.empty(0, np.int64)
         self._model = model
         self._dimensions = dimensions
@@ -133,57 +188,49 @@ class _SignBits:
         self._unused: NDArray[np.intp] = np.empty(0, np.intp)
         self._absent = np.empty((2, 0), np.int64)
         """Ids and texts of the vectors that are not held, since no note uses them."""
-        ids = _row_ids(db, model)
+        ids = stored.ids(model)
         self._mean_of = len(ids)
         sample = ids[np.unique(np.linspace(0, len(ids) - 1, SAMPLE).astype(np.intp))]
-        self._mean: NDArray[np.float32] = _read(db, sample, dimensions=dimensions).mean(axis=0)
+        self._mean: NDArray[np.float32] = stored.read(sample, dimensions=dimensions).mean(axis=0)
 
-    def read_changes(self, db: apsw.Connection) -> None:
+    def read_changes(self, stored: VectorRows) -> None:
         """Add the vectors that came since the last time, and drop those that went."""
-        self._read_new(db)
-        [(count,)] = db.execute("SELECT count(*) FROM vectors WHERE model = ?", (self._model,))
-        if count != self._filled + self._absent.shape[1]:
-            self._forget_vanished(db)
-        self._read_unused(db)
-
-    def _read_new(self, db: apsw.Connection) -> None:
-        [(newest,)] = db.execute("SELECT coalesce(max(id), 0) FROM vectors")
-        self._add(
-            (rows, _numbers(b"".join(sized(each, self._size) for _, _, each in rows), self._dimensions))
-            for rows in _rows_between(db, self._model, self._newest, newest)
-        )
+        newest = stored.newest()
+        self._add(stored.between(self._model, self._newest, newest, mean=self._mean))
         self._newest = newest
+        if stored.count(self._model) != self._filled + self._absent.shape[1]:
+            self._forget_vanished(stored)
+        self._read_unused(stored)
 
-    def _add(self, pieces: "Iterable[tuple[Sequence[Row], NDArray[np.float32]]]") -> None:
-        """Add rows, each piece with its vectors."""
+    def _add(self, pieces: "Iterable[Piece]") -> None:
+        """Add vectors, with them their signs."""
         import numpy as np
 
-        ids, texts = [self._ids], [self.texts]
+        ids, texts = [self.ids], [self.texts]
         kept = [] if self._kept is None else [self._kept]
-        for rows, vectors in pieces:
-            self._append(self._packed(vectors))
-            if kept:
-                kept = [*kept, vectors] if self._filled * self._size <= KEPT_BYTES else []
-            ids.append(np.array([row for row, *_ in rows], np.int64))
-            texts.append(np.array([text for _, text, *_ in rows], np.int64))
+        for piece in pieces:
+            self._append(self._in_words(piece.signs))
+            if kept and piece.vectors is not None:
+                kept = [*kept, piece.vectors] if self._filled * self._size <= KEPT_BYTES else []
+            else:
+                kept = []
+            ids.append(piece.ids)
+            texts.append(piece.texts)
         if len(ids) > 1:
-            self._ids, self.texts = np.concatenate(ids), np.concatenate(texts)
+            self.ids, self.texts = np.concatenate(ids), np.concatenate(texts)
             self._kept = np.concatenate(kept) if kept else None
 
-    def _read_unused(self, db: apsw.Connection) -> None:
+    def _read_unused(self, stored: VectorRows) -> None:
         import numpy as np
 
-        unused = _integers(db.execute("SELECT id FROM texts WHERE uses = 0"))
+        unused = stored.unused()
         back = ~np.isin(self._absent[1], unused)
         if back.any():
             rows, self._absent = self._absent[:, back], self._absent[:, ~back]
-            pieces = (rows[:, at : at + ROWS_A_READ] for at in range(0, rows.shape[1], ROWS_A_READ))
-            self._add(
-                (piece.T.tolist(), _read(db, piece[0], dimensions=self._dimensions)) for piece in pieces
-            )
+            self._add(stored.again(rows[0], rows[1], mean=self._mean))
         self._unused = np.flatnonzero(np.isin(self.texts, unused))
         if len(self._unused) > max(LEAST_LEFT_OUT, self._filled // 4):
-            leaving = np.stack((self._ids[self._unused], self.texts[self._unused]))
+            leaving = np.stack((self.ids[self._unused], self.texts[self._unused]))
             self._absent = np.concatenate((self._absent, leaving), axis=1)
             self._hold_only(~np.isin(np.arange(self._filled), self._unused))
             self._unused = np.empty(0, np.intp)
@@ -192,30 +239,32 @@ class _SignBits:
         """Whether the mean is of too few of them."""
         return self._filled > GROWTH * self._mean_of
 
-    def _forget_vanished(self, db: apsw.Connection) -> None:
+    def _forget_vanished(self, stored: VectorRows) -> None:
         import numpy as np
 
-        there = _row_ids(db, self._model)
+        there = stored.ids(self._model)
         self._absent = self._absent[:, np.isin(self._absent[0], there)]
-        self._hold_only(np.isin(self._ids, there))
+        self._hold_only(np.isin(self.ids, there))
 
     def _hold_only(self, staying: "NDArray[np.bool_]") -> None:
         blocks, self._blocks, self._filled = self._blocks, [], 0
         for number, block in enumerate(blocks):
             here = staying[number * BLOCK : (number + 1) * BLOCK]
             self._append(block[:, : len(here)][:, here])
-        self._ids, self.texts = self._ids[staying], self.texts[staying]
+        self.ids, self.texts = self.ids[staying], self.texts[staying]
         if self._kept is not None:
             self._kept = self._kept[staying]
 
-    def candidates(self, asked: "NDArray[np.float32]", *, results: int) -> "NDArray[np.intp]":
+    def candidates(
+        self, asked: "NDArray[np.float32]", *, results: int, crowding: float = CROWDING
+    ) -> "NDArray[np.intp]":
         """Places of those in use whose bits differ least, in the order of their rows: enough for `results`."""
         import numpy as np
 
-        most = _enough(results, dimensions=self._dimensions, count=self._filled)
+        most = _enough(results, dimensions=self._dimensions, count=self._filled, crowding=crowding)
         if self._filled - len(self._unused) <= most:
             return np.delete(np.arange(self._filled), self._unused)
-        pattern = self._packed(asked[None, :])
+        pattern = self._in_words(signs_of(asked[None, :], self._mean))
         differing = np.empty(self._filled, np.uint16)
         for start, block in zip(range(0, self._filled, BLOCK), self._blocks, strict=True):
             here = differing[start : start + BLOCK]
@@ -228,26 +277,26 @@ class _SignBits:
         found.sort()  # neighbours in the file are read one after the other
         return found
 
-    def vectors(self, db: apsw.Connection, places: "NDArray[np.intp]") -> "NDArray[np.float32]":
+    def vectors(self, stored: VectorRows, places: "NDArray[np.intp]") -> "NDArray[np.float32]":
         """The vectors themselves, one a row."""
         if self._kept is not None:
             return self._kept[places]
-        return _read(db, self._ids[places], dimensions=self._dimensions)
+        return stored.read(self.ids[places], dimensions=self._dimensions)
 
     def held_bytes(self) -> int:
         """What it holds in memory between searches."""
-        others = self._ids.nbytes + self.texts.nbytes + self._unused.nbytes + self._mean.nbytes
+        others = self.ids.nbytes + self.texts.nbytes + self._unused.nbytes + self._mean.nbytes
         others += self._absent.nbytes
         kept = 0 if self._kept is None else self._kept.nbytes
         return sum(block.nbytes for block in self._blocks) + others + kept
 
-    def _packed(self, vectors: "NDArray[np.float32]") -> "NDArray[np.uint64]":
+    def _in_words(self, signs: "NDArray[np.uint8]") -> "NDArray[np.uint64]":
         """One column a vector, one row for each 64 of its numbers."""
         import numpy as np
 
         words = -(-self._dimensions // 64)
-        packed = np.zeros((len(vectors), words * 8), np.uint8)
-        packed[:, : -(-self._dimensions // 8)] = np.packbits(vectors > self._mean, axis=1)
+        packed = np.zeros((len(signs), words * 8), np.uint8)
+        packed[:, : signs.shape[1]] = signs
         return packed.view(np.uint64).T
 
     def _append(self, columns: "NDArray[np.uint64]") -> None:
@@ -264,40 +313,72 @@ class _SignBits:
             self._filled += fitting
 
 
-def _numbers(joined: bytes, dimensions: int) -> "NDArray[np.float32]":
+def signs_of(vectors: "NDArray[np.float32]", mean: "NDArray[np.float32]") -> "NDArray[np.uint8]":
+    """As in `Piece`."""
     import numpy as np
 
-    return np.frombuffer(joined, "<f4").reshape(-1, dimensions)
+    return np.packbits(vectors > mean, axis=1)
 
 
-def _enough(results: int, *, dimensions: int, count: int) -> int:
+def _enough(results: int, *, dimensions: int, count: int, crowding: float) -> int:
     wanted = LEAST_CANDIDATES + CANDIDATES_A_RESULT * results
-    return int(wanted * max(1, TELLING_DIMENSIONS / dimensions) * max(1, count / BLOCK) ** CROWDING)
+    return int(wanted * max(1, TELLING_DIMENSIONS / dimensions) * max(1, count / BLOCK) ** crowding)
 
 
-def _rows_between(
-    db: apsw.Connection, model: int, after: int, last: int
-) -> Iterator[list[tuple[int, int, object]]]:
-    """(row id, text id, embedding) of a model's vectors in the order of their rows, some at a time."""
-    rows = db.execute(
-        "SELECT id, text, embedding FROM vectors NOT INDEXED"
-        " WHERE id > ? AND id <= ? AND model = ? ORDER BY id",
-        (after, last, model),
-    )
-    some: list[tuple[int, int, object]] = []
-    for row in rows:
-        some.append(row)
-        if len(some) == ROWS_A_READ:
-            yield some
-            some = []
-    if some:
-        yield some
+class _FileRows:
+    """`VectorRows` of an index's file."""
 
+    def __init__(self, db: apsw.Connection) -> None:
+        self._db = db
 
-def _row_ids(db: apsw.Connection, model: int) -> "NDArray[np.int64]":
-    ids = _integers(db.execute("SELECT id FROM vectors WHERE model = ?", (model,)))
-    ids.sort()
-    return ids
+    def count(self, model: int) -> int:
+        """See `VectorRows.count`."""
+        [(count,)] = self._db.execute("SELECT count(*) FROM vectors WHERE model = ?", (model,))
+        return int(count)
+
+    def newest(self) -> int:
+        """See `VectorRows.newest`."""
+        [(newest,)] = self._db.execute("SELECT coalesce(max(id), 0) FROM vectors")
+        return int(newest)
+
+    def ids(self, model: int) -> "NDArray[np.int64]":
+        """See `VectorRows.ids`."""
+        ids = _integers(self._db.execute("SELECT id FROM vectors WHERE model = ?", (model,)))
+        ids.sort()
+        return ids
+
+    def unused(self) -> "NDArray[np.int64]":
+        """See `VectorRows.unused`."""
+        return _integers(self._db.execute("SELECT id FROM texts WHERE uses = 0"))
+
+    def read(self, ids: "NDArray[np.int64]", *, dimensions: int) -> "NDArray[np.float32]":
+        """See `VectorRows.read`."""
+        return _read(self._db, ids, dimensions=dimensions)
+
+    def between(self, model: int, after: int, last: int, *, mean: "NDArray[np.float32]") -> "Iterator[Piece]":
+        """See `VectorRows.between`."""
+        import numpy as np
+
+        rows = self._db.execute(
+            "SELECT id, text, embedding FROM vectors NOT INDEXED"
+            " WHERE id > ? AND id <= ? AND model = ? ORDER BY id",
+            (after, last, model),
+        )
+        size = len(mean) * BYTES_A_NUMBER
+        while some := list(islice(rows, ROWS_A_READ)):
+            joined = b"".join(sized(each, size) for _, _, each in some)
+            vectors = np.frombuffer(joined, "<f4").reshape(-1, len(mean))
+            ids, texts = (np.array([row[at] for row in some], np.int64) for at in (0, 1))
+            yield Piece(ids, texts, signs_of(vectors, mean), vectors)
+
+    def again(
+        self, ids: "NDArray[np.int64]", texts: "NDArray[np.int64]", *, mean: "NDArray[np.float32]"
+    ) -> "Iterator[Piece]":
+        """See `VectorRows.again`."""
+        for at in range(0, len(ids), ROWS_A_READ):
+            some = slice(at, at + ROWS_A_READ)
+            vectors = self.read(ids[some], dimensions=len(mean))
+            yield Piece(ids[some], texts[some], signs_of(vectors, mean), vectors)
 
 
 def _integers(rows: Iterable[tuple[int]]) -> "NDArray[np.int64]":

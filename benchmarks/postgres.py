@@ -1,0 +1,242 @@
+"""Searching an index on PostgreSQL beside one in a file: `python benchmarks/postgres.py [--chunks N] [--only NAME]`.
+
+Made-up notes (words by Zipf's law that come in bursts, vectors that lie in topics) go into both, in the same batches;
+then so many processes ask both for the same questions, one after the other, each for itself. p50 and p95 are of
+`Index.candidates`, by the clock on the wall. Recall is that of the ten most alike texts, against comparing all.
+"""
+
+import os
+
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
+
+import argparse
+import hashlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from full_text import burst
+from numpy.typing import NDArray
+from vector_search import Clusters
+from workspaces import ENVIRONMENT, ROOT
+
+sys.path.insert(0, str(ROOT))
+from memory.chunker import Chunk, Passage, Segment
+from memory.embeddings.protocol import ModelId
+from memory.index.nearest.table import open_nearest as open_file_nearest
+from memory.index.postgres.index import PostgresIndex
+from memory.index.postgres.nearest import open_nearest as open_server_nearest
+from memory.index.protocol import Index, IndexedNote, Likeness, Stamp
+from memory.index.sqlite import SqliteIndex
+from memory.postgres.server import Server
+from memory.words import Term
+from tests.fakes.postgres_server import NEEDS, PostgresServer, installed
+
+DIMENSIONS = 384
+MODEL = ModelId("benchmark", "topics", DIMENSIONS)
+CHUNKS_A_NOTE = 20
+PASSAGES_A_CHUNK, WORDS_A_PASSAGE = 8, 25
+NOTES_A_BATCH = 100
+MOST = 10
+FINGERPRINT = "benchmark"
+LEAST_RECALL = 0.99
+MOST_TIMES_SQLITE = 2.0
+
+Numbers = NDArray[np.uint16]
+
+
+def digest_of(chunk: int) -> bytes:
+    return hashlib.sha256(b"%d" % chunk).digest()
+
+
+def notes_of(words: Numbers, first: int) -> Iterator[IndexedNote]:
+    """The notes of chunks with these words; `first` is the number of the first chunk."""
+    size = PASSAGES_A_CHUNK * CHUNKS_A_NOTE
+    for start in range(0, len(words), CHUNKS_A_NOTE):
+        rows = words[start : start + CHUNKS_A_NOTE]
+        lines = [
+            " ".join(f"w{number}" for number in line) for line in rows.reshape(-1, WORDS_A_PASSAGE).tolist()
+        ]
+        passages = [Passage(n, n, f"- {line}", "") for n, line in enumerate(lines, 1)]
+        spans = [(at, at + PASSAGES_A_CHUNK - 1) for at in range(0, min(size, len(lines)), PASSAGES_A_CHUNK)]
+        yield IndexedNote(
+            f"{(first + start) // CHUNKS_A_NOTE:07}.md",
+            Stamp(1, 1, 1),
+            "",
+            passages,
+            lines,
+            [Chunk(a, b, "") for a, b in spans],
+            [Segment(a, b, "", digest_of(first + start + n)) for n, (a, b) in enumerate(spans)],
+        )
+
+
+class MadeUp:
+    """Words and vectors of so many chunks, and questions."""
+
+    def __init__(self, chunks: int, questions: int) -> None:
+        random = np.random.default_rng(5)
+        self.words: Numbers = np.concatenate(
+            [
+                burst(random, min(10_000, chunks - at), PASSAGES_A_CHUNK * WORDS_A_PASSAGE, 60_000)
+                for at in range(0, chunks, 10_000)
+            ]
+        )
+        clusters = Clusters(chunks, DIMENSIONS)
+        self.vectors = np.concatenate(
+            [clusters.draw(min(5_000, chunks - at)) for at in range(0, chunks, 5_000)]
+        )
+        self.asked = clusters.draw(questions)
+        # As people ask: three words of some passage, and one that stands everywhere.
+        rows = random.integers(0, chunks, questions)
+        picked = [random.choice(np.unique(self.words[row]), 3, replace=False).tolist() for row in rows]
+        self.terms = [[f"w{n}" for n in (*some, int(random.integers(5, 60)))] for some in picked]
+
+
+def fill(index: Index, made: MadeUp) -> tuple[float, float]:
+    """Seconds for the notes, and for their vectors."""
+    began = time.monotonic()
+    size = CHUNKS_A_NOTE * NOTES_A_BATCH
+    for at in range(0, len(made.words), size):
+        index.apply(list(notes_of(made.words[at : at + size], at)))
+    between = time.monotonic()
+    for at in range(0, len(made.vectors), 2_000):
+        some = enumerate(made.vectors[at : at + 2_000], at)
+        index.keep_vectors(MODEL, {digest_of(row): vector.tobytes() for row, vector in some})
+    return between - began, time.monotonic() - between
+
+
+def opened(stack: ExitStack, place: str) -> Index:
+    """The index as a service has it."""
+    if place.startswith("postgresql:"):
+        server = stack.enter_context(closing(Server(place)))
+        nearest = open_server_nearest(lasting=True)
+        return stack.enter_context(closing(PostgresIndex(server, fingerprint=FINGERPRINT, nearest=nearest)))
+    return stack.enter_context(
+        closing(SqliteIndex(Path(place), fingerprint=FINGERPRINT, nearest=open_file_nearest(lasting=True)))
+    )
+
+
+def ask(place: str, file: Path, seed: int) -> None:
+    """Ask all questions of a file, and print how long each took."""
+    with ExitStack() as stack, np.load(file) as questions:
+        index = opened(stack, place)
+        vectors, terms = questions["vectors"], questions["terms"].tolist()
+        order = np.random.default_rng(seed).permutation(len(vectors)).tolist()
+        for number in [order[-1], *order]:  # the first one reads what is kept in memory
+            likeness = Likeness(MODEL, vectors[number].tobytes(), MOST, 0.3)
+            began = time.perf_counter()
+            found = index.candidates([Term((word,)) for word in terms[number]], most=MOST, likeness=likeness)
+            print((time.perf_counter() - began) * 1000, flush=True)
+            assert found.runs
+
+
+def times_of(place: str, file: Path, clients: int) -> tuple[list[float], float]:
+    """Milliseconds of all questions but each client's first; and the longest first one."""
+    command = [sys.executable, __file__, "--ask", place, "--questions", str(file)]
+    running = [
+        subprocess.Popen([*command, "--seed", str(seed)], cwd=ROOT, env=ENVIRONMENT, stdout=subprocess.PIPE)
+        for seed in range(clients)
+    ]
+    told = [[float(line) for line in each.communicate()[0].split()] for each in running]
+    assert not any(each.returncode for each in running)
+    return [each for client in told for each in client[1:]], max(client[0] for client in told)
+
+
+def recall_of(place: str, made: MadeUp, questions: int) -> float:
+    """The share of the ten most alike that a service's way finds."""
+    rows = {digest_of(row): row for row in range(len(made.vectors))}
+    found = 0
+    with ExitStack() as stack:
+        index: Any = opened(stack, place)
+        for asked in made.asked[:questions]:
+            exact = set(np.argpartition(-(made.vectors @ asked), MOST)[:MOST].tolist())
+            found += len(exact & {rows[digest] for digest in most_alike(index, asked.tobytes())})
+    return found / (MOST * questions)
+
+
+def most_alike(index: Any, asked: bytes) -> list[bytes]:
+    """Digests of the ten most alike texts."""
+    if isinstance(index, PostgresIndex):
+        with index._reading() as moment:
+            texts = index._nearest.search(moment.db, 1, asked, most=MOST, state=moment.version)
+            ids = [text for text, _ in texts]
+            sql = "SELECT digest FROM commonplace.texts WHERE id = ANY(%s)"
+            return [bytes(row[0]) for row in moment.db.execute(sql, [ids])]
+    with index._file.reading() as moment:
+        texts = index._nearest.search(moment.db, 1, asked, most=MOST, version=index._state(moment))
+        sql = "SELECT digest FROM texts WHERE id = ?"
+        return [row[0] for text, _ in texts for row in moment.db.execute(sql, (text,))]
+
+
+def main() -> None:
+    """Print every figure; exit 1 where one is not as promised."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--chunks", type=int, default=200_000)
+    parser.add_argument("--clients", type=int, default=3)
+    parser.add_argument("--each", type=int, default=200, help="questions of each client")
+    parser.add_argument("--only", choices=("postgres", "sqlite"))
+    parser.add_argument("--ask", help=argparse.SUPPRESS)
+    parser.add_argument("--questions", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--seed", type=int, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.ask:
+        ask(arguments.ask, arguments.questions, arguments.seed)
+        return
+    if not installed():
+        print(f"skipped: {NEEDS}")
+        return
+    made = MadeUp(arguments.chunks, arguments.each)
+    p50: dict[str, float] = {}
+    failed: list[str] = []
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        file = folder / "questions.npz"
+        np.savez(file, vectors=made.asked, terms=np.array(made.terms))
+        places = {}
+        if arguments.only != "postgres":
+            places["sqlite"] = str(folder / "index.db")
+        if arguments.only != "sqlite":
+            server = stack.enter_context(
+                closing(
+                    PostgresServer(shared_buffers="512MB", max_wal_size="4GB", maintenance_work_mem="256MB")
+                )
+            )
+            places["postgres"] = stack.enter_context(server.database())
+        print(
+            f"{arguments.chunks} chunks x {DIMENSIONS}, {arguments.clients} clients, load {os.getloadavg()[0]:.1f}"
+        )
+        for name, place in places.items():
+            with ExitStack() as one:
+                notes, vectors = fill(opened(one, place), made)
+            print(f"{name}: indexed in {notes:.0f} s, vectors kept in {vectors:.0f} s", flush=True)
+            if name == "postgres":
+                server.execute("VACUUM ANALYZE", database=place.rpartition("/")[2])
+        for name, place in places.items():
+            times, first = times_of(place, file, arguments.clients)
+            p50[name], p95 = statistics.median(times), statistics.quantiles(times, n=20)[-1]
+            recall = recall_of(place, made, min(100, arguments.each))
+            print(
+                f"{name}: p50 {p50[name]:.1f} ms, p95 {p95:.1f} ms, the first {first:.0f} ms, "
+                f"recall@{MOST} {recall:.4f}, load {os.getloadavg()[0]:.1f}",
+                flush=True,
+            )
+            if name == "postgres" and recall < LEAST_RECALL:
+                failed.append(f"recall of {name}")
+    if len(p50) == 2:
+        ratio = p50["postgres"] / p50["sqlite"]
+        print(f"p50 of postgres / sqlite: {ratio:.2f} (at most {MOST_TIMES_SQLITE})")
+        if ratio > MOST_TIMES_SQLITE:
+            failed.append("p50")
+    print(f"not as promised: {', '.join(failed) or 'nothing'}")
+    sys.exit(bool(failed))
+
+
+if __name__ == "__main__":
+    main()

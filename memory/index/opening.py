@@ -1,0 +1,123 @@
+"""Where the index lives: in a file of this workspace, or on a server that instances share."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from memory.frozen import dataclass
+from memory.index.protocol import Index
+
+if TYPE_CHECKING:
+    from memory.postgres.news import News
+    from memory.postgres.server import Server
+
+VectorBackend = Literal["sqlite-vec", "numpy", "plain", "pgvector"]
+
+_WORDS = "words folded and stemmed, single characters where scripts have no spaces"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """How vectors are compared."""
+
+    name: VectorBackend
+    reason: str
+    """Why it is not the one that would fit best; empty where it is."""
+
+
+class IndexPlace(Protocol):
+    """Opens the same index as often as it is called, each for one thread."""
+
+    @property
+    def shown(self) -> str:
+        """Where it is, for people; no secret."""
+        ...
+
+    @property
+    def words(self) -> str:
+        """How text becomes words, and what matches them."""
+        ...
+
+    def open(self) -> Index:
+        """The index, which can compare vectors, if slowly; asks nobody yet."""
+        ...
+
+    def open_comparing(self, *, lasting: bool) -> tuple[Index, Comparison]:
+        """The index with the best way of comparing vectors; `lasting`: many searches will come."""
+        ...
+
+    def news(self) -> "News | None":
+        """What tells that others have changed it; None where it is of no use to know."""
+        ...
+
+
+class IndexInFile:
+    """`IndexPlace` in one SQLite file."""
+
+    words = f"{_WORDS} (FTS5)"
+
+    def __init__(self, private: Path, *, fingerprint: str) -> None:
+        """`private` is the workspace's folder of such files."""
+        self._file = private / "index.db"
+        self._fingerprint = fingerprint
+        self.shown = f"{private.name}/index.db"
+
+    def open(self) -> Index:
+        """See `IndexPlace.open`."""
+        from memory.index.sqlite import SqliteIndex
+
+        return SqliteIndex(self._file, fingerprint=self._fingerprint)
+
+    def open_comparing(self, *, lasting: bool) -> tuple[Index, Comparison]:
+        """See `IndexPlace.open_comparing`."""
+        from memory.index.nearest.table import open_nearest
+        from memory.index.sqlite import SqliteIndex
+
+        nearest = open_nearest(lasting=lasting)
+        index = SqliteIndex(self._file, fingerprint=self._fingerprint, nearest=nearest)
+        return index, Comparison(nearest.name, nearest.reason)
+
+    def news(self) -> None:
+        """See `IndexPlace.news`: whoever shares the file shares the folder too, which is watched."""
+
+
+class IndexOnServer:
+    """`IndexPlace` in a PostgreSQL database."""
+
+    words = f"{_WORDS} (tsvector)"
+
+    def __init__(self, server: "Server", *, fingerprint: str, user: str = "", member: str = "") -> None:
+        """`user` is what other instances are told of this one, `member` by what its announcements are known."""
+        self._server = server
+        self._fingerprint = fingerprint
+        self._user = user
+        self._member = member
+        self.shown = server.shown
+
+    def open(self) -> Index:
+        """See `IndexPlace.open`."""
+        from memory.index.postgres.index import PostgresIndex
+
+        return PostgresIndex(
+            self._server, fingerprint=self._fingerprint, user=self._user, member=self._member
+        )
+
+    def open_comparing(self, *, lasting: bool) -> tuple[Index, Comparison]:
+        """See `IndexPlace.open_comparing`."""
+        from memory.index.postgres.index import PostgresIndex
+        from memory.index.postgres.nearest import open_nearest
+
+        index = PostgresIndex(
+            self._server,
+            fingerprint=self._fingerprint,
+            user=self._user,
+            member=self._member,
+            nearest=open_nearest(lasting=lasting),
+        )
+        return index, Comparison("pgvector", "")
+
+    def news(self) -> "News":
+        """See `IndexPlace.news`."""
+        from memory.index.postgres.schema import CHANGES
+        from memory.postgres.news import News
+
+        return News(self._server, number=CHANGES, mine=self._member.__eq__)

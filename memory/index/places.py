@@ -1,0 +1,33 @@
+"""Pure: places of passages that were found, and what of them is read together."""
+
+from collections.abc import Iterable, Mapping
+
+from memory.search import NEIGHBOURS, Similarity
+
+Place = tuple[int, int, int]
+"""A note, and the first and the last of some neighbouring passages."""
+
+MOST_LOGS = 31
+"""Daily logs that are looked through whole for one time that a question names: a month of them, some ms."""
+
+
+def joined(found: Iterable[Place]) -> list[Place]:
+    """The places with their neighbours, in order; those that touch are one."""
+    margin = len(NEIGHBOURS)
+    places: list[Place] = []
+    for note, first, last in sorted(found):
+        if places and places[-1][0] == note and first - margin <= places[-1][2] + 1:
+            places[-1] = (note, places[-1][1], max(places[-1][2], last + margin))
+        else:
+            places.append((note, max(0, first - margin), last + margin))
+    return places
+
+
+def by_position(segments: Iterable[Place], similar: Mapping[int, Similarity]) -> dict[int, Similarity]:
+    """The similarity of each passage in some segments, which are `(first, last, text)`."""
+    return {
+        position: similar[text_id]
+        for first, last, text_id in segments
+        if text_id in similar
+        for position in range(first, last + 1)
+    }

@@ -1,0 +1,1 @@
+"""The index on a PostgreSQL server with pgvector, which several instances may share."""

@@ -1,0 +1,199 @@
+"""Which chunks the words of a query propose: by BM25 where few hold them, by closeness where many do.
+
+PostgreSQL's ranks know nothing of how rare a word is, and nothing of a text's length beside others. But from its
+rank for a single lexeme, all weights being 1, comes how often that stands in a chunk: the rank is the sum of
+1/n² up to that number, times 6/π², and what is missing of 1 tells it, to the last one that is counted (256).
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
+
+from memory.frozen import dataclass
+from memory.index.postgres.lexemes import all_of, any_of, lexeme_of, query_of
+from memory.index.postgres.schema import Tables
+from memory.search import ELSEWHERE
+from memory.words import Term
+
+EXACT_HITS = 2_000
+"""Terms with no more hits than this together are all ranked."""
+
+RARE_HITS = 1_000
+"""The rarest terms with at most so many hits together choose alone, where the others would add too many."""
+
+RARE_SHARE = 0.05
+"""No term in a larger share of the chunks chooses alone, unless it has few hits: it would exclude what is
+hardly commoner."""
+
+CLOSE_TERMS = 3
+"""How many common terms must stand together, the rarest of them; with more, few chunks hold all."""
+
+LOOKED_AT = 1_000
+"""Of chunks that hold common terms so many are looked at, however many there are."""
+
+_K1, _B = 1.2, 0.75
+_LEAST_IDF = 1e-6
+_MOST_ROWS = 1 << 31
+
+_HOW_OFTEN = "round(1 / (1.6449340668482264 * (1 - ts_rank('{1,1,1,1}', c.words, term.query))) - 0.5)"
+_SCORE = (
+    "(SELECT sum(term.weight * often * %(more)s"  # noqa: S608 - nothing but our own
+    " / (often + %(k1)s * (1 - %(b)s + %(b)s * c.length / %(average)s)))"
+    " FROM unnest(%(weights)s::float8[], %(queries)s::text[]::tsquery[]) AS term (weight, query),"
+    f" LATERAL (SELECT {_HOW_OFTEN} AS often OFFSET 0) AS counted)"
+)
+# What is outside of the row is brought in once: each function of the words would do so for itself.
+_HITS = (
+    "(SELECT id, note, first, length, words || ''::tsvector AS words FROM commonplace.chunks@"
+    " WHERE words @@ %(wanted)s::tsquery OFFSET 0) AS c"
+)
+_SOME_HITS = _HITS.replace("OFFSET 0", "LIMIT %(looked_at)s")
+_BEST = (
+    "SELECT best.id FROM (SELECT id, note, first, score FROM"
+    " (SELECT c.id, c.note, c.first, {score} AS score FROM {hits}) AS scored"
+    " ORDER BY score DESC FETCH FIRST %(most)s ROWS WITH TIES) AS best"
+    " JOIN commonplace.notes@ AS n ON n.id = best.note ORDER BY score DESC, n.path, best.first LIMIT %(most)s"
+)
+_BY_RELEVANCE = _BEST.format(score=_SCORE, hits=_HITS)
+_BY_CLOSENESS = _BEST.format(score="ts_rank_cd('{1,1,1,1}', c.words, %(wanted)s::tsquery)", hits=_SOME_HITS)
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """Chunks that may answer, and how common the terms are."""
+
+    chunks: tuple[int, ...]
+    """Their ids, none twice, in no order."""
+    frequencies: Mapping[Term, int]
+    """In how many chunks each term stands."""
+    total: int
+    """How many chunks there are."""
+
+
+def propose(tables: Tables, terms: Sequence[Term], *, most: int) -> Proposal:
+    """At most `most` chunks for any of the terms; equals are chosen by path and place."""
+    row = tables.run(
+        "SELECT chunks, words FROM commonplace.index_sums WHERE generation = %s", [tables.generation]
+    ).fetchone()
+    total, words = row or (0, 0)
+    frequencies = _look_up(tables, terms)
+    most = min(most, _MOST_ROWS)
+    present = sorted((term for term in frequencies if frequencies[term]), key=frequencies.__getitem__)
+    if not present or most <= 0 or not total:
+        return Proposal((), frequencies, total)
+    hits = sum(frequencies[term] for term in present)
+    average = max(1.0, words / total)
+    if hits <= EXACT_HITS:
+        chunks = (
+            _all(tables, present)
+            if hits <= most
+            else _by_relevance(tables, present, any_of(_lexemes(present)), frequencies, total, average, most)
+        )
+        return Proposal(tuple(chunks), frequencies, total)
+    found: dict[int, None] = {}
+    for some in _in_turn(tables, present, frequencies, total, average, most):
+        found |= dict.fromkeys(some[: most - len(found)])
+        if len(found) >= most:
+            break
+    return Proposal(tuple(found), frequencies, total)
+
+
+def _in_turn(
+    tables: Tables,
+    present: Sequence[Term],
+    frequencies: Mapping[Term, int],
+    total: int,
+    average: float,
+    most: int,
+) -> Iterator[list[int]]:
+    """Chunks, the likelier ones before the others: the `most` best of each kind."""
+    rare, common = _split(present, frequencies, total)
+    common = common[:CLOSE_TERMS]
+    if rare:
+        yield _by_relevance(
+            tables, [*rare, *common], any_of(_lexemes(rare)), frequencies, total, average, most
+        )
+    for count in range(len(common), 0, -1):
+        for asked in combinations(common, count):
+            yield _by_closeness(tables, asked, most)
+
+
+def _split(
+    present: Sequence[Term], frequencies: Mapping[Term, int], total: int
+) -> tuple[list[Term], list[Term]]:
+    """Of terms in the order of their frequencies those that choose alone, and the others."""
+    hits, most_chunks = 0, max(RARE_HITS, RARE_SHARE * total)
+    for position, term in enumerate(present):
+        hits += frequencies[term]
+        if hits > RARE_HITS or frequencies[term] > most_chunks:
+            return list(present[:position]), list(present[position:])
+    return list(present), []
+
+
+def _look_up(tables: Tables, terms: Sequence[Term]) -> dict[Term, int]:
+    """In how many chunks each term stands."""
+    if not terms:
+        return {}
+    lexemes = _lexemes(terms)
+    counts: dict[str, int] = dict(
+        tables.run(
+            "SELECT word, sum(chunks)::bigint FROM (SELECT word, chunks FROM commonplace.lexemes@ WHERE word = ANY(%s)"
+            " UNION ALL SELECT word, chunks FROM commonplace.lexeme_changes@ WHERE word = ANY(%s)) AS found"
+            " GROUP BY word",
+            [lexemes, lexemes],
+        ).fetchall()
+    )
+    return {term: counts.get(lexeme, 0) for term, lexeme in zip(terms, lexemes, strict=True)}
+
+
+def _all(tables: Tables, terms: Sequence[Term]) -> list[int]:
+    rows = tables.run(
+        "SELECT id FROM commonplace.chunks@ WHERE words @@ %s::tsquery", [any_of(_lexemes(terms))]
+    )
+    return [row[0] for row in rows]
+
+
+def _by_relevance(
+    tables: Tables,
+    terms: Sequence[Term],
+    wanted: str,
+    frequencies: Mapping[Term, int],
+    total: int,
+    average: float,
+    most: int,
+) -> list[int]:
+    """The best by BM25, as FTS5 has it."""
+    weigh = _idf if len(terms) and sum(frequencies[term] for term in terms) <= EXACT_HITS else _weight
+    rows = tables.run(
+        _BY_RELEVANCE,
+        {
+            "wanted": wanted,
+            "queries": [query_of(lexeme) for lexeme in _lexemes(terms)],
+            "weights": [weigh(frequencies[term], total) for term in terms],
+            "average": average,
+            "k1": _K1,
+            "b": _B,
+            "more": _K1 + 1,
+            "most": most,
+        },
+    )
+    return [row[0] for row in rows]
+
+
+def _by_closeness(tables: Tables, terms: Sequence[Term], most: int) -> list[int]:
+    """Those of some chunks with all the terms where they stand closest together."""
+    values = {"wanted": all_of(_lexemes(terms)), "most": most, "looked_at": max(most, LOOKED_AT)}
+    return [row[0] for row in tables.run(_BY_CLOSENESS, values)]
+
+
+def _idf(frequency: int, total: int) -> float:
+    return max(_LEAST_IDF, math.log((total - frequency + 0.5) / (frequency + 0.5)))
+
+
+def _weight(frequency: int, total: int) -> float:
+    """As the search weighs it: what stands everywhere still counts a little."""
+    return math.log1p((total + ELSEWHERE - frequency + 0.5) / (frequency + 0.5))
+
+
+def _lexemes(terms: Iterable[Term]) -> list[str]:
+    return [lexeme_of(term) for term in terms]

@@ -1,0 +1,76 @@
+"""Which texts are most alike: what the server compares, and what a service keeps in memory for it."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from memory.embeddings.protocol import Vector
+from memory.embeddings.vectors import numbers_of
+from memory.index.postgres.hnsw import has_graph, search_graph
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+    Db = Connection[tuple[Any, ...]]
+
+
+class Nearest(Protocol):
+    """Compares a vector with those on the server; it belongs to one thread, and is called within a transaction."""
+
+    def search(
+        self, db: "Db", model: int, query: Vector, *, most: int, state: str
+    ) -> list[tuple[int, float]]:
+        """The `most` texts in use whose vectors are most alike: (text id, cosine), best first, equals by id."""
+        ...
+
+    def similarities(
+        self, db: "Db", model: int, queries: Sequence[Vector], texts: Sequence[int]
+    ) -> dict[int, tuple[float, ...]]:
+        """Cosines of these texts, in use or not, with each of the queries; those without a vector are left out."""
+        ...
+
+
+def open_nearest(*, lasting: bool) -> Nearest:
+    """`lasting`: for a service that searches again and again, for which it is worth to keep something in memory."""
+    from memory.index.nearest.table import numpy_fault
+
+    if not lasting or numpy_fault():
+        return ServerNearest()
+    from memory.index.postgres.signs import SignsNearest
+
+    return SignsNearest()
+
+
+class ServerNearest:
+    """`Nearest` where the server compares all of them."""
+
+    def search(
+        self, db: "Db", model: int, query: Vector, *, most: int, state: str
+    ) -> list[tuple[int, float]]:
+        """See `Nearest.search`."""
+        if has_graph(db, model):
+            return search_graph(db, model, query, literal(query), most=most)
+        return db.execute(
+            "SELECT text, -(embedding <#> %s::vector) AS alike FROM commonplace.embeddings AS e WHERE model = %s"
+            " AND NOT EXISTS (SELECT FROM commonplace.texts AS t WHERE t.id = e.text AND t.uses = 0)"
+            " ORDER BY alike DESC, text LIMIT %s",
+            (literal(query), model, min(most, 1 << 62)),
+        ).fetchall()
+
+    def similarities(
+        self, db: "Db", model: int, queries: Sequence[Vector], texts: Sequence[int]
+    ) -> dict[int, tuple[float, ...]]:
+        """See `Nearest.similarities`."""
+        cosines = ", ".join("-(embedding <#> %s::vector)" for _ in queries)
+        rows = db.execute(
+            (
+                f"SELECT text, {cosines} FROM commonplace.embeddings"  # noqa: S608
+                " WHERE model = %s AND text = ANY(%s)"
+            ).encode(),
+            [*map(literal, queries), model, list(texts)],
+        )
+        return {row[0]: row[1:] for row in rows}
+
+
+def literal(vector: Vector) -> str:
+    """A vector as pgvector reads it."""
+    return f"[{','.join(map(repr, numbers_of(vector)))}]"

@@ -1,0 +1,314 @@
+"""Notes into the tables of one generation, and out of them."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from memory.dates import note_date
+from memory.index.postgres.lexemes import tsvector_of
+from memory.index.postgres.schema import MERGE_LOCK, Tables, plain, tick
+from memory.index.protocol import IndexedNote, KnownNote, Stamp
+from memory.postgres.keys import lock_key
+from memory.words import cut
+
+MOST_UNMERGED = 300_000
+"""Changes of words; to look among them for a query's is as quick as to look among fewer."""
+
+_KNOWN = "SELECT path, size, mtime_ns, ctime_ns, digest, fault FROM commonplace.notes@"
+
+
+@dataclass(slots=True)
+class Change:
+    """What a change of the notes comes to."""
+
+    notes: int = 0
+    chunks: int = 0
+    words: int = 0
+    hits: int = 0
+    misses: int = 0
+    lexemes: Counter[str] = field(default_factory=Counter)
+    """In how many chunks more each one stands now."""
+    left: Counter[int] = field(default_factory=Counter)
+    """How many segments with each text went."""
+
+
+def known_stamps(tables: Tables) -> tuple[dict[str, tuple[int, int, int]], dict[str, str], int]:
+    """Every note's stamp by its path, the faults, and the newest note's id."""
+    stamps: dict[str, tuple[int, int, int]] = {}
+    faults: dict[str, str] = {}
+    newest = 0
+    for path, size, mtime_ns, ctime_ns, fault, note in tables.run(
+        "SELECT path, size, mtime_ns, ctime_ns, fault, id FROM commonplace.notes@"
+    ):
+        stamps[path] = (size, mtime_ns, ctime_ns)
+        newest = max(newest, note)
+        if fault:
+            faults[path] = fault
+    return stamps, faults, newest
+
+
+def known_notes(tables: Tables, paths: Collection[str] | None) -> dict[str, KnownNote]:
+    """These notes, or all, by their paths."""
+    rows = (
+        tables.run(_KNOWN) if paths is None else tables.run(f"{_KNOWN} WHERE path = ANY(%s)", [list(paths)])
+    )
+    return {
+        path: KnownNote(Stamp(size, mtime_ns, ctime_ns), digest, fault)
+        for path, size, mtime_ns, ctime_ns, digest, fault in rows
+    }
+
+
+def change_notes(
+    tables: Tables,
+    notes: Sequence[IndexedNote],
+    *,
+    gone: Collection[str],
+    restamped: Mapping[str, Stamp],
+    newest: int | None,
+    wanted: int | None,
+    counts_uses: bool,
+) -> Change:
+    """Replace, drop and restamp; where it `counts_uses`, those of the texts follow.
+
+    `gone` and `restamped` count only for notes whose id is at most `newest`: others are of somebody who has read
+    them later. `wanted` is the model to look for vectors of.
+    """
+    change = Change()
+    # All at once, in the order of the paths: so no two who change the same notes wait for each other.
+    tables.run(
+        "SELECT FROM commonplace.notes@ WHERE path = ANY(%s) ORDER BY path FOR UPDATE",
+        [[*(note.path for note in notes), *gone, *restamped]],
+    )
+    if restamped:
+        _restamp(tables, restamped, newest)
+    before = _remove(tables, [note.path for note in notes], gone, newest, change)
+    if notes:
+        _insert(tables, notes, before, change, wanted=wanted, counts_uses=counts_uses)
+    elif counts_uses and change.left:
+        _use_texts(tables, Counter(), change.left)
+    lexemes = [(lexeme, count) for lexeme, count in change.lexemes.items() if count]
+    tables.copy("lexeme_changes", lexemes)
+    unmerged = tables.add_to_sums(
+        notes=change.notes, chunks=change.chunks, words=change.words, unmerged=len(lexemes)
+    )
+    if unmerged > MOST_UNMERGED:
+        merge_lexemes(tables)
+    return change
+
+
+def _restamp(tables: Tables, restamped: Mapping[str, Stamp], newest: int | None) -> None:
+    ordered = sorted(restamped.items())
+    tables.run(
+        "WITH held AS (SELECT id, path FROM commonplace.notes@ WHERE path = ANY(%(paths)s)"
+        " AND (%(newest)s::bigint IS NULL OR id <= %(newest)s) ORDER BY path FOR UPDATE)"
+        " UPDATE commonplace.notes@ AS n SET size = s.size, mtime_ns = s.mtime_ns, ctime_ns = s.ctime_ns"
+        " FROM unnest(%(paths)s::text[], %(sizes)s::bigint[], %(mtimes)s::bigint[], %(ctimes)s::bigint[])"
+        " AS s (path, size, mtime_ns, ctime_ns), held WHERE held.path = s.path AND n.id = held.id",
+        {
+            "paths": [path for path, _ in ordered],
+            "sizes": [stamp.size for _, stamp in ordered],
+            "mtimes": [stamp.mtime_ns for _, stamp in ordered],
+            "ctimes": [stamp.ctime_ns for _, stamp in ordered],
+            "newest": newest,
+        },
+    )
+
+
+def _remove(
+    tables: Tables, replaced: Sequence[str], gone: Collection[str], newest: int | None, change: Change
+) -> dict[str, Counter[int]]:
+    """Take notes out, in the order of their paths as everybody does; gives back the texts of each."""
+    paths = sorted({*replaced, *gone})
+    if not paths:
+        return {}
+    rows = tables.run(
+        "SELECT id, path FROM commonplace.notes@ WHERE path = ANY(%s) AND (%s::bigint IS NULL OR id <= %s"
+        " OR path = ANY(%s)) ORDER BY path FOR UPDATE",
+        (paths, newest, newest, list(replaced)),
+    ).fetchall()
+    if not rows:
+        return {}
+    names: dict[int, str] = dict(rows)
+    ids = [list(names)]
+    before: dict[str, Counter[int]] = {path: Counter() for path in names.values()}
+    for note, text, times in tables.run(
+        "WITH away AS (DELETE FROM commonplace.segments@ WHERE note = ANY(%s) RETURNING note, text)"
+        " SELECT note, text, count(*) FROM away GROUP BY note, text",
+        ids,
+    ):
+        before[names[note]][text] = times
+        change.left[text] += times
+    tables.run("DELETE FROM commonplace.passages@ WHERE note = ANY(%s)", ids)
+    for lexeme, count in tables.run(
+        "SELECT lexeme, count(*) FROM commonplace.chunks@ AS c, unnest(c.words) WHERE note = ANY(%s) GROUP BY lexeme",
+        ids,
+    ):
+        change.lexemes[lexeme] -= count
+    [(chunks, words)] = tables.run(
+        "WITH away AS (DELETE FROM commonplace.chunks@ WHERE note = ANY(%s) RETURNING length)"
+        " SELECT count(*), coalesce(sum(length), 0)::bigint FROM away",
+        ids,
+    )
+    tables.run("DELETE FROM commonplace.notes@ WHERE id = ANY(%s)", ids)
+    change.notes -= len(names)
+    change.chunks -= chunks
+    change.words -= words
+    return before
+
+
+def _insert(
+    tables: Tables,
+    notes: Sequence[IndexedNote],
+    before: Mapping[str, Counter[int]],
+    change: Change,
+    *,
+    wanted: int | None,
+    counts_uses: bool,
+) -> None:
+    come = Counter(segment.digest for note in notes for segment in note.segments)
+    texts = _use_texts(tables, come, change.left) if counts_uses else _know_texts(tables, come)
+    ids = dict(zip([note.path for note in notes], _new_ids(tables, "note_ids", len(notes)), strict=True))
+    tables.copy("notes", (_note_row(ids[note.path], note) for note in notes))
+    tables.copy("passages", (row for note in notes for row in _passage_rows(ids[note.path], note)))
+    tables.copy(
+        "segments",
+        (
+            (ids[note.path], each.first, each.last, texts[each.digest], plain(each.heading))
+            for note in notes
+            for each in note.segments
+        ),
+    )
+    chunk_ids = iter(_new_ids(tables, "chunk_ids", sum(len(note.chunks) for note in notes)))
+    tables.copy(
+        "chunks", (row for note in notes for row in _chunk_rows(ids[note.path], note, chunk_ids, change))
+    )
+    change.notes += len(notes)
+    if wanted is not None:
+        new: Counter[int] = Counter()
+        for note in notes:
+            here = Counter(texts[segment.digest] for segment in note.segments)
+            new += here - before.get(note.path, Counter())
+        _look_for_vectors(tables, new, wanted, change)
+
+
+def _new_ids(tables: Tables, sequence: str, count: int) -> list[int]:
+    if not count:
+        return []
+    return [
+        row[0]
+        for row in tables.run(
+            f"SELECT nextval('commonplace.{sequence}') FROM generate_series(1, %s)",  # noqa: S608
+            [count],
+        )
+    ]
+
+
+def _note_row(note_id: int, note: IndexedNote) -> tuple[Any, ...]:
+    day = note_date(note.path)
+    return (note_id, note.path, *note.stamp, note.digest, plain(note.fault), day.toordinal() if day else None)
+
+
+def _passage_rows(note_id: int, note: IndexedNote) -> Iterator[tuple[Any, ...]]:
+    for position, (passage, words) in enumerate(zip(note.passages, note.words, strict=True)):
+        yield (
+            note_id,
+            position,
+            passage.line_start,
+            passage.line_end,
+            plain(passage.heading),
+            passage.is_heading,
+            plain(passage.text),
+            words,
+        )
+
+
+def _chunk_rows(
+    note_id: int, note: IndexedNote, ids: Iterator[int], change: Change
+) -> Iterator[tuple[Any, ...]]:
+    name = cut(note.path.removesuffix(".md"))
+    for chunk in note.chunks:
+        inside = " ".join(note.words[chunk.first : chunk.last + 1])
+        words, length, lexemes = tsvector_of([*name, *cut(chunk.heading), *inside.split()])
+        change.lexemes.update(lexemes)
+        change.chunks += 1
+        change.words += length
+        yield next(ids), note_id, chunk.first, chunk.last, length, words
+
+
+def merge_lexemes(tables: Tables) -> None:
+    """Add the changes up, where nobody else is at it."""
+    row = tables.run("SELECT pg_try_advisory_xact_lock(%s)", [lock_key("index", MERGE_LOCK)]).fetchone()
+    if not (row and row[0]):
+        return
+    merged = tables.count(
+        "WITH away AS (DELETE FROM commonplace.lexeme_changes@ RETURNING word, chunks),"
+        " added AS (SELECT word, sum(chunks)::bigint AS chunks FROM away GROUP BY word ORDER BY word),"
+        " written AS (INSERT INTO commonplace.lexemes@ AS l SELECT word, chunks FROM added"
+        " ON CONFLICT (word) DO UPDATE SET chunks = l.chunks + excluded.chunks)"
+        " SELECT count(*) FROM away"
+    )
+    tables.run("DELETE FROM commonplace.lexemes@ WHERE chunks = 0")
+    tables.add_to_sums(unmerged=-merged)
+
+
+def _use_texts(tables: Tables, come: Mapping[bytes, int], left: Mapping[int, int]) -> dict[bytes, int]:
+    """Count uses that came, by digest, and that ended, by id; gives back the id of each that came.
+
+    In the order of the digests, as everybody does: two who change the same ones do not wait for each other.
+    """
+    ids: dict[bytes, int] = {}
+    more = Counter(come)
+    if left:
+        for text, digest in tables.run(
+            "SELECT id, digest FROM commonplace.texts WHERE id = ANY(%s)", [list(left)]
+        ):
+            more[digest] -= left[text]
+            ids[digest] = text
+    changed = sorted((digest, uses) for digest, uses in more.items() if uses or digest not in ids)
+    if changed:
+        ids |= tables.run(
+            "INSERT INTO commonplace.texts AS t (digest, uses)"
+            " SELECT * FROM unnest(%s::bytea[], %s::bigint[]) AS s (digest, uses) ORDER BY digest"
+            " ON CONFLICT (digest) DO UPDATE SET uses = greatest(0, t.uses + excluded.uses),"
+            " unused_since = CASE WHEN t.uses + excluded.uses <= 0 THEN %s::bigint END RETURNING digest, id",
+            ([digest for digest, _ in changed], [uses for _, uses in changed], tick(tables.db)),
+        ).fetchall()
+    return ids
+
+
+def _know_texts(tables: Tables, digests: Iterable[bytes]) -> dict[bytes, int]:
+    """Give back each text's id, and leave its uses; one that is new has none."""
+    wanted = sorted(digests)
+    tables.run(
+        "INSERT INTO commonplace.texts (digest, uses, unused_since)"
+        " SELECT digest, 0, %s FROM unnest(%s::bytea[]) AS s (digest) ORDER BY digest ON CONFLICT DO NOTHING",
+        (tick(tables.db), wanted),
+    )
+    rows = tables.run("SELECT digest, id FROM commonplace.texts WHERE digest = ANY(%s)", [wanted])
+    return dict(rows.fetchall())
+
+
+def _look_for_vectors(tables: Tables, texts: Counter[int], model: int, change: Change) -> None:
+    rows = tables.run(
+        "SELECT text FROM commonplace.embeddings WHERE model = %s AND text = ANY(%s)", (model, list(texts))
+    )
+    change.hits = sum(texts[row[0]] for row in rows)
+    change.misses = texts.total() - change.hits
+
+
+def count_uses(tables: Tables) -> None:
+    """Count the uses of all texts anew, in this generation; only what is different is written."""
+    tables.run(
+        "UPDATE commonplace.texts SET uses = counted.uses,"
+        " unused_since = CASE WHEN counted.uses = 0 THEN %s::bigint END"
+        " FROM (SELECT t.id, count(s.text) AS uses FROM commonplace.texts AS t"
+        " LEFT JOIN commonplace.segments@ AS s ON s.text = t.id GROUP BY t.id)"
+        " AS counted WHERE counted.id = texts.id AND counted.uses <> texts.uses",
+        [tick(tables.db)],
+    )
+
+
+def end_uses(tables: Tables) -> None:
+    """No text is used any more."""
+    tables.run("UPDATE commonplace.texts SET uses = 0, unused_since = %s WHERE uses > 0", [tick(tables.db)])

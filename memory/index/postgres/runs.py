@@ -1,0 +1,92 @@
+"""From chunks and segments that were found to the passages around them."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from memory.index.places import MOST_LOGS, Place, by_position, joined
+from memory.index.postgres.schema import Tables
+from memory.search import Candidate, Days, Run, Similarity
+
+END = 2**31 - 8
+"""A position behind the last passage of any note."""
+
+Similarities = Callable[[Sequence[int]], Mapping[int, Similarity]]
+"""Of texts to the question, as far as they have vectors."""
+
+_PLACES = (
+    "unnest(%s::bigint[], %s::integer[], %s::integer[]) WITH ORDINALITY AS place (note, first, last, number)"
+)
+
+
+def chunk_places(tables: Tables, chunks: Sequence[int]) -> list[Place]:
+    """Where these chunks stand, which are given by their ids; in no order."""
+    if not chunks:
+        return []
+    return tables.run(
+        "SELECT note, first, last FROM commonplace.chunks@ WHERE id = ANY(%s)", [list(chunks)]
+    ).fetchall()
+
+
+def places_of_days(tables: Tables, days: Iterable[Days]) -> list[Place]:
+    """Daily logs of these days, whole; of many, the latest."""
+    return [
+        (note, 0, END)
+        for first, last in days
+        for (note,) in tables.run(
+            "SELECT id FROM commonplace.notes@ WHERE day BETWEEN %s AND %s ORDER BY day DESC, path LIMIT %s",
+            (first.toordinal(), last.toordinal(), MOST_LOGS),
+        )
+    ]
+
+
+def read_runs(tables: Tables, found: Iterable[Place], similarities: Similarities | None = None) -> list[Run]:
+    """The passages at `found` with their neighbours, joined where they touch; by path and line.
+
+    With `similarities`, each is told the one of its segment.
+    """
+    places = joined(found)
+    if not places:
+        return []
+    segments = _segments(tables, places) if similarities else {}
+    texts = dict.fromkeys(text for run in segments.values() for _, _, text in run)
+    similar = similarities(list(texts)) if similarities and texts else {}
+    passages: defaultdict[int, list[Candidate]] = defaultdict(list)
+    known = {number: by_position(inside, similar) for number, inside in segments.items()}
+    for number, position, start, end, heading, is_heading, body, words in tables.run(
+        "SELECT number, position, line_start, line_end, heading, is_heading, text, words"  # noqa: S608
+        f" FROM {_PLACES} JOIN commonplace.passages@ AS p ON p.note = place.note"
+        " AND position BETWEEN place.first AND place.last ORDER BY number, position",
+        _columns(places),
+    ):
+        similarity = known.get(number, {}).get(position)
+        passages[number].append(Candidate(start, end, heading, is_heading, body, words, similarity))
+    paths: dict[int, str] = dict(
+        tables.run(
+            "SELECT id, path FROM commonplace.notes@ WHERE id = ANY(%s)", [[note for note, _, _ in places]]
+        ).fetchall()
+    )
+    runs = [
+        Run(paths[note], tuple(passages.get(number, ())))
+        for number, (note, _, _) in enumerate(places, 1)
+        if note in paths
+    ]
+    return sorted(runs, key=lambda run: (run.path, run.passages[0].line_start if run.passages else 0))
+
+
+def _segments(tables: Tables, places: Sequence[Place]) -> dict[int, list[Place]]:
+    """`(first, last, text)` of the segments that reach into each place, by its number from 1 on."""
+    found: defaultdict[int, list[Place]] = defaultdict(list)
+    # The one that begins before the place may reach into it.
+    for number, first, last, text in tables.run(
+        f"SELECT number, s.first, s.last, s.text FROM {_PLACES}"  # noqa: S608
+        " JOIN commonplace.segments@ AS s ON s.note = place.note AND s.first <= place.last"
+        " AND s.last >= place.first AND s.first >= coalesce((SELECT max(b.first) FROM commonplace.segments@ AS b"
+        " WHERE b.note = place.note AND b.first <= place.first), place.first) ORDER BY number, s.first",
+        _columns(places),
+    ):
+        found[number].append((first, last, text))
+    return found
+
+
+def _columns(places: Sequence[Place]) -> list[list[int]]:
+    return [list(column) for column in zip(*places, strict=True)]

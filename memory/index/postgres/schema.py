@@ -1,0 +1,292 @@
+"""The tables of the index on the server: notes in two generations, and the vectors of their texts once."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal
+
+from memory.frozen import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from psycopg import Connection, Cursor
+
+    Rows = Cursor[tuple[Any, ...]]
+
+PART = "index"
+GENERATIONS = ("a", "b")
+VECTORS_LOCK = "vectors"
+"""Of an advisory lock: whoever has it keeps vectors, so that their ids are in the order in which they are seen."""
+SHADOW_LOCK = "shadow"
+MERGE_LOCK = "merge"
+
+_NAME_ENDS = re.compile("(?<=[a-z])@")
+"""Not within `@@`, which is PostgreSQL's for a match."""
+
+NOTE_TABLES = ("notes", "passages", "chunks", "lexemes", "lexeme_changes", "segments")
+
+_COMMON = """
+CREATE TABLE IF NOT EXISTS commonplace.index_state (
+    one boolean PRIMARY KEY DEFAULT true CHECK (one),
+    identity uuid NOT NULL,
+    fingerprint text NOT NULL,
+    generation text NOT NULL,
+    renewals bigint NOT NULL DEFAULT 0,  -- how often another generation took over
+    changes bigint NOT NULL DEFAULT 0,
+    hits bigint NOT NULL DEFAULT 0,
+    misses bigint NOT NULL DEFAULT 0,
+    last_indexed_at timestamptz
+);
+CREATE TABLE IF NOT EXISTS commonplace.index_sums (
+    generation text PRIMARY KEY,
+    notes bigint NOT NULL,
+    chunks bigint NOT NULL,
+    words bigint NOT NULL,  -- of all chunks together
+    unmerged bigint NOT NULL  -- rows of lexeme_changes
+);
+CREATE SEQUENCE IF NOT EXISTS commonplace.index_clock;
+CREATE SEQUENCE IF NOT EXISTS commonplace.note_ids;
+CREATE SEQUENCE IF NOT EXISTS commonplace.chunk_ids;
+CREATE TABLE IF NOT EXISTS commonplace.models (
+    id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    provider text NOT NULL,
+    model text NOT NULL,
+    dimensions integer NOT NULL,
+    seen bigint NOT NULL,  -- the clock when it last gave a vector
+    vectors bigint NOT NULL DEFAULT 0,
+    UNIQUE (provider, model, dimensions)
+);
+CREATE TABLE IF NOT EXISTS commonplace.texts (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    digest bytea NOT NULL UNIQUE,
+    uses bigint NOT NULL,
+    unused_since bigint
+);
+CREATE INDEX IF NOT EXISTS texts_unused ON commonplace.texts (id) WHERE uses = 0;
+-- One table for all models, each vector once for a text, whatever notes it stands in.
+CREATE TABLE IF NOT EXISTS commonplace.embeddings (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    model integer NOT NULL,
+    text bigint NOT NULL,
+    embedding vector NOT NULL,
+    UNIQUE (model, text)
+);
+ALTER TABLE commonplace.embeddings ALTER embedding SET STORAGE EXTERNAL;
+CREATE INDEX IF NOT EXISTS embeddings_of_text ON commonplace.embeddings (text);
+CREATE TABLE IF NOT EXISTS commonplace.refusals (
+    model integer NOT NULL,
+    text bigint NOT NULL,
+    reason text NOT NULL,
+    PRIMARY KEY (model, text)
+);
+CREATE TABLE IF NOT EXISTS commonplace.claims (
+    path text PRIMARY KEY,
+    holder text NOT NULL,
+    until timestamptz NOT NULL
+);
+CREATE TABLE IF NOT EXISTS commonplace.index_users (
+    name text PRIMARY KEY,
+    fingerprint text NOT NULL,
+    seen timestamptz NOT NULL
+);
+"""
+# In how many chunks a word stands, PostgreSQL could only tell by counting. Changes of it are put at the end of a table
+# of their own, and merged now and then: so nobody waits for somebody else because both have written "the".
+_OF_ONE_GENERATION = """
+CREATE TABLE IF NOT EXISTS commonplace.notes@ (
+    id bigint PRIMARY KEY,
+    path text COLLATE "C" NOT NULL UNIQUE,
+    size bigint NOT NULL,
+    mtime_ns bigint NOT NULL,
+    ctime_ns bigint NOT NULL,
+    digest text NOT NULL,
+    fault text NOT NULL,
+    day integer  -- of a daily log, counted from 0001-01-01
+);
+CREATE INDEX IF NOT EXISTS notes@_day ON commonplace.notes@ (day) WHERE day IS NOT NULL;
+CREATE TABLE IF NOT EXISTS commonplace.passages@ (
+    note bigint NOT NULL,
+    position integer NOT NULL,
+    line_start integer NOT NULL,
+    line_end integer NOT NULL,
+    heading text NOT NULL,
+    is_heading boolean NOT NULL,
+    text text NOT NULL,
+    words text NOT NULL,
+    PRIMARY KEY (note, position)
+);
+CREATE TABLE IF NOT EXISTS commonplace.chunks@ (
+    id bigint PRIMARY KEY,
+    note bigint NOT NULL,
+    first integer NOT NULL,
+    last integer NOT NULL,
+    length integer NOT NULL,
+    words tsvector NOT NULL
+);
+ALTER TABLE commonplace.chunks@ ALTER words SET STORAGE EXTERNAL;
+CREATE INDEX IF NOT EXISTS chunks@_note ON commonplace.chunks@ (note);
+CREATE INDEX IF NOT EXISTS chunks@_words ON commonplace.chunks@ USING gin (words) WITH (gin_pending_list_limit = 1024);
+CREATE TABLE IF NOT EXISTS commonplace.lexemes@ (word text COLLATE "C" PRIMARY KEY, chunks bigint NOT NULL);
+CREATE TABLE IF NOT EXISTS commonplace.lexeme_changes@ (word text COLLATE "C" NOT NULL, chunks bigint NOT NULL);
+CREATE INDEX IF NOT EXISTS lexeme_changes@_word ON commonplace.lexeme_changes@ (word);
+CREATE TABLE IF NOT EXISTS commonplace.segments@ (
+    note bigint NOT NULL,
+    first integer NOT NULL,
+    last integer NOT NULL,
+    text bigint NOT NULL,
+    heading text NOT NULL,
+    PRIMARY KEY (note, first)
+);
+CREATE INDEX IF NOT EXISTS segments@_text ON commonplace.segments@ (text);
+"""
+
+_TABLES = _COMMON + "".join(_OF_ONE_GENERATION.replace("@", f"_{each}") for each in GENERATIONS)
+STEPS = (_TABLES,)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What the index says of itself."""
+
+    identity: str
+    fingerprint: str
+    generation: str
+    renewals: int
+    changes: int
+    """Another number with every change, by whomever."""
+    hits: int
+    misses: int
+    last_indexed_at: str
+    """ISO 8601 in UTC; "" before the first time."""
+
+
+_STATE = (
+    "SELECT identity::text, fingerprint, generation, renewals, changes, hits, misses,"
+    " coalesce(to_char(last_indexed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"+00:00\"'), '')"
+    " FROM commonplace.index_state"
+)
+
+
+CHANGES = "SELECT identity, changes FROM commonplace.index_state"
+"""Something else after every change of the index, by whomever."""
+
+
+def read_state(db: "Connection[tuple[Any, ...]]") -> State | None:
+    """What the index says of itself; None where it was not begun."""
+    row = db.execute(_STATE).fetchone()
+    return State(*row) if row else None
+
+
+def frozen_state(db: "Connection[tuple[Any, ...]]") -> State | None:
+    """The same at the beginning of a transaction that sees nothing but this moment, in one round trip.
+
+    The lock comes first: nobody empties a generation that somebody who has it reads.
+    """
+    cursor = db.execute(
+        "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ;"
+        " LOCK TABLE commonplace.index_state IN ACCESS SHARE MODE;"
+        f" {_STATE}".encode()
+    )
+    while cursor.nextset():
+        pass
+    row = cursor.fetchone()
+    return State(*row) if row else None
+
+
+Exclusion = Literal["ROW EXCLUSIVE", "SHARE ROW EXCLUSIVE", "ACCESS EXCLUSIVE"]
+
+
+def lock_index(db: "Connection[tuple[Any, ...]]", mode: Exclusion) -> None:
+    """Row exclusive beside others who write, share row exclusive beside who reads, access exclusive alone."""
+    db.execute(f"LOCK TABLE commonplace.index_state IN {mode} MODE".encode())
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """The tables of one generation. In their statements `notes@` stands for `notes_a` or `notes_b`."""
+
+    db: "Connection[tuple[Any, ...]]"
+    generation: str
+
+    def run(self, sql: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> "Rows":
+        """Run one statement."""
+        return self.db.execute(self._named(sql).encode(), values or None)
+
+    def count(self, sql: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> int:
+        """The one number that a statement gives."""
+        row = self.run(sql, values).fetchone()
+        return int(row[0]) if row else 0
+
+    def copy(self, table: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Add rows to a table of this generation."""
+        copy_rows(self.db, self._named(f"commonplace.{table}@"), rows)
+
+    def empty(self) -> None:
+        """Leave nothing in them."""
+        names = ", ".join(f"commonplace.{name}@" for name in NOTE_TABLES)
+        self.run(f"TRUNCATE {names}")
+        self.run(
+            "INSERT INTO commonplace.index_sums VALUES (%s, 0, 0, 0, 0) ON CONFLICT (generation)"
+            " DO UPDATE SET notes = 0, chunks = 0, words = 0, unmerged = 0",
+            (self.generation,),
+        )
+
+    def add_to_sums(self, *, notes: int = 0, chunks: int = 0, words: int = 0, unmerged: int = 0) -> int:
+        """Count what came and went; gives back how many changes of words are not merged."""
+        return self.count(
+            "UPDATE commonplace.index_sums SET notes = notes + %s, chunks = chunks + %s, words = words + %s,"
+            " unmerged = unmerged + %s WHERE generation = %s RETURNING unmerged",
+            (notes, chunks, words, unmerged, self.generation),
+        )
+
+    def _named(self, sql: str) -> str:
+        return _NAME_ENDS.sub(f"_{self.generation}", sql)
+
+
+def copy_rows(
+    db: "Connection[tuple[Any, ...]]", table: str, rows: Iterable[Sequence[Any]], columns: str = ""
+) -> None:
+    """Add rows to a table, in the quickest way that there is."""
+    with db.cursor() as cursor, _copying(cursor, f"COPY {table} {columns} FROM STDIN") as copy:
+        for row in rows:
+            copy.write_row(row)
+
+
+@contextmanager
+def _copying(cursor: "Rows", sql: str) -> "Iterator[Any]":
+    with cursor.copy(sql.encode()) as copy:
+        yield copy
+
+
+def drop_notes(db: "Connection[tuple[Any, ...]]") -> None:
+    """Remove all that is made of the notes themselves, damaged or not; vectors stay."""
+    names = [f"commonplace.{name}_{each}" for each in GENERATIONS for name in NOTE_TABLES]
+    names += ["commonplace.index_state", "commonplace.index_sums"]
+    db.execute(f"DROP TABLE IF EXISTS {', '.join(names)}".encode())
+
+
+def drop_vectors(db: "Connection[tuple[Any, ...]]") -> None:
+    """Remove the vectors too."""
+    db.execute(
+        "DROP TABLE IF EXISTS commonplace.embeddings, commonplace.texts, commonplace.models, commonplace.refusals"
+    )
+
+
+def create_missing(db: "Connection[tuple[Any, ...]]") -> None:
+    """Make the tables that are not there."""
+    db.execute("CREATE SCHEMA IF NOT EXISTS commonplace")
+    db.execute(_TABLES.encode())
+
+
+def tick(db: "Connection[tuple[Any, ...]]") -> int:
+    """The next number of a clock that tells only what came before what."""
+    row = db.execute("SELECT nextval('commonplace.index_clock')").fetchone()
+    return int(row[0]) if row else 0
+
+
+def plain(text: str) -> str:
+    """The text as PostgreSQL takes it, which has no place for NUL, nor for half a character."""
+    if "\0" not in text and text.isprintable():
+        return text
+    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()

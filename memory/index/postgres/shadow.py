@@ -1,0 +1,144 @@
+"""The index in the making: the other generation of tables in the same database, filled while the first one answers."""
+
+import contextlib
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from memory.embeddings.protocol import ModelId
+from memory.errors import IndexUnavailable
+from memory.index.postgres.index import Moment, PostgresIndex
+from memory.index.postgres.notes import count_uses
+from memory.index.postgres.schema import (
+    GENERATIONS,
+    SHADOW_LOCK,
+    State,
+    Tables,
+    frozen_state,
+    lock_index,
+    read_state,
+)
+from memory.postgres.faults import faults_of
+from memory.postgres.keys import lock_key
+from memory.postgres.news import announce
+from memory.postgres.server import Server
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+    Db = Connection[tuple[Any, ...]]
+
+WAIT_MS = 60_000
+"""How long it waits for others to end what they write."""
+
+
+class PostgresShadow(PostgresIndex):
+    """`Shadow`. It writes on the very connection that has its lock: whoever has lost that cannot write.
+
+    Uses of texts are counted when it takes over: to count them twice and then once would be two writes for each.
+    """
+
+    _is_live = False
+
+    def __init__(
+        self, server: Server, *, fingerprint: str, user: str, member: str, wanted: ModelId | None
+    ) -> None:
+        """Begin empty. Raises IndexUnavailable where another process has one."""
+        super().__init__(server, fingerprint=fingerprint, user=user, member=member)
+        self.want(wanted)
+        self._is_prepared = True
+        self._identity = ""
+        self._open = contextlib.ExitStack()
+        self._db: Db = self._open.enter_context(server.session())
+        try:
+            with faults_of(server.shown):
+                self._db.execute(f"SET lock_timeout = {WAIT_MS}".encode())
+                self._db.execute("SET statement_timeout = 0")
+                key = lock_key("index", SHADOW_LOCK)
+                row = self._db.execute("SELECT pg_try_advisory_lock(%s)", [key]).fetchone()
+                if not (row and row[0]):
+                    raise IndexUnavailable("another process is rebuilding the index")
+                with self._db.transaction():
+                    state = read_state(self._db)
+                    if state is None:
+                        raise IndexUnavailable("the index was begun anew just now")
+                    self._identity = state.identity
+                    self._tables(self._db, state).empty()
+        except BaseException:
+            self._identity = ""
+            self.close()
+            raise
+
+    def take_over(self) -> None:
+        """See `Shadow.take_over`."""
+        with faults_of(self._server.shown), self._db.transaction():
+            # Those who read go on while uses are counted, and wait only for the change itself.
+            lock_index(self._db, "SHARE ROW EXCLUSIVE")
+            state = read_state(self._db)
+            if state is None:
+                raise IndexUnavailable("the index was begun anew while it was being built again")
+            mine = self._tables(self._db, state)
+            count_uses(mine)
+            lock_index(self._db, "ACCESS EXCLUSIVE")
+            self._db.execute(
+                "UPDATE commonplace.index_state SET generation = %s, renewals = renewals + 1,"
+                " changes = changes + 1, last_indexed_at = now()",
+                [mine.generation],
+            )
+            Tables(self._db, state.generation).empty()
+            announce(self._db, self._member)
+        self._identity = ""
+        self.close()
+
+    def reset(self) -> None:
+        """Begin empty again."""
+        with self._writing() as moment:
+            moment.tables.empty()
+
+    def close(self) -> None:
+        """Let go of it; it is removed, unless it has become the index."""
+        if self._identity:
+            # What cannot be removed now, the next one will.
+            with contextlib.suppress(IndexUnavailable), self._writing() as moment:
+                moment.tables.empty()
+            self._identity = ""
+        super().close()
+        with contextlib.suppress(Exception):  # the server ends a session, and its locks, somewhat later
+            self._db.execute("SELECT pg_advisory_unlock_all()")
+        with contextlib.suppress(Exception):
+            self._open.close()
+
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[Moment]:
+        with faults_of(self._server.shown), self._db.transaction():
+            state = frozen_state(self._db)
+            if state is None:
+                raise IndexUnavailable("the index was begun anew while it was being built again")
+            yield Moment(self._db, state, self._tables(self._db, state))
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[Moment]:
+        with faults_of(self._server.shown), self._db.transaction():
+            lock_index(self._db, "ROW EXCLUSIVE")
+            state = read_state(self._db)
+            if state is None:
+                raise IndexUnavailable("the index was begun anew while it was being built again")
+            yield Moment(self._db, state, self._tables(self._db, state))
+
+    def _tables(self, db: "Db", state: State) -> Tables:
+        if state.identity != self._identity:
+            raise IndexUnavailable("the index was begun anew while it was being built again")
+        return Tables(db, GENERATIONS[state.generation == GENERATIONS[0]])
+
+    def claim(self, paths: Sequence[str]) -> Collection[str]:
+        """All: nobody else writes here."""
+        return paths
+
+    def give_back(self, paths: Collection[str]) -> None:
+        """Nothing was claimed."""
+
+    def _ours(self, db: "Db", paths: Sequence[str]) -> set[str]:
+        """All: nobody else writes here, and claims are of the index itself."""
+        return set(paths)
+
+    def _leave_a_sign(self) -> None:
+        """Its index does."""

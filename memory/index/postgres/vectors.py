@@ -1,0 +1,336 @@
+"""Vectors on the server: each once, for a text and a model, whatever notes the text stands in."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from struct import pack
+from typing import TYPE_CHECKING, Any
+
+from memory.chunker import segment_text
+from memory.embeddings.protocol import ModelId, Vector
+from memory.embeddings.vectors import BYTES_A_NUMBER
+from memory.errors import IndexUnavailable
+from memory.index.places import Place
+from memory.index.postgres.nearest import Nearest
+from memory.index.postgres.schema import VECTORS_LOCK, Tables, plain, tick
+from memory.index.protocol import Likeness, Unembedded, VectorNumbers
+from memory.index.typical import SAMPLE, Typical, cosine, typical
+from memory.postgres.keys import lock_key
+from memory.search import Similarity
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+    Db = Connection[tuple[Any, ...]]
+
+MOST_DIMENSIONS = 16_000
+"""The longest vector that pgvector keeps."""
+_MOST_ROWS = 1 << 30
+
+
+def find_model(db: "Db", model: ModelId) -> int | None:
+    """Its row, once a vector of it was kept."""
+    row = db.execute(
+        "SELECT id FROM commonplace.models WHERE provider = %s AND model = %s AND dimensions = %s",
+        (model.provider, model.model, model.dimensions),
+    ).fetchone()
+    return int(row[0]) if row else None
+
+
+def last_dimensions(db: "Db", model: ModelId) -> int:
+    """How long the vectors were that a model gave last; 0 where it has given none."""
+    row = db.execute(
+        "SELECT dimensions FROM commonplace.models WHERE provider = %s AND model = %s AND dimensions > 0"
+        " ORDER BY seen DESC, id DESC",
+        (model.provider, model.model),
+    ).fetchone()
+    return int(row[0]) if row else 0
+
+
+def unembedded(tables: Tables, model: ModelId, *, most: int, without: Sequence[int] = ()) -> list[Unembedded]:
+    """See `Index.unembedded`; `without` these texts."""
+    model_id = find_model(tables.db, model) or 0
+    asked, found = most, dict[int, tuple[int, int, int, str]]()
+    while most > 0:
+        # A note with the time 0 was so young when it was read that its own time says nothing yet.
+        rows = tables.run(
+            "SELECT s.text, s.note, s.first, s.last, s.heading FROM commonplace.segments@ AS s"
+            " JOIN commonplace.notes@ AS n ON n.id = s.note"
+            " WHERE NOT EXISTS (SELECT FROM commonplace.embeddings AS e WHERE e.model = %(model)s AND e.text = s.text)"
+            " AND NOT EXISTS (SELECT FROM commonplace.refusals AS r WHERE r.model = %(model)s AND r.text = s.text)"
+            " AND s.text <> ALL(%(without)s::bigint[])"
+            " ORDER BY n.mtime_ns = 0 DESC, n.mtime_ns DESC, n.id DESC, s.first LIMIT %(asked)s",
+            {"model": model_id, "asked": asked, "without": list(without)},
+        ).fetchall()
+        found.clear()
+        for text, *place in rows:
+            found.setdefault(text, (place[0], place[1], place[2], place[3]))
+        if len(found) >= most or len(rows) < asked:
+            break
+        asked *= 2
+    texts = dict(list(found.items())[:most])
+    return _texts_of(tables, texts) if texts else []
+
+
+def _texts_of(tables: Tables, places: Mapping[int, tuple[int, int, int, str]]) -> list[Unembedded]:
+    digests: dict[int, bytes] = dict(
+        tables.run("SELECT id, digest FROM commonplace.texts WHERE id = ANY(%s)", [list(places)]).fetchall()
+    )
+    passages: dict[int, list[str]] = {text: [] for text in places}
+    columns = [list(column) for column in zip(*[place[:3] for place in places.values()], strict=True)]
+    for text, body in tables.run(
+        "SELECT place.id, p.text FROM unnest(%s::bigint[], %s::bigint[], %s::integer[], %s::integer[])"
+        " AS place (id, note, first, last) JOIN commonplace.passages@ AS p ON p.note = place.note"
+        " AND p.position BETWEEN place.first AND place.last ORDER BY place.id, p.position",
+        [list(places), *columns],
+    ):
+        passages[text].append(body)
+    return [
+        Unembedded(bytes(digests[text]), segment_text(place[3], passages[text]))
+        for text, place in places.items()
+        if text in digests
+    ]
+
+
+def keep_vectors(
+    db: "Db", model: ModelId, vectors: Mapping[bytes, Vector], refused: Mapping[bytes, str]
+) -> bool:
+    """See `Index.keep_vectors`; tells whether there was anything to keep.
+
+    Raises ValueError where a vector has another length than the model's.
+    """
+    for vector in vectors.values():
+        if len(vector) != BYTES_A_NUMBER * model.dimensions:
+            raise ValueError(
+                f"a vector of {len(vector) / BYTES_A_NUMBER:g} numbers; {model.model} has {model.dimensions}"
+            )
+    if model.dimensions > MOST_DIMENSIONS:
+        raise IndexUnavailable(
+            f"vectors of {model.dimensions} numbers are longer than pgvector keeps ({MOST_DIMENSIONS}); "
+            "set memory.embedding.dimensions to less"
+        )
+    db.execute("SELECT pg_advisory_xact_lock(%s)", [lock_key("index", VECTORS_LOCK)])
+    # Held until the end: nobody forgets these texts meanwhile.
+    texts: dict[bytes, int] = {
+        bytes(digest): text
+        for digest, text in db.execute(
+            "SELECT digest, id FROM commonplace.texts WHERE digest = ANY(%s) ORDER BY digest FOR KEY SHARE",
+            [[*vectors, *refused]],
+        )
+    }
+    if not texts:
+        return False
+    [(model_id,)] = db.execute(
+        "INSERT INTO commonplace.models AS m (provider, model, dimensions, seen) VALUES (%s, %s, %s, %s)"
+        " ON CONFLICT (provider, model, dimensions) DO UPDATE SET seen = excluded.seen RETURNING id",
+        (model.provider, model.model, model.dimensions, tick(db)),
+    )
+    kept = [(texts[digest], vector) for digest, vector in vectors.items() if digest in texts]
+    there = {
+        row[0]
+        for row in db.execute(
+            "SELECT text FROM commonplace.embeddings WHERE model = %s AND text = ANY(%s)",
+            (model_id, [text for text, _ in kept]),
+        )
+    }
+    new = {text: vector for text, vector in kept if text not in there}
+    _add(db, model_id, new)
+    if new:
+        db.execute(
+            "DELETE FROM commonplace.refusals WHERE model = %s AND text = ANY(%s)", (model_id, list(new))
+        )
+        db.execute("UPDATE commonplace.models SET vectors = vectors + %s WHERE id = %s", (len(new), model_id))
+    why = {texts[digest]: reason for digest, reason in refused.items() if digest in texts}
+    db.execute(
+        "INSERT INTO commonplace.refusals AS r (model, text, reason)"
+        " SELECT %(model)s, s.text, s.reason FROM unnest(%(texts)s::bigint[], %(reasons)s::text[]) AS s (text, reason)"
+        " WHERE NOT EXISTS (SELECT FROM commonplace.embeddings AS e WHERE e.model = %(model)s AND e.text = s.text)"
+        " ON CONFLICT (model, text) DO UPDATE SET reason = excluded.reason",
+        {"model": model_id, "texts": list(why), "reasons": [plain(reason) for reason in why.values()]},
+    )
+    return True
+
+
+def _add(db: "Db", model: int, vectors: Mapping[int, Vector]) -> None:
+    if not vectors:
+        return
+    import sys
+    from array import array
+
+    sql = "COPY commonplace.embeddings (model, text, embedding) FROM STDIN WITH (FORMAT BINARY)"
+    with db.cursor() as cursor, cursor.copy(sql) as copy:
+        copy.set_types(["int4", "int8", "bytea"])
+        for text, vector in vectors.items():
+            numbers = array("f", vector)
+            if sys.byteorder == "little":  # stored so, and sent the other way round
+                numbers.byteswap()
+            copy.write_row((model, text, pack("!HH", len(numbers), 0) + numbers.tobytes()))
+
+
+def vector_numbers(tables: Tables, model: ModelId, *, hits: int, misses: int) -> VectorNumbers:
+    """See `Index.vector_numbers`; costs about as much as looking every text up once."""
+    model_id = find_model(tables.db, model) or 0
+    segments = tables.count("SELECT count(*) FROM commonplace.texts WHERE uses > 0")
+    have, refusals = (
+        tables.count(
+            f"SELECT count(*) FROM commonplace.{table} AS v"  # noqa: S608
+            " JOIN commonplace.texts AS t ON t.id = v.text"
+            " WHERE v.model = %s AND t.uses > 0",
+            [model_id],
+        )
+        for table in ("embeddings", "refusals")
+    )
+    refused = tables.run(
+        'SELECT DISTINCT n.path, r.reason COLLATE "C" AS reason FROM commonplace.refusals AS r'
+        " JOIN commonplace.segments@ AS s ON s.text = r.text JOIN commonplace.notes@ AS n ON n.id = s.note"
+        " WHERE r.model = %s ORDER BY n.path, reason",
+        [model_id],
+    ).fetchall()
+    return VectorNumbers(
+        segments=segments,
+        missing=segments - have - refusals,
+        chunks_with_embedding=_whole_chunks(tables, model_id, have, segments),
+        refused=tuple((path, why) for path, why in refused),
+        kept=tables.count("SELECT coalesce(sum(vectors), 0)::bigint FROM commonplace.models"),
+        hits=hits,
+        misses=misses,
+    )
+
+
+def _whole_chunks(tables: Tables, model_id: int, have: int, segments: int) -> int:
+    if have == segments:
+        return tables.count(
+            "SELECT chunks FROM commonplace.index_sums WHERE generation = %s", [tables.generation]
+        )
+    if not have:
+        return 0
+    # The segment that begins before the chunk may reach into it.
+    return tables.count(
+        "SELECT count(*) FROM commonplace.chunks@ AS c WHERE NOT EXISTS ("
+        " SELECT FROM commonplace.segments@ AS s WHERE s.note = c.note AND s.first <= c.last AND s.last >= c.first"
+        " AND NOT EXISTS (SELECT FROM commonplace.embeddings AS e WHERE e.model = %s AND e.text = s.text))",
+        [model_id],
+    )
+
+
+def retry_refused(db: "Db", model: ModelId) -> None:
+    """See `Index.retry_refused`."""
+    db.execute("DELETE FROM commonplace.refusals WHERE model = %s", [find_model(db, model) or 0])
+
+
+def forget_unused(db: "Db", *, most: int, wanted: Collection[ModelId]) -> int:
+    """See `Index.forget_unused`; also forgets texts that have neither use nor vector."""
+    db.execute("SELECT pg_advisory_xact_lock(%s)", [lock_key("index", VECTORS_LOCK)])
+    models = db.execute("SELECT id, provider, model, dimensions, vectors FROM commonplace.models").fetchall()
+    spare = sum(row[4] for row in models) - most
+    gone = 0
+    if spare > 0:
+        unwanted = [row[0] for row in models if ModelId(row[1], row[2], row[3]) not in wanted]
+        gone = _forget_vectors(
+            db,
+            "SELECT e.id FROM commonplace.embeddings AS e JOIN commonplace.texts AS t ON t.id = e.text"
+            " JOIN commonplace.models AS m ON m.id = e.model WHERE t.uses = 0 OR m.id = ANY(%s)"
+            " ORDER BY least(CASE WHEN t.uses = 0 THEN coalesce(t.unused_since, 0) END,"
+            " CASE WHEN m.id = ANY(%s) THEN m.seen END), e.id LIMIT %s",
+            (unwanted, unwanted, spare),
+        )
+    _forget_texts(db, "uses = 0 AND NOT EXISTS (SELECT FROM commonplace.embeddings AS e WHERE e.text = t.id)")
+    db.execute(
+        "DELETE FROM commonplace.refusals AS r WHERE NOT EXISTS (SELECT FROM commonplace.texts WHERE id = r.text)"
+    )
+    return gone
+
+
+def forget_every_unused(db: "Db") -> None:
+    """Forget all texts that are in no note, with their vectors."""
+    db.execute("SELECT pg_advisory_xact_lock(%s)", [lock_key("index", VECTORS_LOCK)])
+    unused = "SELECT id FROM commonplace.texts WHERE uses = 0"
+    _forget_vectors(db, f"SELECT id FROM commonplace.embeddings WHERE text IN ({unused})", ())  # noqa: S608
+    db.execute(f"DELETE FROM commonplace.refusals WHERE text IN ({unused})".encode())  # noqa: S608
+    _forget_texts(db, "uses = 0")
+
+
+def _forget_texts(db: "Db", which: str) -> None:
+    """Delete texts, taken in the order of their digests, as by everybody; not those that somebody uses by then."""
+    sql = (
+        "DELETE FROM commonplace.texts WHERE id IN (SELECT id FROM commonplace.texts AS t"  # noqa: S608
+        f" WHERE {which} ORDER BY digest FOR UPDATE)"
+    )
+    db.execute(sql.encode())
+
+
+def _forget_vectors(db: "Db", which: str, values: Sequence[Any]) -> int:
+    """Delete the vectors whose ids a query gives, where nobody uses them by now; tells how many."""
+    sql = (
+        f"WITH gone AS (DELETE FROM commonplace.embeddings WHERE id IN ({which}) RETURNING model),"  # noqa: S608
+        " counted AS (SELECT model, count(*) AS times FROM gone GROUP BY model)"
+        " UPDATE commonplace.models AS m SET vectors = vectors - times FROM counted"
+        " WHERE counted.model = m.id RETURNING times"
+    )
+    rows = db.execute(sql.encode(), values or None).fetchall()
+    return sum(row[0] for row in rows)
+
+
+def read_typical(db: "Db", model_id: int, *, size: int) -> Typical | None:
+    """The mean of the vectors in use, of a sample that depends on the texts alone."""
+    rows = db.execute(
+        "SELECT e.embedding::float4[] FROM commonplace.texts AS t"
+        " JOIN commonplace.embeddings AS e ON e.model = %s AND e.text = t.id"
+        " WHERE t.uses > 0 ORDER BY t.digest LIMIT %s",
+        (model_id, SAMPLE),
+    )
+    vectors = [packed_numbers(row[0]) for row in rows]
+    return typical([vector for vector in vectors if len(vector) == size])
+
+
+def similarities(
+    db: "Db",
+    nearest: Nearest,
+    model_id: int,
+    likeness: Likeness,
+    common: Typical | None,
+    texts: Sequence[int],
+) -> dict[int, Similarity]:
+    """How like the question each of these texts is; those without a vector are left out."""
+    question = likeness.vector
+    found = nearest.similarities(db, model_id, [question, common.direction] if common else [question], texts)
+    if common is None:
+        return {text: Similarity(alike, alike >= likeness.least) for text, (alike, *_) in found.items()}
+    of_question = cosine(question, common.direction)
+    return {
+        text: Similarity(
+            common.apart(alike, of_first=to_common, of_second=of_question), is_enough=alike >= likeness.least
+        )
+        for text, (alike, to_common) in found.items()
+    }
+
+
+def alike_segments(
+    tables: Tables, nearest: Nearest, model_id: int, likeness: Likeness, *, state: str
+) -> list[Place]:
+    """The places of the segments that are most like the question, best first; equals by path and place."""
+    most = min(likeness.most, _MOST_ROWS)
+    asked = most + 1
+    while most > 0:
+        texts = nearest.search(tables.db, model_id, likeness.vector, most=asked, state=state)
+        # Where those that were left out are as good as the last one wanted, the path decides, not their order.
+        if len(texts) < asked or texts[most - 1][1] > texts[-1][1]:
+            break
+        asked *= 2
+    else:
+        return []
+    alike = {text: found for text, found in texts if found >= likeness.least}
+    rows = tables.run(
+        "SELECT s.text, n.path, s.first, s.note, s.last FROM commonplace.segments@ AS s"
+        " JOIN commonplace.notes@ AS n ON n.id = s.note WHERE s.text = ANY(%s)",
+        [list(alike)],
+    )
+    found = sorted((-alike[text], path, first, note, last) for text, path, first, note, last in rows)
+    return [(note, first, last) for _, _, first, note, last in found[:most]]
+
+
+def packed_numbers(numbers: Iterable[float]) -> Vector:
+    """A vector as the memory has it, of what the server sends."""
+    from array import array
+
+    from memory.embeddings.vectors import packed
+
+    return packed(array("f", numbers))

@@ -1,0 +1,165 @@
+"""One lock a note among instances: advisory locks on the server, which itself ends those of a session that is gone."""
+
+import random
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from memory.errors import IndexBroken, IndexUnavailable, NoteUnwritable
+from memory.locks import LOCK_SECONDS, SharedLock, same_name
+from memory.postgres.answers import answered_within
+from memory.postgres.faults import ServerAway, faults_of
+from memory.postgres.keys import lock_key
+from memory.postgres.server import Server
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+ANSWER_SECONDS = 5.0
+"""A server that does not answer such a small question in that time counts as away."""
+
+_POLL_SECONDS = 0.01
+# The server ends the session of a host that has vanished within half a minute; by itself it would take two hours.
+_SESSION = (
+    "SELECT set_config('tcp_keepalives_idle', '10', false), set_config('tcp_keepalives_interval', '5', false),"
+    " set_config('tcp_keepalives_count', '3', false)"
+)
+_TAKE = "SELECT pg_try_advisory_lock(%s)"
+_LEAVE = "SELECT pg_advisory_unlock(%s)"
+# Also tells of a pooler that has given our statements another backend.
+_IS_OURS = (
+    "SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted AND pid = pg_backend_pid()"
+    " AND classid::bigint = %s AND objid::bigint = %s AND objsubid = 1"
+    " AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))"
+)
+
+
+class NoteLocks:
+    """`SharedLocks` by one session of one server, for any thread; opened when it is first wanted.
+
+    In one session a lock can be had twice: the caller keeps its own threads apart.
+    """
+
+    def __init__(self, server: Server, *, answer_seconds: float = ANSWER_SECONDS) -> None:
+        """Ask nobody yet."""
+        self._server = server
+        self._answer_seconds = answer_seconds
+        self._turn = threading.Lock()
+        self._session: _Session | None = None
+
+    @contextmanager
+    def held(self, path: str, *, timeout: float = LOCK_SECONDS) -> Iterator[SharedLock]:
+        """See `SharedLocks.held`."""
+        lock = _NoteLock(self, lock_key("note", same_name(path)))
+        deadline = time.monotonic() + timeout
+        while not lock.take():
+            if time.monotonic() >= deadline:
+                raise NoteUnwritable(
+                    f"{path} is being written by another instance for more than {timeout:g} seconds; try again."
+                )
+            # Not in step with the others who wait.
+            time.sleep(_POLL_SECONDS * random.uniform(0.5, 1.5))  # noqa: S311
+        try:
+            yield lock
+        finally:
+            lock.leave()
+
+    def close(self) -> None:
+        """Let go of the session, and of all locks with it."""
+        with self._turn:
+            self._drop()
+
+    def _ask(self, statement: str, *values: int, session: "_Session | None") -> "tuple[_Session, bool]":
+        """Ask this session, or any where that is None; give back which one it was, and its answer.
+
+        Raises IndexUnavailable.
+        """
+        with self._turn:
+            if session and session is not self._session:
+                raise ServerAway(f"the connection to {self._server.shown} was lost")
+            asked = self._session = self._session or _Session(self._server)
+            try:
+                return asked, asked.ask(statement, values, seconds=self._answer_seconds)
+            except (IndexUnavailable, IndexBroken):
+                self._drop()
+                raise
+
+    def _drop(self) -> None:
+        session, self._session = self._session, None
+        if session:
+            session.close()
+
+
+class _NoteLock:
+    """`SharedLock`: while it is held, or while it cannot be asked for, which `why_not_ours` tells."""
+
+    def __init__(self, locks: NoteLocks, key: int) -> None:
+        self._locks = locks
+        self._key = key
+        self._session: _Session | None = None
+        self._problem = ""
+
+    def take(self) -> bool:
+        """Whether somebody else has it not; it need not be ours where the server is away."""
+        for left in (1, 0):
+            try:
+                self._session, taken = self._locks._ask(_TAKE, self._key, session=None)
+            except (IndexUnavailable, IndexBroken) as error:
+                # The first time it may only be the session that has grown old.
+                if not left or not isinstance(error, ServerAway):
+                    self._session, self._problem = None, str(error)
+            else:
+                if not taken:
+                    self._session = None
+                return taken
+        return True
+
+    def why_not_ours(self) -> str:
+        """See `SharedLock.why_not_ours`."""
+        if self._session:
+            # As in pg_locks: two halves without a sign.
+            high, low = (self._key >> 32) & 0xFFFFFFFF, self._key & 0xFFFFFFFF
+            try:
+                ours = self._locks._ask(_IS_OURS, high, low, session=self._session)[1]
+                self._problem = (
+                    "" if ours else "its lock was lost (locks do not pass a pooler that parts transactions)"
+                )
+            except (IndexUnavailable, IndexBroken) as error:
+                self._problem = str(error)
+            if self._problem:
+                self._session = None
+        return self._problem
+
+    def leave(self) -> None:
+        """Whoever waits for it may have it."""
+        if self._session:
+            # Where the session is lost, so is the lock.
+            with suppress(IndexUnavailable, IndexBroken):
+                self._locks._ask(_LEAVE, self._key, session=self._session)
+
+
+class _Session:
+    """A connection that stays open."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._opened = ExitStack()
+        self._connection: Connection[tuple[Any, ...]] = self._opened.enter_context(server.session())
+        try:
+            self.ask(_SESSION, ())
+        except BaseException:
+            self.close()
+            raise
+
+    def ask(self, statement: str, values: tuple[int, ...], *, seconds: float = ANSWER_SECONDS) -> bool:
+        """Whether the answer begins with something true."""
+        with faults_of(self._server.shown), answered_within(self._connection, seconds):
+            found = self._connection.execute(statement.encode(), values).fetchone()
+        return bool(found and found[0])
+
+    def close(self) -> None:
+        """End it. That it was lost says nothing of the server, which the next one is to ask."""
+        with suppress(IndexUnavailable, IndexBroken):
+            self._opened.close()

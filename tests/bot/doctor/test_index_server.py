@@ -1,0 +1,86 @@
+import asyncio
+from datetime import UTC, datetime
+from pathlib import Path
+
+from bot.config import Settings
+from bot.doctor.check import Check
+from bot.doctor.index_server import check_server_of, look_at_server
+from bot.index_server import index_server
+from memory.memory import Memory
+from tests.bot.doctor.found import everything, named, statuses, with_workspace
+from tests.fakes.postgres_server import PostgresServer
+
+
+def on_server(folder: Path, url: str) -> Settings:
+    settings = with_workspace(folder, f'[index]\nurl = "{url}"\n')
+    (settings.memory_folder / "house.md").write_text("The boiler is blue.\n")
+    return settings
+
+
+def checks(settings: Settings) -> list[Check]:
+    return list(check_server_of(settings, look_at_server(settings), alive=False, now=datetime.now(UTC)))
+
+
+def index(settings: Settings) -> None:
+    async def work() -> None:
+        server = index_server(settings)
+        assert server
+        async with Memory(
+            settings.memory, workspace=settings.workspace, now=settings.now, server=server, instance="kitchen"
+        ) as memory:
+            await memory.sync()
+        server.close()
+
+    asyncio.run(work())
+
+
+def test_a_server_that_is_well_is_told_before_and_after_it_is_filled(tmp_path: Path, database: str) -> None:
+    settings = on_server(tmp_path, database)
+    found = checks(settings)
+    assert statuses(found) == {"ok"}
+    assert "PostgreSQL 18" in named(found, "server").told
+    assert "to be switched on" in named(found, "pgvector").told
+    assert "none yet" in named(found, "tables").told
+    index(settings)
+    found = checks(settings)
+    assert statuses(found) == {"ok"}
+    assert named(found, "pgvector").told.startswith("0.")
+    assert named(found, "tables").told.startswith("1 notes in 1 chunks, 0 vectors")
+    assert named(found, "used by").told == "kitchen"
+    assert named(found, "encrypted").told == "no, and the server is on this machine"
+
+
+def test_looking_changes_nothing(tmp_path: Path, database: str, postgres: PostgresServer) -> None:
+    checks(on_server(tmp_path, database))
+    there = "SELECT count(*) FROM pg_namespace WHERE nspname = 'commonplace'"
+    assert postgres.execute(there, database=database.rpartition("/")[2]) == [(0,)]
+
+
+def test_a_server_that_is_not_there_is_a_failure_with_a_mend_and_no_secret(tmp_path: Path) -> None:
+    [check] = checks(on_server(tmp_path, "postgresql://me:s3cret@127.0.0.1:1/none"))
+    assert check.status == "fail"
+    assert "postgresql://me@127.0.0.1:1/none does not answer" in check.told
+    assert "nothing is lost" in check.mend
+    assert "s3cret" not in everything([check])
+
+
+def test_a_user_without_rights_is_told(tmp_path: Path, database: str, postgres: PostgresServer) -> None:
+    postgres.execute("DROP ROLE IF EXISTS visitor")
+    postgres.execute("CREATE ROLE visitor LOGIN")
+    name = database.rpartition("/")[2]
+    check = named(checks(on_server(tmp_path, postgres.url(name, user="visitor"))), "rights")
+    assert (check.status, "GRANT CREATE" in check.mend) == ("fail", True)
+    postgres.execute("DROP ROLE visitor")
+
+
+def test_other_settings_and_newer_tables_are_told(
+    tmp_path: Path, database: str, postgres: PostgresServer
+) -> None:
+    settings = on_server(tmp_path, database)
+    index(settings)
+    name = database.rpartition("/")[2]
+    postgres.execute("UPDATE commonplace.index_state SET fingerprint = 'other'", database=name)
+    check = named(checks(settings), "tables")
+    assert (check.status, "kitchen" in check.told) == ("warn", True)
+    postgres.execute("UPDATE commonplace.migrations SET done = 99 WHERE part = 'index'", database=name)
+    assert named(checks(settings), "tables").status == "fail"

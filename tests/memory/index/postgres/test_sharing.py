@@ -1,0 +1,367 @@
+"""Several instances on one index: whose settings count, who is at which note, and who may what."""
+
+import math
+import random
+from array import array
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from memory.chunker import split_chunks, split_passages, split_segments
+from memory.embeddings.protocol import ModelId, Vector
+from memory.errors import IndexUnavailable
+from memory.index.postgres.hnsw import begin_graphs, has_graph
+from memory.index.postgres.index import PostgresIndex
+from memory.index.postgres.nearest import open_nearest
+from memory.index.postgres.schema import STEPS
+from memory.index.protocol import IndexedNote, Likeness, Stamp
+from memory.index.sqlite import SqliteIndex
+from memory.postgres.server import Server
+from memory.words import Term, cut
+from tests.fakes.postgres_index_checks import assert_sound_on_server, contents_on_server
+from tests.fakes.postgres_server import PostgresServer
+
+MODEL = ModelId("fake", "small", 8)
+ONE = array("f", [1, *[0] * 7]).tobytes()
+HERE, THERE = "2/3/400/80", "2/3/300/80"
+Open = Callable[..., PostgresIndex]
+
+
+@pytest.fixture
+def open_index(database: str) -> Iterator[Open]:
+    with ExitStack() as stack:
+
+        def opened(user: str = "", fingerprint: str = HERE, url: str = database) -> PostgresIndex:
+            server = stack.enter_context(closing(Server(url)))
+            return stack.enter_context(closing(PostgresIndex(server, fingerprint=fingerprint, user=user)))
+
+        yield opened
+
+
+def note(path: str, text: str, stamp: int = 1) -> IndexedNote:
+    passages = split_passages(text)
+    words = [" ".join(cut(passage.text)) for passage in passages]
+    return IndexedNote(
+        path,
+        Stamp(len(text), stamp, 1),
+        text,
+        passages,
+        words,
+        split_chunks(passages),
+        split_segments(passages),
+    )
+
+
+def digests(index: PostgresIndex) -> dict[str, str]:
+    return {path: known.digest for path, known in index.known().items()}
+
+
+def test_whoever_has_other_settings_than_others_that_are_active_is_told_so(open_index: Open) -> None:
+    one = open_index("kitchen")
+    one.apply([note("a.md", "- passport")])
+    with pytest.raises(
+        IndexUnavailable, match=r"in use by kitchen .*target_tokens is 300 here and 400 there"
+    ):
+        open_index("study", THERE).stamps()
+    assert digests(one) == {"a.md": "- passport"}
+
+
+def test_whoever_is_alone_begins_anew_with_other_settings(
+    open_index: Open, database: str, postgres: PostgresServer
+) -> None:
+    open_index("kitchen").apply([note("a.md", "- passport")])
+    name = database.rpartition("/")[2]
+    postgres.execute("UPDATE commonplace.index_users SET seen = now() - interval '3 minutes'", database=name)
+    study = open_index("study", THERE)
+    assert digests(study) == {}
+    study.apply([note("b.md", "- suitcase")])
+    # The other one comes back: it does not take it away again.
+    with pytest.raises(IndexUnavailable, match="in use by study"):
+        open_index("kitchen").stamps()
+    assert digests(study) == {"b.md": "- suitcase"}
+    # And the same instance, started again with new settings, is not in its own way.
+    assert digests(open_index("study", HERE)) == {}
+
+
+def test_a_process_that_has_ended_is_in_nobody_s_way(open_index: Open) -> None:
+    before = open_index()
+    before.apply([note("a.md", "- passport")])
+    before.close()
+    assert digests(open_index("study", THERE)) == {}
+
+
+def test_a_running_instance_notices_that_another_one_has_begun_anew(open_index: Open) -> None:
+    one, other = open_index("kitchen"), open_index("study")
+    one.apply([note("a.md", "- passport")])
+    before = other.identity()
+    one.reset()
+    assert other.identity() != before
+    assert digests(other) == {}
+
+
+def test_a_claim_keeps_others_off_until_it_is_applied_or_given_back(open_index: Open) -> None:
+    one, other = open_index(), open_index()
+    assert set(one.claim(["a.md", "b.md", "c.md"])) == {"a.md", "b.md", "c.md"}
+    assert set(other.claim(["b.md", "c.md", "d.md"])) == {"d.md"}
+    assert set(one.claim(["a.md"])) == {"a.md"}
+    one.apply([note("a.md", "- passport")], restamped={"c.md": Stamp(1, 1, 1)})
+    one.give_back(["b.md"])
+    assert set(other.claim(["a.md", "b.md", "c.md"])) == {"a.md", "b.md", "c.md"}
+
+
+def test_whoever_has_lost_a_claim_overwrites_nothing(
+    open_index: Open, database: str, postgres: PostgresServer
+) -> None:
+    slow, quick = open_index(), open_index()
+    slow.claim(["a.md", "b.md"])
+    run_out = "UPDATE commonplace.claims SET until = now() - interval '1 second'"
+    postgres.execute(run_out, database=database.rpartition("/")[2])
+    assert set(quick.claim(["a.md"])) == {"a.md"}
+    quick.apply([note("a.md", "- new")])
+    slow.apply([note("a.md", "- old"), note("b.md", "- old")])
+    assert digests(slow) == {"a.md": "- new", "b.md": "- old"}
+
+
+def test_claims_end_with_their_index(open_index: Open, database: str) -> None:
+    with closing(Server(database)) as server:
+        index = PostgresIndex(server, fingerprint=HERE)
+        index.claim(["a.md"])
+        index.close()
+    assert set(open_index().claim(["a.md"])) == {"a.md"}
+
+
+def test_a_note_that_was_indexed_after_the_look_is_not_restamped(open_index: Open) -> None:
+    one, other = open_index(), open_index()
+    one.apply([note("a.md", "- old")])
+    one.stamps()
+    other.apply([note("a.md", "- new", stamp=2)])
+    one.apply([], restamped={"a.md": Stamp(9, 9, 9)})
+    assert one.known()["a.md"].stamp == Stamp(5, 2, 1)
+
+
+def test_tables_of_a_newer_version_are_left_alone(
+    open_index: Open, database: str, postgres: PostgresServer
+) -> None:
+    open_index().stamps()
+    newer = f"UPDATE commonplace.migrations SET done = {len(STEPS) + 1} WHERE part = 'index'"
+    postgres.execute(newer, database=database.rpartition("/")[2])
+    with pytest.raises(IndexUnavailable, match="newer version"):
+        open_index("other").stamps()
+
+
+def test_a_user_without_rights_is_told_which_are_missing(
+    open_index: Open, database: str, postgres: PostgresServer
+) -> None:
+    name = database.rpartition("/")[2]
+    postgres.execute("DROP ROLE IF EXISTS guest")
+    postgres.execute("CREATE ROLE guest LOGIN")
+    with pytest.raises(IndexUnavailable, match=r"CREATE EXTENSION vector|grant"):
+        open_index(url=postgres.url(name, user="guest")).stamps()
+    postgres.execute("CREATE EXTENSION vector", database=name)
+    with pytest.raises(IndexUnavailable, match="grant this user CREATE"):
+        open_index(url=postgres.url(name, user="guest")).stamps()
+    postgres.execute(f"GRANT CREATE ON DATABASE {name} TO guest")
+    open_index(url=postgres.url(name, user="guest")).apply([note("a.md", "- passport")])
+    postgres.execute("DROP OWNED BY guest CASCADE", database=name)
+    postgres.execute("DROP ROLE guest")
+
+
+def test_text_that_postgresql_has_no_place_for_is_kept_all_the_same(open_index: Open, database: str) -> None:
+    odd = note("a.md", "- nul \0 here")
+    index = open_index()
+    index.apply([replace(odd, digest="odd", fault="half \ud800 of it")])
+    assert index.known()["a.md"].fault == "half ? of it"
+    [run] = index.candidates([Term(("nul",))], most=1).runs
+    assert run.passages[0].text == "- nul \ufffd here"
+    assert contents_on_server(database).keys() == {"a.md"}
+
+
+def test_words_that_are_too_long_or_too_many_are_no_hindrance(open_index: Open) -> None:
+    index = open_index()
+    long, many = "x" * 5000, " ".join(f"w{n}" for n in range(150_000))
+    passages = split_passages("- one", most_tokens=400)
+    big = IndexedNote(
+        "a.md", Stamp(1, 1, 1), "", passages, [f"{long} it's\\ {many}"], split_chunks(passages), ()
+    )
+    index.apply([big])
+    assert len(index.candidates([Term((long,))], most=1).runs) == 1
+    assert len(index.candidates([Term(("w77",))], most=1).runs) == 1
+
+
+def test_vectors_longer_than_pgvector_keeps_are_refused_with_the_mend(open_index: Open) -> None:
+    index, model = open_index(), ModelId("fake", "long", 16_001)
+    index.apply([note("a.md", "- passport")])
+    [text] = index.unembedded(model, most=1)
+    with pytest.raises(IndexUnavailable, match=r"memory\.embedding\.dimensions"):
+        index.keep_vectors(model, {text.digest: bytes(4 * 16_001)})
+
+
+def test_nothing_is_asked_before_it_is_needed(tmp_path: Path) -> None:
+    with closing(Server("postgresql://nobody@127.0.0.1:1/none")) as server:
+        PostgresIndex(server, fingerprint=HERE).close()
+
+
+def test_instances_share_the_making_of_vectors(open_index: Open, database: str) -> None:
+    one, other = open_index(), open_index()
+    one.apply([note("a.md", "\n".join(f"- line {n} of many" for n in range(9)))])
+    mine = one.unembedded(MODEL, most=4)
+    theirs = other.unembedded(MODEL, most=4)
+    assert len(mine) == len(theirs) == 4
+    assert not {text.digest for text in mine} & {text.digest for text in theirs}
+    assert one.unembedded(MODEL, most=4) == mine
+    other.keep_vectors(MODEL, {text.digest: ONE for text in theirs[:3]}, {theirs[3].digest: "unsafe"})
+    assert len(one.unembedded(MODEL, most=20)) == 5
+    assert other.unembedded(MODEL, most=20) == []
+    one.close()
+    assert len(other.unembedded(MODEL, most=20)) == 5
+
+
+def test_a_graph_finds_what_comparing_all_finds(open_index: Open, database: str) -> None:
+    choose = random.Random(5)
+    index = open_index()
+    index.apply([note(f"{n}.md", "\n".join(f"- line {n} {m}" for m in range(20))) for n in range(20)])
+    for model in (
+        replace(MODEL, dimensions=8),
+        replace(MODEL, dimensions=2001),
+        replace(MODEL, dimensions=4001),
+    ):
+        size = model.dimensions
+        texts = index.unembedded(model, most=1000)
+        index.keep_vectors(model, {text.digest: unit(choose, size) for text in texts})
+        asked = [Likeness(model, unit(choose, size), most=5, least=-1.0) for _ in range(5)]
+        before = [index.candidates([], most=5, likeness=each) for each in asked]
+        with closing(Server(database)) as server:
+            thread = begin_graphs(server, least=300)
+            assert (thread is None) == (size > 4000)
+            if thread:
+                thread.join()
+            assert begin_graphs(server, least=300) is None
+            assert begin_graphs(server, least=1_000_000) is None
+            with server.transaction() as db:
+                [(number,)] = db.execute("SELECT max(id) FROM commonplace.models")
+                assert has_graph(db, number) == (size <= 4000)
+        assert [index.candidates([], most=5, likeness=each) for each in asked] == before
+
+
+def unit(choose: random.Random, size: int) -> Vector:
+    numbers = [choose.gauss(0, 1) for _ in range(size)]
+    return array("f", [each / math.hypot(*numbers) for each in numbers]).tobytes()
+
+
+def test_a_service_finds_by_signs_in_memory_what_the_server_finds(open_index: Open, database: str) -> None:
+    pytest.importorskip("numpy")
+    choose = random.Random(9)
+    index = open_index()
+    with closing(Server(database)) as server:
+        service = PostgresIndex(server, fingerprint=HERE, nearest=open_nearest(lasting=True))
+        for turn in range(4):
+            index.apply(
+                [
+                    note(f"{turn} {n}.md", "\n".join(f"- line {turn} {n} {m}" for m in range(40)))
+                    for n in range(20)
+                ],
+                gone=[f"{turn - 1} {n}.md" for n in range(5)],
+            )
+            if turn == 3:
+                index.forget_unused(most=0, wanted=[MODEL])
+            texts = index.unembedded(MODEL, most=5000)
+            index.keep_vectors(MODEL, {text.digest: unit(choose, 8) for text in texts})
+            for _ in range(5):
+                asked = Likeness(MODEL, unit(choose, 8), most=3, least=-1.0)
+                expected = index.candidates([], most=5, likeness=asked)
+                assert service.candidates([], most=5, likeness=asked) == expected
+
+
+def test_words_propose_what_they_do_in_a_file(open_index: Open, tmp_path: Path) -> None:
+    choose = random.Random(3)
+    words = [f"w{n}" for n in range(200)]
+    shares = [1 / (n + 1) for n in range(200)]
+    notes = [
+        note(f"{n:03}.md", "\n".join("- " + " ".join(choose.choices(words, shares, k=9)) for _ in range(30)))
+        for n in range(60)
+    ]
+    index = open_index()
+    index.apply(notes)
+    with closing(SqliteIndex(tmp_path / "index.db", fingerprint=HERE)) as in_file:
+        in_file.apply(notes)
+        for _ in range(40):
+            terms = [Term((word,)) for word in choose.sample(words, k=choose.randrange(1, 6))]
+            assert index.candidates(terms, most=4) == in_file.candidates(terms, most=4)
+
+
+def test_changes_of_words_are_added_up_when_there_are_many(
+    open_index: Open, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memory.index.postgres.notes.MOST_UNMERGED", 5)
+    index = open_index()
+    for turn in range(4):
+        index.apply([note("a.md", f"- one two turn{turn}"), note(f"{turn}.md", "- one three")])
+        assert_sound_on_server(database)
+    found = index.candidates([Term(("one",)), Term(("turn0",)), Term(("turn3",))], most=3).frequencies
+    assert list(found.values()) == [5, 0, 1]
+
+
+def test_a_shadow_that_has_lost_its_connection_changes_nothing_and_is_in_nobody_s_way(
+    open_index: Open, database: str, postgres: PostgresServer
+) -> None:
+    index = open_index()
+    index.apply([note("a.md", "- passport")])
+    with closing(index.shadow()) as shadow:
+        shadow.apply([note("b.md", "- suitcase")])
+        postgres.execute(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_locks WHERE locktype = 'advisory'"
+            " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())",
+            database=database.rpartition("/")[2],
+        )
+        with pytest.raises(IndexUnavailable):
+            shadow.apply([note("c.md", "- umbrella")])
+        with pytest.raises(IndexUnavailable):
+            shadow.take_over()
+        with closing(open_index().shadow()) as other:
+            other.apply([note("d.md", "- raincoat")])
+            other.take_over()
+    assert digests(index) == {"d.md": "- raincoat"}
+    assert_sound_on_server(database)
+
+
+@pytest.mark.thorough
+def test_many_who_write_the_same_notes_at_once_leave_what_one_would(open_index: Open, database: str) -> None:
+    paths = [f"{n}.md" for n in range(12)]
+    faults: list[BaseException] = []
+
+    def work(index: PostgresIndex, choose: random.Random) -> None:
+        try:
+            for turn in range(40):
+                some = choose.sample(paths, 4)
+                index.stamps()
+                lines = [f"- the line {choose.randrange(30)}" for _ in range(6)]
+                notes = [note(path, "\n".join(lines), stamp=turn) for path in some[:3]]
+                index.apply(notes, gone=some[3:], restamped={some[3]: Stamp(1, turn, 1)})
+                texts = index.unembedded(MODEL, most=5)
+                index.keep_vectors(MODEL, {text.digest: ONE for text in texts})
+                if turn % 10 == 9:
+                    index.forget_unused(most=5, wanted=[MODEL])
+        except BaseException as error:  # noqa: BLE001 - told below
+            faults.append(error)
+
+    threads = [Thread(target=work, args=(open_index(), random.Random(seed))) for seed in range(4)]
+    rebuilding = open_index()
+    for thread in threads:
+        thread.start()
+    for _ in range(5):
+        with closing(rebuilding.shadow()) as shadow:
+            shadow.apply([note("0.md", "- the line 1")])
+            shadow.take_over()
+    for thread in threads:
+        thread.join()
+    assert not faults, "".join(str(fault.__cause__ or fault) for fault in faults)
+    last = open_index()
+    last.apply([note(path, "- the line 1\n- at the end") for path in paths])
+    assert contents_on_server(database).keys() == set(paths)
+    for index in (last, rebuilding):
+        index.close()
+    assert_sound_on_server(database)
