@@ -1,0 +1,16 @@
+"""What an adapter is told that is opened because its channel has become this instance's."""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from memory.frozen import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Duty:
+    """By default that of who shares its channels with nobody."""
+
+    is_ours: Callable[[], bool] = lambda: True
+    """Whether the channel still is; to be asked before anything leaves."""
+    since: datetime | None = None
+    """Until when another workspace has answered there; None where that was this one, or nobody."""

@@ -1,0 +1,58 @@
+"""From the settings to the leases, and to who stands in for others."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bot.instances.instance import this_instance
+from bot.instances.lease import Lease
+from bot.instances.leases import Leases
+from bot.instances.post import others_notes
+from bot.instances.stand_in import StandIns, stand_in_command
+from bot.instances.status import workspace_lease
+from bot.startup import CannotStart
+from memory.disk import reason
+from memory.postgres.server import Server
+
+if TYPE_CHECKING:
+    from bot.config import Settings
+
+CONNECTIONS = 2
+
+
+@asynccontextmanager
+async def open_leases(settings: "Settings") -> AsyncIterator[tuple[Leases, Lease]]:
+    """Begin to hold leases, with that of the workspace; on connections of their own, so that no search delays them."""
+    private = settings.private_folder
+    try:
+        instance = this_instance(private, name=settings.instance.name)
+    except OSError as error:
+        raise CannotStart(
+            f"{private} cannot be used ({reason(error)}): mend that, or set workspace"
+        ) from error
+    async with AsyncExitStack() as stack:
+        server = Server(settings.index.url.get_secret_value(), name="commonplace leases", most=CONNECTIONS)
+        stack.callback(server.close)
+        leases = await stack.enter_async_context(Leases(server, instance=instance, private=private))
+        yield leases, leases.want(workspace_lease(instance.workspace))
+
+
+def open_stand_ins(settings: "Settings", leases: Leases) -> StandIns:
+    """Who goes on with the conversations of others that have died; to be entered."""
+
+    def notes(folder: Path) -> str:
+        return others_notes(settings.memory_folder, folder / settings.memory.path)
+
+    def want(workspace: str) -> None:
+        leases.want(workspace_lease(workspace), leave=lambda _: True)
+
+    ours = settings.private_folder
+    return StandIns(
+        [Path(each) for each in settings.instance.take_over if Path(each) / ours.name != ours],
+        name=leases.instance.name,
+        command=partial(stand_in_command, settings.file),
+        want=want,
+        notes=notes,
+    )

@@ -1,0 +1,46 @@
+"""Pure: how an instance stands to the others, and what leases are called, for programs and for people."""
+
+import hashlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from bot import phrases
+from memory.frozen import dataclass
+
+if TYPE_CHECKING:
+    from bot.instances.lease import LeaseState
+
+SHOWN = 4
+"""Letters of an id."""
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceStatus:
+    """How this instance stands to the others, as last seen."""
+
+    name: str
+    problem: str = ""
+    """Why nobody can tell what the others do; "" where that can be told."""
+    leases: "Sequence[LeaseState]" = ()
+    """All there are, of all instances, by name."""
+
+
+def channel_lease(channel: str, token: str) -> str:
+    """What the lease of a bot is called: the token itself goes nowhere."""
+    return f"channel:{channel}:{hashlib.sha256(token.encode()).hexdigest()[:16]}"
+
+
+def workspace_lease(workspace: str) -> str:
+    """What the lease of a workspace is called, by the workspace's id."""
+    return f"workspace:{workspace}"
+
+
+def lease_in_words(name: str) -> str:
+    """What people call what is leased: `Telegram`, `backup`, `workspace 3f2a`."""
+    kind, _, what = name.partition(":")
+    if kind == "channel":
+        channel, _, bot = what.partition(":")
+        return phrases.LEASED_CHANNEL.format(channel=channel.capitalize(), bot=bot[:SHOWN])
+    if kind == "workspace":
+        return phrases.LEASED_WORKSPACE.format(workspace=what[:SHOWN])
+    return phrases.LEASED_JOBS.get(what, name)

@@ -1,0 +1,89 @@
+"""Who an instance is, and what it remembers."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bot.instances.instance import FILE, company_of, remember_company, this_instance, workspace_id
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_a_workspace_keeps_its_id_and_each_process_has_its_own(tmp_path: Path) -> None:
+    private = tmp_path / ".commonplace"
+    first, second = this_instance(private, name="a"), this_instance(private)
+    assert first.workspace == second.workspace == workspace_id(private)
+    assert first.id != second.id
+    assert first.name == "a"
+    assert second.name
+    assert [file.name for file in private.iterdir()] == [FILE]
+    assert (private / FILE).stat().st_mode & 0o022 == 0
+
+
+def test_a_copy_is_the_same_workspace_and_another_holder(tmp_path: Path) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    first = this_instance(one)
+    other.mkdir()
+    (other / FILE).write_bytes((one / FILE).read_bytes())
+    assert this_instance(other).workspace == first.workspace
+    assert this_instance(other).id != first.id
+
+
+def test_processes_that_begin_together_agree(tmp_path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from bot.instances.instance import this_instance;"
+        "sys.stdin.readline(); print(this_instance(Path(sys.argv[1])).workspace)"
+    )
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", code, str(tmp_path / "p")],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(3)
+    ]
+    for each in started:
+        assert each.stdin
+        each.stdin.write("\n")
+        each.stdin.flush()
+    told = {each.communicate()[0].strip() for each in started}
+    assert told == {workspace_id(tmp_path / "p")}
+
+
+@pytest.mark.parametrize(
+    "torn", ["", "{", "[]", '{"id": "x", "company": null}', '{"id": 5, "company": false}', "\udcff"]
+)
+def test_what_cannot_be_understood_is_made_anew(
+    torn: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / FILE).write_text(torn, errors="surrogateescape")
+    assert workspace_id(tmp_path) == ""
+    made = this_instance(tmp_path)
+    assert made.workspace == workspace_id(tmp_path) != ""
+    assert "made anew" in caplog.text
+    assert company_of(tmp_path) is None
+
+
+def test_that_there_was_company_is_never_forgotten(tmp_path: Path) -> None:
+    assert workspace_id(tmp_path) == ""
+    made = this_instance(tmp_path)
+    assert company_of(tmp_path) is None
+    remember_company(tmp_path, False)
+    assert company_of(tmp_path) is False
+    remember_company(tmp_path, True)
+    remember_company(tmp_path, False)
+    assert company_of(tmp_path) is True
+    assert json.loads((tmp_path / FILE).read_text())["id"] == made.workspace == workspace_id(tmp_path)
+
+
+def test_where_nothing_can_be_read_nothing_is_known(tmp_path: Path) -> None:
+    (tmp_path / FILE).mkdir()
+    assert workspace_id(tmp_path) == ""
+    assert company_of(tmp_path) is None
+    with pytest.raises(OSError, match=FILE):
+        this_instance(tmp_path)
