@@ -2,7 +2,7 @@
 
 import logging
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import field, replace
 from functools import partial
@@ -59,6 +59,8 @@ class House:
     channels: Channels
     locks: Path
     """A folder that all processes share."""
+    own_locks: Mapping[str, Path] = field(default_factory=dict)
+    """Another folder, by channel, for those that no other process can have, even if one that is halted thinks so."""
     read: Callable[[IncomingMessage], Awaitable[UserMessage]] = as_it_stands
     """Gives a message as the model is to have it, with what came along."""
     instead: Callable[[IncomingMessage], str] = lambda message: ""
@@ -307,7 +309,7 @@ class Answering:
             self._asides[new] = aside
 
     def hold(self, chat: ChatId) -> AbstractAsyncContextManager[None]:
-        return chat_locked(self._house.locks, chat)
+        return chat_locked(self._house.own_locks.get(chat.channel, self._house.locks), chat)
 
     def _conversation(self, chat: ChatId) -> Conversation:
         conversation = self._conversations.pop(chat, None) or Conversation(self._house.state, chat)

@@ -6,8 +6,8 @@ import os
 import socket
 import sys
 import warnings
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from functools import partial
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
@@ -36,9 +36,11 @@ from bot.embedding import open_embedding_of
 from bot.following import follow_settings, follow_with_log
 from bot.forgetting import Forgetting
 from bot.inbox import Inbox
+from bot.index_server import index_server
+from bot.instances.duty import Duty
 from bot.journal import Journal
 from bot.limits import DailyBudget, MessageRate
-from bot.log import Troubles, keep_out_of_logs, log_to_file, log_to_stderr, secrets_of, working_on
+from bot.log import Log, Troubles, keep_out_of_logs, log_to_file, log_to_stderr, secrets_of, working_on
 from bot.measures import Measures
 from bot.messages import Adapter, ChatId, IncomingMessage, PersonId
 from bot.models.fallback import FallbackModel
@@ -54,11 +56,12 @@ from bot.startup import (
     check_channels,
     check_folders,
     collect_garbage_from_now_on,
+    leave_at_end_of_input,
     leave_on_signals,
     open_sockets,
     stdin_is_a_channel,
 )
-from bot.state.database import State
+from bot.state.database import State, StateFault
 from bot.tidying import tidy
 from bot.tools import Toolbox
 from bot.upkeep import Nights, Upkeep
@@ -69,8 +72,15 @@ from memory.listing import list_notes
 from memory.memory import Memory
 
 if TYPE_CHECKING:
+    from aiohttp.web import Application
+
     from adapters.discord.adapter import DiscordAdapter
     from adapters.telegram.adapter import TelegramAdapter
+    from bot.instances.lease import Lease
+    from bot.instances.leased_channel import LeasedChannel
+    from bot.instances.leases import Leases
+    from bot.instances.post import Post
+    from bot.instances.status import InstanceStatus
     from bot.web.hooks import Hook
     from bot.web.inside import Inside
 
@@ -79,6 +89,8 @@ log = logging.getLogger(__name__)
 OWNER_AT_TERMINAL = PersonId(TERMINAL, "owner")
 TYPED = "chat_history"
 """What was typed in the terminal, for its line editor."""
+USUAL_START = 2.0
+"""Seconds within which the workspace is ours where nobody else has it."""
 PATIENCE = 5.0
 """Seconds that running turns get to come to their end when the program is to leave."""
 
@@ -105,16 +117,23 @@ class Parts:
     """What the log holds of late, where it is told to keep them."""
     upkeep: Upkeep
     """Not entered: work that goes on by itself is begun once there is a log to tell of it."""
+    instance: "Callable[[], InstanceStatus | None]"
+    """How this one stands to other instances; None where it shares nothing with any."""
 
 
 # -- what the commands of the command line do ---------------------------------------------------------------
 
 
-async def serve(settings: Settings) -> None:
-    """Run the service until it is told to leave, or until its only channel, standard input, has ended."""
+async def serve(settings: Settings, *, stand_in: bool = False) -> None:
+    """Run the service until it is told to leave, or until its only channel, standard input, has ended.
+
+    `stand_in`: another instance has begun it, to go on with the conversations of one that has died.
+    """
+    if stand_in:
+        settings = for_stand_in(settings)
     configured = any(each.token.get_secret_value() for each in (settings.telegram, settings.discord))
-    at_terminal = not configured and stdin_is_a_channel()
-    if not (configured or at_terminal or settings.server.enabled):
+    at_terminal = not (configured or stand_in) and stdin_is_a_channel()
+    if not (configured or at_terminal or settings.server.enabled or stand_in):
         raise CannotStart(
             "there is nothing to serve: no channel is configured, standard input is neither a terminal nor "
             "a pipe, and server.enabled is false"
@@ -123,41 +142,148 @@ async def serve(settings: Settings) -> None:
     check_folders(settings)
     keep_out_of_logs(secrets_of(settings))
     leaving = leave_on_signals()
+    if stand_in:
+        leave_at_end_of_input()
     async with AsyncExitStack() as stack:
         sockets = open_sockets(settings.server) if settings.server.enabled else []
         for each in sockets:
             stack.callback(each.close)
-        parts = await stack.enter_async_context(open_assistant(settings, alone=True))
-        assistant = parts.assistant
-        # Where somebody talks there, no log is to come between.
-        if at_terminal and sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty():
-            file = settings.private_folder / "chat.log"
-            lines = log_to_file(
-                file,
-                level=settings.log_level,
-                format=settings.log_format,
-                secrets=secrets_of(settings),
-                troubles=parts.troubles,
-            )
-        else:
-            lines = log_to_stderr(
-                settings.log_level,
-                format=settings.log_format,
-                secrets=secrets_of(settings),
-                troubles=parts.troubles,
-            )
+        run = serve_among_others if settings.index.url.get_secret_value() else serve_alone
+        await run(settings, sockets, leaving, at_terminal=at_terminal)
+
+
+async def serve_alone(
+    settings: Settings, sockets: Sequence[socket.socket], leaving: asyncio.Event, *, at_terminal: bool
+) -> None:
+    """Serve what nobody else has."""
+    async with open_assistant(settings, alone=True) as parts:
+        lines = open_log(settings, parts.troubles, at_terminal=at_terminal)
+        await keep_house(settings, parts, lines, sockets, leaving, at_terminal=at_terminal)
+        log.info("leaving")
+
+
+async def serve_among_others(
+    settings: Settings, sockets: Sequence[socket.socket], leaving: asyncio.Event, *, at_terminal: bool
+) -> None:
+    """Serve the workspace while its lease is ours, each channel while its own is; be a standby otherwise."""
+    from bot.instances.opening import open_leases, open_stand_ins
+    from bot.instances.post import Post
+
+    troubles = Troubles()
+    lines = open_log(settings, troubles, at_terminal=at_terminal)
+    async with open_leases(settings) as (leases, workspace), open_stand_ins(settings, leases) as stand_ins:
+        while not leaving.is_set():
+            if not workspace.is_held:
+                await stand_by(sockets, leases, workspace, leaving)
+                continue
+            post = Post(leases, stand_ins, workspace)
+            try:
+                async with (
+                    either(leaving.wait(), workspace.lost()) as over,
+                    open_assistant(settings, alone=True, post=post, troubles=troubles) as parts,
+                ):
+                    await keep_house(
+                        settings,
+                        parts,
+                        lines,
+                        sockets,
+                        over,
+                        at_terminal=at_terminal,
+                        post=post,
+                        patience=lambda: PATIENCE if workspace.is_held else 0.0,
+                    )
+            except StateFault:
+                if workspace.is_held:  # else it is what refuses to be written by us now
+                    raise
+            await post.close()
+            if workspace.is_held:
+                log.info("leaving")
+                return
+            log.warning("another instance may serve the workspace from now on: this one is a standby")
+
+
+async def stand_by(
+    sockets: Sequence[socket.socket], leases: "Leases", workspace: "Lease", leaving: asyncio.Event
+) -> None:
+    """Wait until the workspace is ours, or until the program is to leave; say over HTTP that all is well."""
+    from bot.web.standby import build_standby_app
+
+    async with either(leaving.wait(), workspace.gained()) as over:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(USUAL_START):
+                await over.wait()
+                return
+        log.info("standby: another process serves this workspace, or nobody can tell who does")
+        async with on_sockets(build_standby_app(lambda: leases.problem), sockets):
+            await over.wait()
+
+
+@asynccontextmanager
+async def either(*awaited: Coroutine[Any, Any, Any]) -> AsyncIterator[asyncio.Event]:
+    """Give an event that is set when the first of these has come to its end."""
+    event = asyncio.Event()
+    tasks = [asyncio.ensure_future(each) for each in awaited]
+    for task in tasks:
+        task.add_done_callback(lambda _: event.set())
+    try:
+        yield event
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def open_log(settings: Settings, troubles: Troubles, *, at_terminal: bool) -> Log:
+    """Begin to log: to standard error, or to a file where somebody talks there and no log is to come between."""
+    if at_terminal and sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty():
+        return log_to_file(
+            settings.private_folder / "chat.log",
+            level=settings.log_level,
+            format=settings.log_format,
+            secrets=secrets_of(settings),
+            troubles=troubles,
+        )
+    return log_to_stderr(
+        settings.log_level, format=settings.log_format, secrets=secrets_of(settings), troubles=troubles
+    )
+
+
+async def keep_house(
+    settings: Settings,
+    parts: Parts,
+    lines: Log,
+    sockets: Sequence[socket.socket],
+    leaving: asyncio.Event,
+    *,
+    at_terminal: bool,
+    post: "Post | None" = None,
+    patience: Callable[[], float] = lambda: PATIENCE,
+) -> None:
+    """Serve with what is open, until it is to leave; `patience`: seconds that running turns get then.
+
+    `post`: where other instances may have the channels; then each is there while its lease is held.
+    """
+    assistant = parts.assistant
+    async with AsyncExitStack() as stack:
         follow_with_log(parts.current, lines)
         await stack.enter_async_context(reload_on_hangup(parts.current))
         log_embedding(parts.embedding)
         if told := missing_key(settings, os.environ):
             log.warning("%s", told)
         adapters: list[Adapter] = []
+        leased: list[LeasedChannel] = []
         hooks: list[Hook] = []
-        if settings.telegram.token.get_secret_value():
+        if post:
+            leased = [
+                await stack.enter_async_context(each) for each in leased_channels(settings, parts, post)
+            ]
+            adapters.extend(leased)
+            hooks.extend(relayed_hooks(settings, leased))
+        elif settings.telegram.token.get_secret_value():
             telegram = await stack.enter_async_context(open_telegram(settings, parts))
             adapters.append(telegram)
             hooks.extend(telegram.hooks)
-        if settings.discord.token.get_secret_value():
+        if settings.discord.token.get_secret_value() and not post:
             adapters.append(await stack.enter_async_context(open_discord(settings, parts)))
         if at_terminal:
             adapters.append(open_terminal(settings, assistant, session="main"))
@@ -171,8 +297,49 @@ async def serve(settings: Settings) -> None:
         else:
             log.info("no channel is configured: only HTTP is served")
         collect_garbage_from_now_on()
-        await run_channels(adapters, parts, leaving)
-        log.info("leaving")
+        await run_channels(adapters, parts, leaving, patience=patience)
+        for channel in leased:  # before all else ends: another instance waits for it
+            await channel.close()
+
+
+def leased_channels(settings: Settings, parts: Parts, post: "Post") -> "Iterator[LeasedChannel]":
+    """The channels that are configured, each to be there while its lease is held."""
+
+    async def take_up() -> None:
+        try:
+            await parts.assistant.take_up()
+        except StateFault as fault:  # it is tried again and again
+            log.warning("%s", fault)
+
+    if token := settings.telegram.token.get_secret_value():
+        yield post.channel("telegram", token, opens=partial(open_telegram, settings, parts), take_up=take_up)
+    if token := settings.discord.token.get_secret_value():
+        yield post.channel("discord", token, opens=partial(open_discord, settings, parts), take_up=take_up)
+
+
+def relayed_hooks(settings: Settings, channels: "Sequence[LeasedChannel]") -> "Iterator[Hook]":
+    """Where Telegram brings its updates, where it does; they are refused while another instance has the channel."""
+    if settings.telegram.mode != "webhook":
+        return
+    from adapters.telegram.webhook import webhook_paths
+    from bot.web.hooks import Hook
+
+    token = settings.telegram.token.get_secret_value()
+    for channel in channels:
+        if channel.name == "telegram":
+            for path in webhook_paths(token, settings.telegram.webhook_url):
+                yield Hook(path, partial(channel.receive, path))
+
+
+def for_stand_in(settings: Settings) -> Settings:
+    """What is different where the service runs beside another one: no port of its own, and nobody stands in for it."""
+    return settings.model_copy(
+        update={
+            "server": settings.server.model_copy(update={"enabled": False}),
+            "telegram": settings.telegram.model_copy(update={"mode": "polling"}),
+            "instance": settings.instance.model_copy(update={"take_over": ()}),
+        }
+    )
 
 
 async def talk(settings: Settings, *, session: str) -> None:
@@ -217,12 +384,18 @@ async def say(settings: Settings, text: str, *, session: str) -> None:
 
 @asynccontextmanager
 async def open_assistant(
-    settings: Settings, *, alone: bool = False, lasting: bool = True
+    settings: Settings,
+    *,
+    alone: bool = False,
+    lasting: bool = True,
+    post: "Post | None" = None,
+    troubles: Troubles | None = None,
 ) -> AsyncIterator[Parts]:
     """Open the assistant and what it is made of.
 
     `alone`: this is the service, which watches the notes and looks at all of them regularly. Others may run beside
-    it, and a note that two watch would be paid for twice. `lasting`: more than one message will come.
+    it, and a note that two watch would be paid for twice. `lasting`: more than one message will come. `post`: what
+    this process does among other instances, where there may be any. `troubles`: where the log is begun already.
     """
     embedding = open_embedding_of(settings)
     notes, private, now = settings.memory, settings.private_folder, settings.now
@@ -236,9 +409,20 @@ async def open_assistant(
             raise CannotStart(f"{private} cannot be used ({reason}): mend that, or set workspace") from error
         if is_unfinished(private):
             raise CannotStart(UNFINISHED)
-        state = await stack.enter_async_context(State(private / "state.db", now=now))
+        is_ours = (lambda: post.workspace.is_held) if post else lambda: True
+        state = await stack.enter_async_context(State(private / "state.db", now=now, is_ours=is_ours))
+        if server := index_server(settings):
+            stack.callback(server.close)
         memory = await stack.enter_async_context(
-            Memory(notes, workspace=settings.workspace, now=now, embedding=embedding, lasting=lasting)
+            Memory(
+                notes,
+                workspace=settings.workspace,
+                now=now,
+                embedding=embedding,
+                lasting=lasting,
+                server=server,
+                instance=settings.instance.name,
+            )
         )
         rebuilding = Rebuilding(memory, now=now)
         stack.push_async_callback(rebuilding.close)
@@ -248,7 +432,8 @@ async def open_assistant(
         woken = asyncio.Event()
         journal = Journal(memory, state)
         reminders = Reminders(state, now=now, zone=settings.timezone, owners=settings.access.owners)
-        inbox = Inbox(state, presence)
+        leased = ("telegram", "discord") if post else ()
+        inbox = Inbox(state, presence, leased=leased)
         compactor = Compactor(
             state, model, journal, memory, settings=settings.memory.flush, now=now, wake=woken.set
         )
@@ -269,8 +454,13 @@ async def open_assistant(
         nights = Nights(*clock, backups, settings.backup.keep, tidy=[lambda: tidy(state, now())])
         minutes = settings.memory.reindex.interval_minutes
         upkeep = Upkeep(
-            memory, reindex_minutes=minutes if alone else None, nights=nights if alone else None, now=now
+            memory,
+            reindex_minutes=minutes if alone else None,
+            nights=nights if alone else None,
+            elsewhere=post.elsewhere if post else lambda job: "",
+            now=now,
         )
+        instance = post.status if post else lambda: None
 
         def forget_typed(wanted: Wanted) -> int:
             from adapters.terminal import history
@@ -322,6 +512,7 @@ async def open_assistant(
                 current=current,
                 filing=filing,
                 channels=channels.health,
+                instance=instance,
                 upkeep=upkeep,
                 now=now,
             ),
@@ -333,6 +524,7 @@ async def open_assistant(
             budget=DailyBudget(state, settings.limits.daily_tokens, now=now, settle=model.health.write),
             channels=channels,
             locks=private / "locks",
+            own_locks=dict.fromkeys(leased, post.own_locks(private / "locks")) if post else {},
             read=reader.read,
             instead=reader.instead,
             measures=measures,
@@ -356,8 +548,9 @@ async def open_assistant(
             measures=measures,
             rebuilding=rebuilding,
             current=current,
-            troubles=Troubles(),
+            troubles=troubles or Troubles(),
             upkeep=upkeep,
+            instance=instance,
         )
 
 
@@ -393,13 +586,17 @@ def open_terminal(settings: Settings, assistant: Assistant, *, session: str) -> 
 
 
 @asynccontextmanager
-async def open_telegram(settings: Settings, parts: Parts) -> "AsyncIterator[TelegramAdapter]":
+async def open_telegram(
+    settings: Settings,
+    parts: Parts,
+    duty: Duty = Duty(),  # noqa: B008 - frozen
+) -> "AsyncIterator[TelegramAdapter]":
     """Open Telegram as a channel; it need not be there yet."""
     from adapters.telegram.adapter import TELEGRAM, TelegramAdapter
     from adapters.telegram.connection import open_bot
 
     token = settings.telegram.token.get_secret_value()
-    async with open_bot(token, settings.telegram.api_base) as bot:
+    async with open_bot(token, settings.telegram.api_base, is_ours=duty.is_ours) as bot:
         adapter = TelegramAdapter(
             bot,
             settings.telegram,
@@ -416,7 +613,11 @@ async def open_telegram(settings: Settings, parts: Parts) -> "AsyncIterator[Tele
 
 
 @asynccontextmanager
-async def open_discord(settings: Settings, parts: Parts) -> "AsyncIterator[DiscordAdapter]":
+async def open_discord(
+    settings: Settings,
+    parts: Parts,
+    duty: Duty = Duty(),  # noqa: B008 - frozen
+) -> "AsyncIterator[DiscordAdapter]":
     """Open Discord as a channel; it need not be there yet."""
     with warnings.catch_warnings():
         warnings.filterwarnings(
@@ -436,20 +637,29 @@ async def open_discord(settings: Settings, parts: Parts) -> "AsyncIterator[Disco
         people=partial(parts.access.people_of, DISCORD),
         commands=COMMANDS,
         sources=Sources(lambda: list(parts.model.plan.candidates), notes, parts.reminders.active),
-        threads=settings.discord.threads,
+        threads=parts.current.settings.discord.threads,
+        is_ours=duty.is_ours,
+        since=duty.since,
     )
 
     def threads(new: Settings) -> None:
         adapter.threads = new.discord.threads
 
-    parts.current.follow("discord.threads", take=threads)
+    unfollow = parts.current.follow("discord.threads", take=threads)
     try:
         yield adapter
     finally:
+        unfollow()
         await adapter.close()
 
 
-async def run_channels(adapters: Sequence[Adapter], parts: Parts, leaving: asyncio.Event) -> None:
+async def run_channels(
+    adapters: Sequence[Adapter],
+    parts: Parts,
+    leaving: asyncio.Event,
+    *,
+    patience: Callable[[], float] = lambda: PATIENCE,
+) -> None:
     """Run every channel until all have ended or the program is to leave; without one, until it is to leave.
 
     What an earlier run has left is gone on with first. What runs at the end gets its time.
@@ -473,8 +683,8 @@ async def run_channels(adapters: Sequence[Adapter], parts: Parts, leaving: async
             task.cancel()
         await asyncio.gather(told_to_leave, *running, *beside, return_exceptions=True)
         if not assistant.is_idle:
-            log.info("finishing what runs, within %.0f s", PATIENCE)
-        await assistant.close(PATIENCE)
+            log.info("finishing what runs, within %.0f s", patience())
+        await assistant.close(patience())
 
 
 def inside_of(settings: Settings, parts: Parts) -> "Inside":
@@ -495,25 +705,35 @@ def inside_of(settings: Settings, parts: Parts) -> "Inside":
         now=settings.now,
         troubles=parts.troubles.recent,
         troubles_by_level=parts.troubles.counts,
+        instance=parts.instance,
     )
 
 
 @asynccontextmanager
 async def http_server(
-    sockets: list[socket.socket], settings: Settings, parts: Parts, hooks: "Sequence[Hook]"
+    sockets: Sequence[socket.socket], settings: Settings, parts: Parts, hooks: "Sequence[Hook]"
 ) -> AsyncIterator[None]:
     """Serve HTTP on sockets that are open already."""
-    from aiohttp import web
-
-    from bot.web.app import build_web_app, web_runner
+    from bot.web.app import build_web_app
 
     channels, memory = parts.channels.health, parts.memory
     app = build_web_app(channels=channels, memory=memory, hooks=hooks, inside=inside_of(settings, parts))
+    async with on_sockets(app, sockets):
+        yield
+
+
+@asynccontextmanager
+async def on_sockets(app: "Application", sockets: Sequence[socket.socket]) -> AsyncIterator[None]:
+    """Serve on sockets that are open already, and stay so for what is served on them next."""
+    from aiohttp import web
+
+    from bot.web.app import web_runner
+
     runner = web_runner(app)
     await runner.setup()
     try:
         for each in sockets:
-            await web.SockSite(runner, each).start()
+            await web.SockSite(runner, each.dup()).start()
             host, port = each.getsockname()[:2]
             log.info("listening on http://%s:%d", f"[{host}]" if ":" in host else host, port)
         yield

@@ -27,7 +27,8 @@ from memory import disk
 from memory.frozen import dataclass
 from memory.paths import NAME_MAX_BYTES, printable
 
-FORMAT = 1
+FORMAT = 2
+"""1: as 2, but always with the notes. Each archive says the least that one must know to read it."""
 MANIFEST = "commonplace-backup.json"
 STATE = "state.db"
 NOTES = "memory"
@@ -68,6 +69,8 @@ class Manifest:
     """SHA-256 over name, size and SHA-256 of each."""
     problems: tuple[str, ...] = ()
     """What could not be read and is missing, each with its reason; of very many the first."""
+    notes: bool = True
+    """Whether the notes are in it, also where there are none; else whoever takes it back leaves them as they are."""
 
 
 class _Tally:
@@ -83,11 +86,11 @@ class _Tally:
         self._bytes += size
         self._digest.update(f"{name}\0{size}\0{digest}\n".encode("utf-8", "surrogateescape"))
 
-    def manifest(self, *, made_at: str, version: str, problems: Sequence[str]) -> Manifest:
+    def manifest(self, *, made_at: str, version: str, problems: Sequence[str], notes: bool) -> Manifest:
         state = STATE in self.names
         files = len(self.names) - state
         return Manifest(
-            made_at, version, files, self._bytes, state, self._digest.hexdigest(), tuple(problems)
+            made_at, version, files, self._bytes, state, self._digest.hexdigest(), tuple(problems), notes
         )
 
 
@@ -97,14 +100,14 @@ class _Tally:
 def write_archive(
     target: BinaryIO,
     *,
-    notes: Path,
+    notes: Path | None,
     state: Path | None,
     spool: Path,
     made_at: str,
     version: str,
     stopped: Callable[[], bool],
 ) -> tuple[Manifest, list[str]]:
-    """Write notes and a copy of state.db; give what is in the archive, and what could not be read, each with why.
+    """Write notes and a copy of state.db, where given; give what is in it then, and what could not be read, with why.
 
     A note that changes meanwhile is read again, so that each is of one moment. `spool`: a folder for large files on
     their way. Raises OSError where the archive cannot be written, or Stopped.
@@ -123,7 +126,7 @@ def write_archive(
                 size = os.fstat(file.fileno()).st_size
                 _add(tar, STATE, file, size=size, mode=0o600, mtime=state.stat().st_mtime, stopped=stopped)
                 tally.add(STATE, size, digest)
-        for name, file_name, folder in _files_below(notes, problems):
+        for name, file_name, folder in _files_below(notes, problems) if notes else ():
             try:
                 found, digest = _copy_one_version(file_name, folder, copy, stopped)
             except FileNotFoundError:
@@ -139,8 +142,13 @@ def write_archive(
         problems = [one_line(problem, limit=300) for problem in problems]
         if len(problems) > MOST_PROBLEMS:
             problems[MOST_PROBLEMS:] = [f"and {len(problems) - MOST_PROBLEMS} more"]
-        manifest = tally.manifest(made_at=made_at, version=version, problems=problems)
-        text = json.dumps({"format": FORMAT, **asdict(manifest)}, indent=1).encode() + b"\n"
+        manifest = tally.manifest(
+            made_at=made_at, version=version, problems=problems, notes=notes is not None
+        )
+        fields = asdict(manifest)
+        if manifest.notes:
+            del fields["notes"]
+        text = json.dumps({"format": 1 if manifest.notes else FORMAT, **fields}, indent=1).encode() + b"\n"
         copy.seek(0)
         copy.truncate()
         copy.write(text)
@@ -324,7 +332,9 @@ def read_archive(
             _only_padding(packed)
     if manifest is None:
         raise ArchiveBroken(_damaged(name))
-    found = tally.manifest(made_at=manifest.made_at, version=manifest.version, problems=manifest.problems)
+    found = tally.manifest(
+        made_at=manifest.made_at, version=manifest.version, problems=manifest.problems, notes=manifest.notes
+    )
     if found != manifest:
         raise ArchiveBroken(_damaged(name))
     return manifest

@@ -65,10 +65,15 @@ class Backups:
                 return made
             return await _in_thread(lambda stopped: self._make(file, mark=mark, stopped=stopped))
 
-    async def make_nightly(self, *, keep: int) -> Backup:
-        """Make the backup of the night, then remove those of earlier nights beyond `keep`, and no other file."""
+    async def make_nightly(self, *, keep: int, notes: bool = True) -> Backup:
+        """Make the backup of the night, then remove those of earlier nights beyond `keep`, and no other file.
+
+        `notes`: false where another instance backs them up; then it is one of the conversations alone.
+        """
         async with self._one_at_a_time:
-            made = await _in_thread(lambda stopped: self._make(None, kind="nightly-", stopped=stopped))
+            made = await _in_thread(
+                lambda stopped: self._make(None, kind="nightly-", notes=notes, stopped=stopped)
+            )
             await asyncio.to_thread(self._remove_old, keep, made.file)
         return made
 
@@ -103,7 +108,13 @@ class Backups:
             return []
 
     def _make(
-        self, file: Path | None, *, kind: str = "", mark: str = "", stopped: Callable[[], bool]
+        self,
+        file: Path | None,
+        *,
+        kind: str = "",
+        mark: str = "",
+        notes: bool = True,
+        stopped: Callable[[], bool],
     ) -> Backup:
         now = self._now().astimezone(UTC)
         try:
@@ -111,7 +122,7 @@ class Backups:
                 self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
                 file = self.folder
             target = self._target(file, f"commonplace-{kind}{now:{_STAMP}}", mark)
-            return self._write(target, now, stopped)
+            return self._write(target, now, stopped, notes=notes)
         except StateFault as fault:
             raise BackupFault(f"no backup was made: {fault}") from fault
         except OSError as error:
@@ -137,7 +148,7 @@ class Backups:
             target = file / f"{name}-{number}{end}"
         return target
 
-    def _write(self, target: Path, now: datetime, stopped: Callable[[], bool]) -> Backup:
+    def _write(self, target: Path, now: datetime, stopped: Callable[[], bool], *, notes: bool) -> Backup:
         from bot.archive import ArchiveBroken, read_archive, write_archive
 
         temporary = self._private / "tmp"
@@ -158,7 +169,7 @@ class Backups:
             with os.fdopen(fd, "w+b") as file:
                 written, problems = write_archive(
                     file,
-                    notes=self._notes,
+                    notes=self._notes if notes else None,
                     state=state,
                     spool=temporary,
                     made_at=now.isoformat(timespec="seconds"),

@@ -125,7 +125,10 @@ def build_parser() -> argparse.ArgumentParser:
     def command(name: str, does: str) -> _Parser:
         return commands.add_parser(name, help=does, description=f"{does}.", parents=[everywhere])
 
-    command("run", "Run the service: every channel, and the HTTP server")
+    run = command("run", "Run the service: every channel, and the HTTP server")
+    run.add_argument(
+        "--stand-in", action="store_true", help=argparse.SUPPRESS
+    )  # as bot/instances/stand_in.py does
     chat = command("chat", "Talk in the terminal")
     chat.add_argument("-m", "--message", metavar="TEXT", type=_text, help="say this, print the reply, leave")
     chat.add_argument(

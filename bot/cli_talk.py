@@ -17,7 +17,7 @@ async def run_talk(options: argparse.Namespace, settings: Settings) -> int:
     """Do it to its end; raise CommandFailed or WrongUsage where that is not possible."""
     try:
         if options.command == "run":
-            await app.serve(settings)
+            await app.serve(settings, stand_in=options.stand_in)
         elif options.message is None:
             await app.talk(settings, session=_session(options.session))
         elif options.message.strip():

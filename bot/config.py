@@ -9,10 +9,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, PrivateAttr, SecretStr, Strict, ValidationError, field_validator, model_validator
 
-from bot.config_errors import ConfigError, Origin, dotted, explain, printable
+from bot.config_errors import ConfigError, Origin, explain, printable
 from bot.config_sources import read_environment, read_toml, with_environment
 from bot.models.known_providers import KNOWN_PROVIDERS, ProviderKind
-from bot.not_built import not_built
 from memory.frozen import dataclass
 from memory.settings import MAX_COUNT, ConflictError, IndexSettings, Section, Texts, section, web_address
 from memory.settings import MemorySettings as NotesSettings
@@ -356,6 +355,30 @@ class BackupSettings(Section):
         return time.fromisoformat(self.at)
 
 
+class InstanceSettings(Section):
+    """One of several instances of the service that share a memory; index.url names what they share."""
+
+    name: str = ""
+    """What the others call this one; empty for the name of its machine."""
+    take_over: Texts = ()
+    """Folders: workspaces of others, mounted here. When one of them dies, its conversations go on here.
+    A relative one is relative to the settings file's folder."""
+
+    @field_validator("name")
+    @classmethod
+    def _one_line(cls, value: str) -> str:
+        if not value.isprintable() or value != value.strip() or len(value) > 100:
+            raise ValueError("a name on one line, or nothing")
+        return value
+
+    @field_validator("take_over")
+    @classmethod
+    def _folders(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if not all(each.strip() and each.isprintable() for each in value):
+            raise ValueError("a list of folders")
+        return value
+
+
 class FlushSettings(Section):
     """Before a conversation is shortened, what is worth keeping goes into the daily log."""
 
@@ -407,6 +430,7 @@ class Settings(Section):
     memory: MemorySettings = section()
     index: IndexSettings = section()
     backup: BackupSettings = section()
+    instance: InstanceSettings = section()
     _read_from: ReadFrom = PrivateAttr(default=ReadFrom())
 
     @field_validator("workspace", mode="before")
@@ -547,8 +571,6 @@ def load_settings(config: Path | None = None, workspace: Path | None = None) -> 
         settings = Settings(**with_environment(values, found))
     except ValidationError as error:
         raise ConfigError(explain(Settings, error, origin)) from None
-    for keys, lack in not_built(settings):
-        raise ConfigError(f"{dotted(keys)} is set, but this version has {lack}; remove it{origin.of(keys)}")
     folder = _expanded(settings.workspace if workspace is None else workspace, "workspace")
     if not folder.is_absolute():
         beside_file = workspace is None and file and file.is_file()
@@ -566,8 +588,15 @@ def load_settings(config: Path | None = None, workspace: Path | None = None) -> 
     if not discord.token:
         token = SecretStr(os.environ.get(DISCORD_VARIABLE, "").strip())
         discord = discord.model_copy(update={"token": token})
+    others = tuple(_beside(file, each, "instance.take_over") for each in settings.instance.take_over)
     loaded = settings.model_copy(
-        update={"workspace": folder, "providers": providers, "telegram": telegram, "discord": discord}
+        update={
+            "workspace": folder,
+            "providers": providers,
+            "telegram": telegram,
+            "discord": discord,
+            "instance": settings.instance.model_copy(update={"take_over": others}),
+        }
     )
     loaded._read_from = ReadFrom(file, config, workspace)
     return loaded
@@ -584,11 +613,11 @@ def read_again(settings: Settings) -> Settings:
     return fresh
 
 
-def _beside(file: Path | None, path: str) -> str:
+def _beside(file: Path | None, path: str, what: str = "model_path") -> str:
     """A file's path as the settings have it, from the folder of the settings; "" for none."""
     if not path.strip():
         return ""
-    expanded = _expanded(Path(path.strip()), "model_path")
+    expanded = _expanded(Path(path.strip()), what)
     return str((file.parent if file and file.is_file() else _working_folder()) / expanded)
 
 

@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 class Inbox:
     """What is to be answered and delivered by this process."""
 
-    def __init__(self, state: State, presence: Presence) -> None:
+    def __init__(self, state: State, presence: Presence, *, leased: Collection[str] = ()) -> None:
+        """`leased`: channels that no other process of this workspace can have, even if it lives still, as halted."""
         self._state = state
         self._presence = presence
+        self._leased = leased
 
     async def accept(self, message: IncomingMessage) -> Received | None:
         """Take a message in; None where it was delivered before. It is on disk when this returns."""
@@ -46,28 +48,32 @@ class Inbox:
         me = self._presence.token
         # Told by reading alone first: nearly always there is nothing, and nothing need be written.
         if not any(
-            owner != me and serves(chat) and not self._presence.is_alive(owner)
+            owner != me and serves(chat) and not self._is_seen_to(owner, chat)
             for owner, chat in await self._state.read(inbox.owners)
         ):
             return [], []
-        alive = self._presence.is_alive
 
         def work(db: "Connection") -> tuple[list[Received], list[Notice]]:
             messages = [
                 each
                 for owner, each in inbox.unfinished(db)
-                if owner != me and serves(each.message.chat) and not alive(owner)
+                if owner != me
+                and serves(each.message.chat)
+                and not self._is_seen_to(owner, each.message.chat)
             ]
             notices = [
                 each
                 for owner, each in inbox.undelivered(db)
-                if owner != me and serves(each.chat) and not alive(owner)
+                if owner != me and serves(each.chat) and not self._is_seen_to(owner, each.chat)
             ]
             inbox.take_over(db, [each.number for each in messages], owner=me)
             inbox.take_over_notices(db, [each.number for each in notices], owner=me)
             return messages, notices
 
         return await self._state.change(work)
+
+    def _is_seen_to(self, owner: str, chat: ChatId) -> bool:
+        return chat.channel not in self._leased and self._presence.is_alive(owner)
 
     async def put(
         self, chat: ChatId, text: str, *, key: str, choices: Sequence[Choice] = ()

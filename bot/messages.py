@@ -183,9 +183,10 @@ Tells whether a Reply to it will come: not to one that was known, that nobody is
 class ChannelHealth:
     """How a channel fares."""
 
-    state: Literal["starting", "up", "down"]
+    state: Literal["starting", "up", "down", "standby"]
+    """`standby`: another instance has the channel, and all is well."""
     detail: str = ""
-    """Why it is not up, or what hampers it: one line with the mend in it."""
+    """Why it is not up, or what hampers it: one line with the mend in it; of a standby, who has the channel."""
 
 
 class Adapter(Protocol):

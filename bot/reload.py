@@ -60,13 +60,15 @@ class Current:
         self._indirect: list[Callable[[Settings], tuple[str, ...]]] = []
         self._one_at_a_time = asyncio.Lock()
 
-    def follow(self, *sections: str, take: Take = _looked_up) -> None:
+    def follow(self, *sections: str, take: Take = _looked_up) -> Callable[[], None]:
         """Have `take` be called when something in these sections (or keys: `discord.threads`) has changed.
 
         It is given all settings that count from then on, and puts them in force at once; it does not wait, and fails
-        at its beginning or not at all. Without it: who needs these looks them up here each time.
+        at its beginning or not at all. Without it: who needs these looks them up here each time. Gives what ends that.
         """
-        self._following.append((tuple(tuple(each.split(".")) for each in sections), take))
+        following = tuple(tuple(each.split(".")) for each in sections), take
+        self._following.append(following)
+        return lambda: self._following.remove(following)
 
     def tell(self, take: Take) -> None:
         """Have `take` be given all that is read, before anything is done with it: also what is not in force yet."""

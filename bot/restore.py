@@ -153,7 +153,8 @@ def _stage(
                 check_database(staging / STATE)
             except StateFault as fault:
                 raise BackupFault(f"{name} cannot be restored: {fault}; nothing was changed") from fault
-        (staging / NOTES).mkdir(exist_ok=True)
+        if manifest.notes:
+            (staging / NOTES).mkdir(exist_ok=True)
         os.sync()  # all of it, or the order of what follows would mean nothing
     except BaseException:
         shutil.rmtree(staging, ignore_errors=True)

@@ -41,6 +41,8 @@ class JobStatus:
     """When it last began."""
     last_outcome: str = ""
     """How it last ended: `ok`, or what went wrong in one line; empty before the first end."""
+    elsewhere: str = ""
+    """The instance that does it for all; empty where this one does."""
 
 
 class JobFailed(Exception):

@@ -135,6 +135,27 @@ def collect_garbage_from_now_on() -> None:
         gc.enable()
 
 
+def leave_at_end_of_input() -> None:
+    """Leave as at a signal when standard input ends: whoever holds its other end has left, or died."""
+    loop = asyncio.get_running_loop()
+
+    def look() -> None:
+        try:
+            ended = not os.read(0, 4096)
+        except BlockingIOError:
+            return
+        except OSError:
+            ended = True
+        if ended:
+            loop.remove_reader(0)
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    try:
+        loop.add_reader(0, look)
+    except OSError:  # a file or /dev/null: there is nobody
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
 def leave_on_signals() -> asyncio.Event:
     """Give an event that SIGTERM and SIGINT set; a second signal, or too much time, ends the program where it is.
 

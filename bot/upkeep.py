@@ -56,9 +56,14 @@ class Upkeep:
         nights: Nights | None = None,
         pause: float = PAUSE,
         settle: float = SETTLE,
+        elsewhere: Callable[[str], str] = lambda job: "",
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """`reindex_minutes`: None for no regular look at all notes; `nights`: None for nothing at night."""
+        """`reindex_minutes`: None for no regular look at all notes; `nights`: None for nothing at night.
+
+        `elsewhere` tells which other instance does a job (REINDEX, BACKUP) for all; "" where this one does.
+        """
+        self._elsewhere = elsewhere
         self._memory = memory
         self._minutes = reindex_minutes
         self._nights = nights
@@ -80,6 +85,8 @@ class Upkeep:
     def reindex(self) -> JobStatus | None:
         """How the regular look at all notes fares, with the one at the start; None where there is none."""
         job = self._job(REINDEX)
+        if job and job.elsewhere:
+            return job
         return replace(job, last_run=self._looked, last_outcome="") if job and not job.last_run else job
 
     @property
@@ -90,14 +97,14 @@ class Upkeep:
     @property
     def jobs(self) -> tuple[JobStatus, ...]:
         """How all that is done regularly fares."""
-        return tuple(
-            self.reindex or job if job.name == REINDEX else job
-            for job in (self._schedule.jobs() if self._schedule else ())
-        )
+        return tuple(self.reindex or job if job.name == REINDEX else job for job in self._jobs())
 
     def _job(self, name: str) -> JobStatus | None:
+        return next((job for job in self._jobs() if job.name == name), None)
+
+    def _jobs(self) -> Sequence[JobStatus]:
         jobs = self._schedule.jobs() if self._schedule else ()
-        return next((job for job in jobs if job.name == name), None)
+        return [replace(job, elsewhere=self._elsewhere(job.name)) for job in jobs]
 
     @property
     def _looked(self) -> str:
@@ -139,6 +146,8 @@ class Upkeep:
             await asyncio.sleep(self._pause)
 
     async def _reindex(self) -> None:
+        if self._elsewhere(REINDEX):
+            return  # what is changed here is noticed here all the same, by the watch and by each search
         try:
             await self._memory.sync()
             await asyncio.to_thread(trim)  # work on many notes leaves holes
@@ -164,7 +173,8 @@ class Upkeep:
     async def _back_up(self) -> None:
         assert self._nights
         try:
-            made = await self._nights.backups.make_nightly(keep=self._nights.keep)
+            notes = not self._elsewhere(BACKUP)
+            made = await self._nights.backups.make_nightly(keep=self._nights.keep, notes=notes)
         except BackupFault as fault:
             raise JobFailed(str(fault)) from fault
         log.info("backed up %d files to %s", made.files, made.file)

@@ -128,7 +128,7 @@ FORM_OF = {
     "discord.token": "{core}.AAAAAA.{core}",
     "server.token": "{core}-'&+%/{core}",
 }
-NOT_SERVED = {"index.url": "set, it stops the start; tried where settings are wrong"}
+NOT_SERVED = {"index.url": "a server that there is not; tried in tests/bot/test_index_server.py"}
 TABLES = ("openai", "anthropic", "gemini", "mine")
 
 
@@ -581,7 +581,7 @@ def wrong_settings(secret: str) -> Iterator[tuple[str, Mapping[str, str]]]:
         ):
             yield f'[{table}]\n{kind}{key} = "{address}"\n', {}
     yield f'[telegram]\ntoken = "{secret}"\n', {}
-    yield f'[index]\nurl = "postgresql://me:{secret}@host/notes"\n', {}
+    yield f'[index]\nurl = "mysql://me:{secret}@host/notes"\n', {}
     yield "", {"COMMONPLACE_PROVIDERS": f'{{"openai": {{"api_key": "{secret}"'}
     yield "", {"COMMONPLACE_PROVIDERS": f'{{"openai": {{"api_key": ["{secret}"]}}}}'}
     yield "", {"COMMONPLACE_TELEGRAM__TOKEN": f"{secret}\n"}

@@ -5,6 +5,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import field, replace
+from datetime import datetime
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -79,10 +80,14 @@ class DiscordAdapter:
         threads: bool = False,
         pace: Pace | None = None,
         patience: Patience | None = None,
+        is_ours: Callable[[], bool] = lambda: True,
+        since: datetime | None = None,
     ) -> None:
         """`people`: owners, and others who were let in; `sources`: what can be picked while a command is filled in.
 
-        `threads`: what is said to the bot in a channel is answered in a thread of its own.
+        `threads`: what is said to the bot in a channel is answered in a thread of its own. `is_ours`: whether the bot
+        is this process's just now; where it is not, nothing is asked of Discord. `since`: until when another
+        instance has answered.
         """
         patience = patience or Patience()
         self.threads = threads
@@ -96,6 +101,8 @@ class DiscordAdapter:
             people=people,
             told=Told(health=self._report, opened=self._opened),
             patience=patience.receiving,
+            is_ours=is_ours,
+            since=since,
         )
 
         async def standing(said: Said) -> "Standing":

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
+import aiohttp
 import discord
 
 log = logging.getLogger(__name__)
@@ -67,12 +68,18 @@ def intents() -> discord.Intents:
 
 
 def open_client(
-    listener: Listener, *, shards: int, guilds_within: float, heartbeat_within: float
+    listener: Listener,
+    *,
+    shards: int,
+    guilds_within: float,
+    heartbeat_within: float,
+    is_ours: Callable[[], bool] = lambda: True,
 ) -> discord.Client:
     """Give a client that has asked nothing yet; it serves for one login.
 
     `guilds_within`: seconds after the last guild that Discord told of until all are taken to be known;
-    `heartbeat_within`: seconds without a sign of life until a connection is taken to be dead.
+    `heartbeat_within`: seconds without a sign of life until a connection is taken to be dead. While the bot is not
+    `is_ours`, every request fails with a ConnectionError.
     """
     # Its loggers tell of everything with tracebacks, and of what somebody wrote; what matters is told by us.
     logging.getLogger("discord").setLevel(logging.CRITICAL)
@@ -85,6 +92,7 @@ def open_client(
         "heartbeat_timeout": heartbeat_within,
         "max_ratelimit_timeout": LONGEST_HOLD,
         "allowed_mentions": discord.AllowedMentions.none(),
+        "http_trace": _asking_first(is_ours),
     }
     client = _Sharded(shard_count=shards, **options) if shards > 1 else _Single(**options)
     client.listener = listener
@@ -102,6 +110,18 @@ def may_read_all(client: discord.Client) -> bool:
 def ask_for_text(client: discord.Client) -> None:
     """Ask for the text of all messages; to be done before it connects."""
     client._connection._intents.message_content = True
+
+
+def _asking_first(is_ours: Callable[[], bool]) -> aiohttp.TraceConfig:
+    """Stop what another instance is to do now before it leaves: all that the library asks of Discord comes by here."""
+
+    async def ask(*_: object) -> None:
+        if not is_ours():
+            raise ConnectionError("another instance has this bot now")
+
+    trace = aiohttp.TraceConfig()
+    trace.on_request_start.append(ask)
+    return trace
 
 
 class _Single(discord.Client):

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field
+from datetime import datetime
 from typing import Any
 
 import aiohttp
@@ -78,8 +79,15 @@ class Connection:
         people: Callable[[], Awaitable[Sequence[PersonId]]],
         told: Told,
         patience: Patience | None = None,
+        is_ours: Callable[[], bool] = lambda: True,
+        since: datetime | None = None,
     ) -> None:
-        """`people`: owners, and others who were let in: Discord tells no bot where they wrote to it meanwhile."""
+        """`people`: owners, and others who were let in: Discord tells no bot where they wrote to it meanwhile.
+
+        `is_ours`: whether the bot is this process's just now; `since`: until when another instance has answered.
+        """
+        self._is_ours = is_ours
+        self._since = since
         self._api_base = settings.api_base.rstrip("/")
         self._token = settings.token.get_secret_value().strip()
         self._store = store
@@ -129,6 +137,7 @@ class Connection:
             people=self._people,
             hampered=self._condition.hampered,
             pauses=self._patience.pauses,
+            since=self._since,
         )
         await receiver.load()
         try:
@@ -169,6 +178,7 @@ class Connection:
             shards=gateway.shards,
             guilds_within=self._waits.guilds,
             heartbeat_within=self._waits.heartbeat,
+            is_ours=self._is_ours,
         )
         try:
             async with asyncio.timeout(self._waits.call):

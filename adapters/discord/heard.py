@@ -38,8 +38,12 @@ class Heard:
     where it was from the beginning of a session until it is known what was missed before that.
     """
 
-    def __init__(self, store: ChannelStore, *, slack: timedelta = SLACK) -> None:
+    def __init__(
+        self, store: ChannelStore, *, slack: timedelta = SLACK, since: datetime | None = None
+    ) -> None:
+        """`since`: until when another instance has answered; nothing of before is for us."""
         self._store = store
+        self._since = time_snowflake(since) if since else 0
         self.slack = slack
         """So much of what was heard last is not yet taken to be all that was said until then."""
         self._mark = 0
@@ -60,6 +64,9 @@ class Heard:
     async def load(self) -> None:
         """Read what an earlier process has left. Raises StateFault."""
         self._mark = _number(await self._store.get(UP_TO))
+        if self._since > self._mark:
+            self._mark = self._since
+            await self._store.put(UP_TO, str(self._mark))
         if not self._mark:  # the first time: nothing of before this is for us, and all from now on
             self._mark = time_snowflake(_now())
             await self._store.put(UP_TO, str(self._mark))
@@ -67,6 +74,8 @@ class Heard:
         self.behind = await self._numbers(BEHIND)
         self.away = await self._numbers(AWAY)
         self._saved = self._all_behind({})
+        self.behind = {channel: max(message, self._since) for channel, message in self.behind.items()}
+        self.away = {guild: max(message, self._since) for guild, message in self.away.items()}
         direct = await self._store.starting_with(DIRECT)
         self.direct = {key.removeprefix(DIRECT): _number(value) for key, value in direct.items()}
         for person in sorted(self.direct, key=lambda one: self.direct[one])[:-MOST_DIRECT]:

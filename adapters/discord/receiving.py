@@ -7,7 +7,7 @@ import random
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -109,17 +109,19 @@ class Receiver:
         people: Callable[[], Awaitable[Sequence[PersonId]]],
         hampered: Callable[[str], None],
         pauses: Pauses,
+        since: datetime | None = None,
     ) -> None:
         """`people`: those with whom a direct conversation is opened, so that it is known where they write.
 
-        `hampered` is told what is wrong, in one line with the mend, or "".
+        `hampered` is told what is wrong, in one line with the mend, or "". `since`: until when another instance has
+        answered.
         """
         self._accept = accept
         self._store = store
         self._people = people
         self._hampered = hampered
         self._pauses = pauses
-        self._heard = Heard(store, slack=timedelta(seconds=pauses.slack))
+        self._heard = Heard(store, slack=timedelta(seconds=pauses.slack), since=since)
         self._lanes: dict[int, _Lane] = {}
         self._beside = Tasks()
         self._reading = asyncio.Semaphore(AT_ONCE)

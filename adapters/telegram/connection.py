@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from telegram import Bot
@@ -13,10 +13,12 @@ CONNECTIONS = 32
 
 
 @asynccontextmanager
-async def open_bot(token: str, api_base: str) -> AsyncIterator[Bot]:
+async def open_bot(
+    token: str, api_base: str, *, is_ours: Callable[[], bool] = lambda: True
+) -> AsyncIterator[Bot]:
     """Give a Bot that has asked nothing yet, so that an API that cannot be reached holds up nobody.
 
-    `api_base` is the address of the Bot API, without a slash at its end.
+    `api_base` is the address of the Bot API, without a slash at its end. Every call fails while not `is_ours`.
     """
     # Else the library warns with each 429 that its times will have another type some day.
     os.environ.setdefault("PTB_TIMEDELTA", "1")
@@ -27,8 +29,8 @@ async def open_bot(token: str, api_base: str) -> AsyncIterator[Bot]:
         token,
         base_url=f"{base}/bot",
         base_file_url=f"{base}/file/bot",
-        request=Request(base, connections=CONNECTIONS),
-        get_updates_request=Request(base, connections=2),
+        request=Request(base, connections=CONNECTIONS, is_ours=is_ours),
+        get_updates_request=Request(base, connections=2, is_ours=is_ours),
     )
     try:
         yield bot

@@ -1,5 +1,6 @@
 """The library's calls to the Bot API, made by aiohttp: the service has that anyway, and it costs less than httpx."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -25,8 +26,12 @@ class Request(BaseRequest):
     Only connecting and the silence between two pieces of an answer are limited here: who calls limits the whole.
     """
 
-    def __init__(self, base: str, *, connections: int) -> None:
-        """`base` is the address of the Bot API, `connections` how many calls are made at once."""
+    def __init__(self, base: str, *, connections: int, is_ours: Callable[[], bool] = lambda: True) -> None:
+        """`base` is the address of the Bot API, `connections` how many calls are made at once.
+
+        `is_ours`: whether the bot is this process's just now; where it is not, nothing is asked of Telegram.
+        """
+        self._is_ours = is_ours
         self._base = base
         self._proxy = proxy_for(base)
         self._connections = connections
@@ -80,6 +85,8 @@ class Request(BaseRequest):
     def _opened(self) -> aiohttp.ClientSession:
         if self._closed:
             raise NetworkError("the connection was closed")
+        if not self._is_ours():
+            raise NetworkError("another instance has this bot now")
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(

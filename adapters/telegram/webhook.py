@@ -45,7 +45,7 @@ class Webhook:
     ) -> None:
         """The path and, unless one is set, the secret follow from the token."""
         self._bot = bot
-        self._path = f"/telegram/{_derived(bot.token, 'path')[:40]}"
+        self._path = _path(bot.token)
         self._base = settings.webhook_url.rstrip("/")
         self._secret = settings.webhook_secret.get_secret_value() or _derived(bot.token, "secret")
         self._condition = Condition(report, waits or Waits(), token=bot.token)
@@ -60,9 +60,8 @@ class Webhook:
 
     @property
     def hooks(self) -> Sequence[Hook]:
-        """What the HTTP server answers to: our path, with and without what a proxy may have taken off it."""
-        paths = dict.fromkeys([self._path, urlsplit(self.url).path])
-        return [Hook(path, self._receive) for path in paths]
+        """What the HTTP server answers to."""
+        return [Hook(path, self.receive) for path in webhook_paths(self._bot.token, self._base)]
 
     async def serve(self, take_in: TakeIn) -> None:
         """Have Telegram bring its updates, and look after that until cancelled.
@@ -75,7 +74,8 @@ class Webhook:
         finally:
             self._take_in = None
 
-    async def _receive(self, headers: Mapping[str, str], body: bytes) -> int:
+    async def receive(self, headers: Mapping[str, str], body: bytes) -> int:
+        """Take in what came; give the HTTP status to answer with."""
         told = headers.get(SECRET_HEADER, "")
         if not hmac.compare_digest(told.encode(errors="replace"), self._secret.encode()):
             return 404
@@ -137,6 +137,16 @@ class Webhook:
         if not (info.pending_update_count and info.last_error_message):
             return ""
         return UNREACHED.format(error=info.last_error_message, count=info.pending_update_count)
+
+
+def webhook_paths(token: str, webhook_url: str) -> Sequence[str]:
+    """Where the HTTP server answers to: our path, with and without what a proxy may have taken off it."""
+    path = _path(token)
+    return tuple(dict.fromkeys([path, urlsplit(webhook_url.rstrip("/") + path).path]))
+
+
+def _path(token: str) -> str:
+    return f"/telegram/{_derived(token, 'path')[:40]}"
 
 
 def _derived(token: str, what: str) -> str:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from bot.compaction import Compactor
     from bot.config import Settings
     from bot.forgetting import Forgetting
+    from bot.instances.status import InstanceStatus
     from bot.journal import Journal
     from bot.models.fallback import FallbackModel
     from bot.reload import Current
@@ -79,6 +80,8 @@ class CommandContext:
     """What goes on by itself; None where nothing does."""
     channels: Callable[[], Mapping[str, ChannelHealth]] = dict
     """How each channel fares, by its name."""
+    instance: "Callable[[], InstanceStatus | None]" = lambda: None
+    """How this instance stands to others; None where it shares nothing with any."""
     filing: "Filing | None" = None
     """Files documents that came along; None where none can."""
     now: Callable[[], datetime] = lambda: datetime.now(UTC)

@@ -1,6 +1,6 @@
 """The slash commands of every day: help, stop, status."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 
 from bot import phrases
 from bot.access import Standing
@@ -60,7 +60,15 @@ async def show_status(call: CommandCall, context: CommandContext) -> str:
     open_ones = [phrases.STATUS_OPEN.format(count=waiting)] if waiting else []
     channels = [line async for line in _how_channels_fare(context)]
     keeps_up = how_it_keeps_up(status, context.upkeep, context.now())
-    return "\n".join([text, *open_ones, *channels, *keeps_up])
+    return "\n".join([text, *open_ones, *_which_instance(context), *channels, *keeps_up])
+
+
+def _which_instance(context: CommandContext) -> Iterator[str]:
+    """Which one answers, where there may be several."""
+    if instance := context.instance():
+        yield phrases.STATUS_INSTANCE.format(name=one_line(instance.name))
+        if instance.problem:
+            yield phrases.STATUS_LEASES_PROBLEM.format(problem=one_line(instance.problem))
 
 
 async def _how_channels_fare(context: CommandContext) -> AsyncIterator[str]:

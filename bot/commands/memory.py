@@ -116,7 +116,7 @@ async def _open(call: CommandCall, context: CommandContext, *, memory: bool) -> 
 async def reindex(call: CommandCall, context: CommandContext) -> str:
     """Look at all notes now; the vectors of what is new follow."""
     del call
-    report = await context.memory.sync()
+    report = await context.memory.sync(whole=True)
     counts = {"added": report.added, "changed": report.changed, "removed": report.removed}
     return phrases.REINDEXED.format(seconds=report.seconds, **counts) + _problems(report.problems)
 
@@ -144,11 +144,15 @@ def how_it_keeps_up(status: "MemoryStatus", upkeep: "Upkeep | None", now: dateti
         yield phrases.UPKEEP_PROBLEM.format(problem=upkeep.problem)
     if upkeep and (reindex := upkeep.reindex):
         yield (
-            phrases.REINDEX_NOW
+            phrases.REINDEX_ELSEWHERE.format(holder=reindex.elsewhere)
+            if reindex.elsewhere
+            else phrases.REINDEX_NOW
             if reindex.running
             else phrases.REINDEX.format(last=_last(reindex, now), next=_time(reindex.next_run, now))
         )
     if upkeep and (backup := upkeep.backup):
+        if backup.elsewhere:
+            yield phrases.BACKUP_ELSEWHERE.format(holder=backup.elsewhere)
         yield (
             phrases.BACKUP_NOW
             if backup.running

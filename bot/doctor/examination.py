@@ -5,8 +5,9 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from bot.config import ConfigError, Settings
 from bot.doctor.access import check_access
@@ -18,6 +19,8 @@ from bot.doctor.conversations import check_conversations, look_at_state
 from bot.doctor.discord import check_discord
 from bot.doctor.embeddings import check_embeddings
 from bot.doctor.folders import check_folders, check_watching
+from bot.doctor.index_server import check_server_of, look_at_server
+from bot.doctor.instances import check_instances
 from bot.doctor.models import check_health, check_models, named_providers
 from bot.doctor.notes import check_index_of, check_notes, look_at_index
 from bot.doctor.program import check_program
@@ -32,8 +35,11 @@ from bot.state.checkup import StateCheckup
 from bot.state.database import StateUnusable
 from memory.disk import reason
 from memory.embeddings.opening import Embedding
-from memory.errors import IndexUnavailable
+from memory.errors import IndexBroken, IndexUnavailable
 from memory.index.sqlite_checkup import IndexCheckup
+
+if TYPE_CHECKING:
+    from memory.index.postgres.checkup import ServerCheckup
 
 NETWORK_SECONDS = 10.0
 """For all that is asked of others, side by side."""
@@ -43,6 +49,8 @@ PAGES_SECONDS = 15.0
 """For looking at all pages of a database."""
 
 SILENT = "the disk does not answer"
+
+_Index: TypeAlias = "IndexCheckup | ServerCheckup | IndexBroken | IndexUnavailable | None"
 
 Result = TypeVar("Result")
 Other = TypeVar("Other")
@@ -58,13 +66,15 @@ async def examine(settings: Settings, environment: Mapping[str, str]) -> list[Ch
     """Check everything; changes nothing, costs nothing, sends nothing of the notes. Not yet free of secrets."""
     now = settings.now()
     embedding = open_embedding_of(settings)
+    on_server = bool(settings.index.url.get_secret_value())
     unread = StateUnusable(f"{settings.private_folder / 'state.db'}: {SILENT}")
     alive, last_sign, state, index = await asyncio.gather(
         _unless_silent(lambda: _is_alive(settings), otherwise=False),
         _unless_silent(lambda: last_sign_of_life(settings), otherwise=None),
         _unless_silent(lambda: look_at_state(settings, seconds=PAGES_SECONDS), otherwise=unread),
         _unless_silent(
-            lambda: look_at_index(settings, seconds=PAGES_SECONDS), otherwise=IndexUnavailable(SILENT)
+            lambda: look_at_server(settings) if on_server else look_at_index(settings, seconds=PAGES_SECONDS),
+            otherwise=IndexUnavailable(SILENT),
         ),
     )
     begun = state.begun if isinstance(state, StateCheckup) else ""
@@ -79,12 +89,10 @@ async def examine(settings: Settings, environment: Mapping[str, str]) -> list[Ch
             _on_disk(Topic("settings"), use),
             _on_disk(Topic("folders"), lambda: check_folders(settings)),
             _on_disk(Topic("notes"), lambda: check_notes(settings)),
-            _on_disk(Topic("index"), lambda: check_index_of(settings, index, alive=alive, now=now)),
+            _on_disk(Topic("index"), lambda: _index(settings, index, alive=alive, now=now)),
             _in_network(
                 Topic("vectors"),
-                check_embeddings(
-                    settings, embedding, index if isinstance(index, IndexCheckup) else None, alive=alive
-                ),
+                check_embeddings(settings, embedding, _looked_into(index), alive=alive),
             ),
             _on_disk(Topic("watching"), lambda: check_watching(settings)),
             _on_disk(
@@ -101,11 +109,28 @@ async def examine(settings: Settings, environment: Mapping[str, str]) -> list[Ch
             _in_network(Topic("discord"), check_discord(settings, asking)),
             _on_disk(Topic("access"), lambda: check_access(settings)),
             _in_network(Topic("service"), check_service(settings, asking, alive=alive)),
+            _on_disk(Topic("instances"), lambda: check_instances(settings)),
             _closed(embedding),
         )
         clocks = tuple(asking.clocks)
     clock = await _on_disk(Topic("clock"), lambda: check_clock(settings, clocks, system_zone=system_zone()))
     return [check for checks in (*done, clock) for check in checks]
+
+
+def _index(settings: Settings, found: _Index, *, alive: bool, now: datetime) -> Iterable[Check]:
+    if settings.index.url.get_secret_value():
+        assert not isinstance(found, IndexCheckup)
+        assert found is not None
+        return check_server_of(settings, found, alive=alive, now=now)
+    assert found is None or isinstance(found, IndexCheckup | IndexBroken | IndexUnavailable)
+    return check_index_of(settings, found, alive=alive, now=now)
+
+
+def _looked_into(found: _Index) -> IndexCheckup | None:
+    """The index itself, where there is one that can be looked into."""
+    if isinstance(found, IndexCheckup):
+        return found
+    return None if found is None or isinstance(found, IndexBroken | IndexUnavailable) else found.index
 
 
 def _resting(settings: Settings, state: object, environment: Mapping[str, str]) -> Iterable[Check]:

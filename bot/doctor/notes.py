@@ -9,9 +9,9 @@ from bot.doctor.check import Check, Topic, how_large, several
 from bot.doctor.permissions import may
 from memory.disk import reason
 from memory.errors import IndexBroken, IndexUnavailable
+from memory.index.fingerprint import fingerprint_of
 from memory.index.sqlite_checkup import IndexCheckup, check_index
 from memory.listing import NoteStat, list_notes
-from memory.memory import fingerprint_of
 from memory.notes import NOTE_MAX_BYTES
 
 TOPIC = Topic("notes")
@@ -89,10 +89,11 @@ def check_index_of(
             if found.faults:
                 mend = "save it as UTF-8"
                 yield INDEX.warn("not UTF-8", several(sorted(found.faults)), mend)
-            yield from _check_age(settings, found, alive=alive, now=now)
+            yield from check_age(settings, found, alive=alive, now=now)
 
 
-def _check_age(settings: Settings, found: IndexCheckup, *, alive: bool, now: datetime) -> Iterator[Check]:
+def check_age(settings: Settings, found: IndexCheckup, *, alive: bool, now: datetime) -> Iterator[Check]:
+    """Whether the index holds the notes as they are."""
     listing = list_notes(settings.memory_folder, known=found.stamps)
     left_out = {problem.path for problem in listing.problems}
     # One that was read very soon after a change has a stamp that no file has, and is looked at once more.

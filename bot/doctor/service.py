@@ -66,6 +66,8 @@ def _judged(server: ServerSettings, answered: Answered, *, alive: bool) -> Check
     if not {"status", "channels", "memory"} <= found.keys():
         told = f"port {server.port} of {server.host} is taken by another program"
         return TOPIC.fail("port", told, "set server.port to another one, or end that program")
+    if found.get("role") == "standby":
+        return TOPIC.ok("health", "the service that runs is a standby: another instance serves")
     if not alive:
         told = f"port {server.port} of {server.host} is taken by a Commonplace with another workspace"
         return TOPIC.fail("port", told, "set server.port to another one")

@@ -73,8 +73,16 @@ class State:
     cancelled while it waits is carried out all the same, before the cancellation goes on.
     """
 
-    def __init__(self, path: Path, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        is_ours: Callable[[], bool] = lambda: True,
+    ) -> None:
+        """`is_ours`: whether no instance on another machine may have it by now; asked before each commit."""
         self._path = path
+        self._is_ours = is_ours
         self._now = now
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="state")
         self._db: apsw.Connection | None = None
@@ -241,6 +249,8 @@ class State:
             with _transaction(db):
                 for change in batch:
                     change.run(db)
+                if not self._is_ours():
+                    raise StateUnusable(f"{self._path} is another instance's now: nothing was changed.")
         except Exception as error:  # noqa: BLE001 - whoever waits for one of them is told
             for change in batch:
                 change.fail(error)

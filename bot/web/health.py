@@ -11,6 +11,7 @@ from memory.errors import MemoryFault
 from memory.frozen import dataclass
 from memory.memory import Memory, MemoryStatus
 
+WELL = ("up", "standby")
 VectorsHealth = Literal["ok", "filling", "off", "failing"]
 
 
@@ -22,6 +23,8 @@ class Watched:
     memory: Memory
     patience: float
     """Seconds that a health check waits for the memory."""
+    shared: bool = False
+    """Whether there may be other instances."""
 
 
 watched_key = web.AppKey("watched", Watched)
@@ -35,16 +38,24 @@ async def healthz(request: web.Request) -> web.Response:
     health = request.app[watched_key].channels()
     channels = {name: each.state for name, each in health.items()}
     memory = await _memory_health(request.app[watched_key])
-    missing = [f"channel {name}" for name, state in channels.items() if state != "up"]
+    missing = [f"channel {name}" for name, state in channels.items() if state not in WELL]
     missing += [] if memory["status"] != "unavailable" else ["memory"]
     document: dict[str, Any] = {
         "status": "unavailable" if missing else "ok",
         "channels": channels,
         "memory": memory,
     }
+    if request.app[watched_key].shared:
+        document["role"] = role(health)
     if missing:
         document["missing"] = missing
     return web.json_response(document, status=503 if missing else 200)
+
+
+def role(channels: Mapping[str, ChannelHealth]) -> Literal["active", "standby"]:
+    """A standby is who has channels and none of them now."""
+    states = [each.state for each in channels.values()]
+    return "standby" if states and all(state == "standby" for state in states) else "active"
 
 
 async def _memory_health(watched: Watched) -> dict[str, Any]:

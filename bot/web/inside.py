@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from aiohttp import web
 
@@ -17,6 +18,9 @@ from bot.state.database import State
 from bot.upkeep import Upkeep
 from memory.frozen import dataclass
 from memory.memory import Memory
+
+if TYPE_CHECKING:
+    from bot.instances.status import InstanceStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,8 @@ class Inside:
     """What went wrong lately, the latest first."""
     troubles_by_level: Callable[[], Mapping[str, int]] = dict
     """How much went wrong since the start, by level."""
+    instance: Callable[[], "InstanceStatus | None"] = lambda: None
+    """How this instance stands to others; None where it shares nothing with any."""
     started: float = field(default_factory=time.monotonic)
     """When the service did, in seconds of the monotonic clock."""
 

@@ -39,7 +39,7 @@ from memory.memory import MemoryStatus
 from memory.watcher import WatchState
 
 OPEN_METRICS = "application/openmetrics-text"
-CHANNEL_STATES = ("starting", "up", "down")
+CHANNEL_STATES = ("starting", "up", "down", "standby")
 JOB_OUTCOMES = ("ok", "failed", "stopped")
 LEVELS = ("warning", "error", "critical")
 CLASSES = [*(str(bound) for bound in BOUNDS), "+Inf"]
@@ -70,6 +70,7 @@ class Facts(Collector):
         yield from _queues(self.queues)
         yield from _channels(self.inside)
         yield from _jobs(self.inside.upkeep.jobs)
+        yield from _leases(self.inside)
         yield from _process.collect()
 
 
@@ -286,6 +287,16 @@ def _channels(inside: Inside) -> Iterator[Metric]:
     states = {(name,): health.state for name, health in inside.channels().items()}
     help_text = "1 for how a channel fares."
     yield _states("commonplace_channel_state", help_text, ["channel"], states, CHANNEL_STATES)
+
+
+def _leases(inside: Inside) -> Iterator[Metric]:
+    if not (instance := inside.instance()):
+        return
+    up = "Whether the server on which instances agree who does what can be asked."
+    yield _gauge("commonplace_leases_up", up, not instance.problem)
+    held = "Whether this instance holds a lease: a channel, a job, a workspace."
+    leases = {(each.name,): float(each.ours) for each in instance.leases}
+    yield _gauges("commonplace_lease_held", held, ["name"], leases)
 
 
 def _jobs(jobs: Iterable[JobStatus]) -> Iterator[Metric]:

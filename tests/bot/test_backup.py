@@ -19,7 +19,7 @@ from typing import Any
 import apsw
 import pytest
 
-from bot.archive import MANIFEST, ArchiveBroken, read_archive, write_archive
+from bot.archive import FORMAT, MANIFEST, ArchiveBroken, read_archive, write_archive
 from bot.backup import BackupFault, Backups
 from bot.messages import ChatId
 from bot.models.protocol import UserMessage
@@ -597,7 +597,7 @@ async def test_a_newer_version_s_archive_or_database_is_refused(workspace: Works
         await state.change(lambda db: db.execute("PRAGMA user_version = 99").fetchall())
     with pytest.raises(BackupFault, match="newer version"):
         await workspace.backups.make()
-    text = json.dumps({"format": 2}).encode()
+    text = json.dumps({"format": FORMAT + 1}).encode()
     file = tmp_path / "new.tar.gz"
     file.write_bytes(archive([(MANIFEST, text)], manifest=False))
     with pytest.raises(BackupFault, match="made by a newer version of Commonplace: update it first"):
@@ -791,3 +791,33 @@ async def test_what_is_no_file_among_mounted_notes_keeps_nobody_from_restoring(t
         kept = workspace.restore(made.file)
         assert workspace.read() == NOTES
         assert (kept / "memory" / "link.md").is_symlink()
+
+
+# -- of the conversations alone -----------------------------------------------------------------------------
+
+
+async def test_a_backup_of_the_conversations_alone_leaves_the_notes_as_they_are(workspace: Workspace) -> None:
+    made = await workspace.backups.make_nightly(keep=2, notes=False)
+    assert (made.files, made.problems) == (0, ())
+    with tarfile.open(made.file) as tar:
+        assert tar.getnames() == ["state.db", MANIFEST]
+    await workspace.say("and more")
+    workspace.write({"MEMORY.md": "- written since\n", "new.md": "- new\n"})
+    before = workspace.read()
+    workspace.restore(made.file)
+    assert workspace.read() == before
+    assert await workspace.said() == ["hello"]
+
+
+async def test_only_one_without_notes_asks_for_a_program_that_knows_such(workspace: Workspace) -> None:
+    def written(file: Path) -> dict[str, Any]:
+        with tarfile.open(file) as tar:
+            content = tar.extractfile(MANIFEST)
+            assert content
+            return dict(json.load(content))
+
+    usual = written((await workspace.backups.make()).file)
+    assert usual["format"] == 1
+    assert "notes" not in usual, "an older version would not know it"
+    alone = written((await workspace.backups.make_nightly(keep=2, notes=False)).file)
+    assert (alone["format"], alone["notes"]) == (FORMAT, False)

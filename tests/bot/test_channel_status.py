@@ -10,6 +10,7 @@ from bot.access import Standing
 from bot.channel_store import ChannelStore
 from bot.commands.command import CommandCall
 from bot.commands.everyday import show_status
+from bot.instances.status import InstanceStatus
 from bot.messages import ChannelHealth
 from tests.fakes.house import House, open_house
 from tests.fakes.talking import message
@@ -59,3 +60,20 @@ async def test_an_owner_is_told_how_much_of_a_channel_could_not_be_read(house: H
 async def test_nobody_else_is_told_anything_of_channels(house: House, standing: Standing) -> None:
     await ChannelStore(house.state, "telegram").set_aside("7", "{}", "no date")
     assert await status(house, {"telegram": CONFLICT}, standing) == await status(house, {}, standing)
+
+
+async def test_an_owner_is_told_which_instance_answers_and_which_has_a_channel(house: House) -> None:
+    usual = await status(house, {})
+    channels = {"telegram": ChannelHealth("standby", "cellar has it")}
+    assert [line for line in await status(house, channels) if line not in usual] == [
+        "Telegram: standby (cellar has it)"
+    ]
+    context = replace(house.assistant._house.context, instance=lambda: InstanceStatus("attic", "it is away"))
+    call = CommandCall(message("/status"), Standing.OWNER, {}, "k")
+    told = (await show_status(call, context)).splitlines()
+    assert [line for line in told if line not in usual] == [
+        "Instance: attic",
+        "What other instances do cannot be told: it is away",
+    ]
+    others = (await show_status(replace(call, standing=Standing.ALLOWED), context)).splitlines()
+    assert "Instance: attic" not in others

@@ -14,6 +14,7 @@ from bot.state import inbox as table
 from bot.state.database import State
 from bot.state.inbox import Received
 from bot.tidying import tidy
+from tests.fakes.first_start import laid_state
 from tests.fakes.talking import HERE, message
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -21,7 +22,7 @@ NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 @pytest.fixture
 async def state(tmp_path: Path) -> AsyncIterator[State]:
-    async with State(tmp_path / "state.db", now=lambda: NOW) as state:
+    async with State(laid_state(tmp_path / "state.db"), now=lambda: NOW) as state:
         yield state
 
 
@@ -250,3 +251,14 @@ async def test_an_edit_of_a_message_that_waits_changes_what_came_along_too(
         await inbox.edit(first.number, change)
     (waiting,) = await left(state, tmp_path)
     assert waiting.message == replace(said, text="look here", attachments=(new,))
+
+
+async def test_with_the_lease_of_a_channel_the_messages_of_one_that_hangs_are_ours_too(
+    state: State, tmp_path: Path
+) -> None:
+    with Presence(tmp_path) as halted, Presence(tmp_path) as presence:
+        for chat in ("telegram:7", "terminal:main"):
+            await Inbox(state, halted).accept(message("Hello", sender="telegram:7", chat=chat))
+        assert await Inbox(state, presence).claim(everywhere) == ([], [])
+        messages, _ = await Inbox(state, presence, leased=["telegram"]).claim(everywhere)
+    assert [str(each.message.chat) for each in messages] == ["telegram:7"]

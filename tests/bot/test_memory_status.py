@@ -63,7 +63,7 @@ async def told(
         async with State(laid_state(Path(folder) / "state.db")) as state:
             parts: dict[str, Any] = {each.name: nothing for each in fields(CommandContext)}
             parts |= {"commands": COMMANDS, "memory": memory, "state": state, "upkeep": upkeep}
-            parts["channels"] = dict
+            parts |= {"channels": dict, "instance": lambda: None}
             parts["now"] = lambda: datetime.now(OWNERS)
             context = CommandContext(**{**parts, "model": alone(ScriptedModel())})
             text = await run_command(

@@ -1,6 +1,8 @@
 import asyncio
 import logging
+import tarfile
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 
@@ -8,7 +10,7 @@ import pytest
 
 from bot.backup import Backups
 from bot.scheduler import JobStatus
-from bot.state.database import StateUnusable
+from bot.state.database import State, StateUnusable
 from bot.upkeep import Nights, Upkeep
 from memory.embeddings.opening import Embedding, open_embedding
 from memory.errors import IndexUnavailable
@@ -124,7 +126,7 @@ async def test_the_regular_look_has_vectors_made_of_what_nobody_watched(
 ) -> None:
     memory = memory_in(tmp_path, embedding_by(server), watch=False)
     (tmp_path / "memory" / "before.md").write_text("Written before the start.\n")
-    async with memory, Upkeep(memory, reindex_minutes=0.004):
+    async with memory, Upkeep(memory, reindex_minutes=0.004, settle=0):
         await server.has_been_asked(1)
         (tmp_path / "memory" / "after.md").write_text("Written while it runs.\n")
         await server.has_been_asked(2)
@@ -135,11 +137,11 @@ async def test_a_first_look_that_breaks_is_told_and_begun_anew(tmp_path: Path) -
     class Breaking(Memory):
         looked = begun = 0
 
-        async def sync(self, *, rebuild: bool = False) -> SyncReport:
+        async def sync(self, *, rebuild: bool = False, whole: bool = False) -> SyncReport:
             self.looked += 1
             if self.looked == 1:
                 raise OSError("no more files")
-            return await super().sync(rebuild=rebuild)
+            return await super().sync(rebuild=rebuild, whole=whole)
 
         async def run(self) -> None:
             self.begun += 1
@@ -158,7 +160,7 @@ async def test_notes_that_cannot_be_indexed_do_not_keep_it_from_watching(
     class Full(Memory):
         begun = 0
 
-        async def sync(self, *, rebuild: bool = False) -> SyncReport:
+        async def sync(self, *, rebuild: bool = False, whole: bool = False) -> SyncReport:
             raise IndexUnavailable("the disk is full")
 
         async def run(self) -> None:
@@ -265,6 +267,48 @@ async def test_a_backup_is_made_at_night_and_tells_how_it_went(tmp_path: Path) -
         assert upkeep.backup
         assert datetime.fromisoformat(upkeep.backup.last_run) == made
         assert upkeep.reindex is None
+
+
+async def test_what_another_instance_does_for_all_is_not_done_here_and_says_who_does_it(
+    tmp_path: Path,
+) -> None:
+    memory = memory_in(tmp_path, watch=False)
+    note = tmp_path / "memory" / "note.md"
+    note.write_text("A note.\n")
+    backups = Backups(
+        notes=tmp_path / "memory", private=tmp_path / ".commonplace", now=lambda: datetime.now(UTC)
+    )
+    nights = Nights(time(3, 30), UTC, backups, keep=2)
+    async with State(tmp_path / ".commonplace" / "state.db"):
+        pass
+    who = "attic"
+    async with (
+        memory,
+        Upkeep(memory, reindex_minutes=60, nights=nights, settle=0, elsewhere=lambda job: who) as upkeep,
+    ):
+        assert upkeep.reindex
+        assert [job.elsewhere for job in (upkeep.reindex, *upkeep.jobs)] == ["attic"] * 3
+        await until(lambda: bool(upkeep._looked))
+        (tmp_path / "memory" / "another.md").write_text("Another note.\n")
+        await done(upkeep, "re-index")
+        assert (await memory.status(look=False)).files == 1
+        assert (await done(upkeep, "backup")).last_outcome == "ok"
+        who = ""
+        await done_again(upkeep, "re-index")
+        assert (await memory.status(look=False)).files == 2
+        assert {job.elsewhere for job in upkeep.jobs} == {""}
+    (file,) = backups.folder.iterdir()
+    with tarfile.open(file) as tar:
+        assert [name for name in tar.getnames() if name.endswith(".md")] == []
+
+
+async def done_again(upkeep: Upkeep, name: str) -> None:
+    """Have a job run that has run already."""
+    assert upkeep._schedule
+    assert upkeep._schedule._scheduler
+    before = upkeep._schedule._statuses[name]
+    upkeep._schedule._statuses[name] = replace(before, last_outcome="")
+    await done(upkeep, name)
 
 
 async def test_a_backup_that_fails_is_one_line(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

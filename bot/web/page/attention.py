@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from bot import phrases
+from bot.instances.status import InstanceStatus
 from bot.log.troubles import Trouble
 from bot.messages import ChannelHealth
 from bot.plain_text import one_line
@@ -17,14 +18,22 @@ LATELY = timedelta(hours=1)
 
 
 def of_channels(channels: Mapping[str, ChannelHealth]) -> Iterator[str]:
-    """Those that are not up, or are hampered."""
+    """Those that are not up, or are hampered; a standby is well."""
     for name, health in channels.items():
+        if health.state == "standby":
+            continue
         state = phrases.CHANNEL_STATES[health.state]
         if health.detail:
             phrase = phrases.STATUS_CHANNEL_BUT if health.state == "up" else phrases.STATUS_CHANNEL_WHY
             yield phrase.format(channel=name.capitalize(), state=state, detail=one_line(health.detail))
         elif health.state != "up":
             yield phrases.STATUS_CHANNEL.format(channel=name.capitalize(), state=state)
+
+
+def of_instance(instance: InstanceStatus | None) -> Iterator[str]:
+    """Where the server cannot be asked on which instances agree who does what."""
+    if instance and instance.problem:
+        yield phrases.WEB_LEASES.format(problem=one_line(instance.problem))
 
 
 def of_memory(memory: Part[MemoryStatus]) -> Iterator[str]:

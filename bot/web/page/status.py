@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from bot.access import CODE_TIME
+from bot.instances.status import InstanceStatus, lease_in_words
 from bot.log.troubles import Trouble
 from bot.messages import ChannelHealth
 from bot.scheduler import JobStatus
@@ -12,7 +13,7 @@ from bot.state.database import stored
 from bot.state.queues import Queues, queues
 from bot.web.inside import Inside
 from bot.web.page import attention
-from bot.web.page.clock import Clock
+from bot.web.page.clock import Clock, Moment
 from bot.web.page.models import ModelShown, models_shown
 from bot.web.page.part import Part, part
 from bot.web.page.progress import ProgressShown, progress_shown
@@ -20,6 +21,17 @@ from memory.frozen import dataclass
 from memory.memory import MemoryStatus
 
 MOST_TROUBLES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseShown:
+    """Who does something that only one instance does."""
+
+    what: str
+    holder: str
+    """"" for nobody."""
+    ours: bool
+    since: Moment | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +46,9 @@ class StatusShown:
     channels: Mapping[str, ChannelHealth]
     todo: Part[tuple[Queues, Counts]]
     jobs: Sequence[JobStatus]
+    instance: InstanceStatus | None
+    """How this one stands to others; None where it shares nothing with any."""
+    leases: Sequence[LeaseShown]
     upkeep_problem: str
     """What the memory's own work broke off with; "" while it goes on."""
     troubles: Sequence[Trouble]
@@ -48,10 +63,12 @@ async def status_shown(inside: Inside) -> StatusShown:
     )
     now = inside.now()
     clock, channels = Clock(now), inside.channels()
+    instance = inside.instance()
     jobs, problem, troubles = inside.upkeep.jobs, inside.upkeep.problem, inside.troubles()
     return StatusShown(
         attention=(
             *attention.of_channels(channels),
+            *attention.of_instance(instance),
             *attention.of_memory(memory),
             *attention.of_models(models.shown or (), clock),
             *attention.of_jobs(jobs, problem),
@@ -63,10 +80,25 @@ async def status_shown(inside: Inside) -> StatusShown:
         channels=channels,
         todo=todo,
         jobs=jobs,
+        instance=instance,
+        leases=_leases_shown(instance, clock) if instance else (),
         upkeep_problem=problem,
         troubles=troubles[:MOST_TROUBLES],
         clock=clock,
     )
+
+
+def _leases_shown(instance: InstanceStatus, clock: Clock) -> Sequence[LeaseShown]:
+    now = clock.now
+    return [
+        LeaseShown(
+            lease_in_words(each.name),
+            each.holder if each.ours or (each.until and each.until > now) else "",
+            each.ours,
+            clock.at(each.since.astimezone(now.tzinfo)) if each.since else None,
+        )
+        for each in instance.leases
+    ]
 
 
 async def _todo(inside: Inside) -> tuple[Queues, Counts]:

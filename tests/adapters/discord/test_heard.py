@@ -28,3 +28,18 @@ async def test_from_the_first_start_on_nothing_is_missed_however_early_that_run_
     await second.load()
     assert second.mark == first.mark > 0
     assert abs(snowflake_time(second.mark) - began) < timedelta(seconds=5)
+
+
+async def test_what_another_instance_has_answered_meanwhile_is_not_looked_for(store: ChannelStore) -> None:
+    first = Heard(store)
+    await first.load()
+    old = first.mark
+    await first.save({7: old - 5, 8: old - 5})
+    since = datetime.now(UTC) + timedelta(hours=1)
+    second = Heard(store, since=since)
+    await second.load()
+    assert snowflake_time(second.mark) - since < timedelta(milliseconds=1)
+    assert set(second.behind.values()) == {second.mark}
+    third = Heard(store, since=since - timedelta(hours=2))
+    await third.load()
+    assert third.mark == second.mark, "what this one has taken in since then counts"

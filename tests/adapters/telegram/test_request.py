@@ -160,3 +160,16 @@ def test_which_proxy_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_PROXY", "telegram.org,127.0.0.1")
     assert proxy_for("https://api.telegram.org") is None
     assert proxy_for("http://127.0.0.1:8081") is None
+
+
+async def test_nothing_is_asked_while_another_instance_has_the_bot() -> None:
+    ours = False
+    made = Request("http://127.0.0.1:9", connections=1, is_ours=lambda: ours)
+    try:
+        with pytest.raises(NetworkError, match="another instance has this bot now"):
+            await made.post("http://127.0.0.1:9/bot/getMe")
+        ours = True
+        with pytest.raises(NetworkError, match="Cannot connect to host"):
+            await made.post("http://127.0.0.1:9/bot/getMe")
+    finally:
+        await made.shutdown()

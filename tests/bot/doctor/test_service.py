@@ -103,3 +103,10 @@ async def test_beyond_this_machine_encryption_and_a_long_token_are_asked_for(
 async def test_without_a_server_there_is_no_port() -> None:
     assert named(await told(1, enabled=False), "port").told.startswith("none")
     assert named(await told(0), "port").told.startswith("any that is free")
+
+
+async def test_a_standby_is_well_though_nobody_has_the_workspace_open_here() -> None:
+    async with listening({**WELL, "role": "standby"}) as port:
+        check = named(await told(port), "health")
+    assert check.status == "ok"
+    assert "standby" in check.told

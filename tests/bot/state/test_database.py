@@ -402,3 +402,16 @@ async def test_changes_that_wait_are_carried_out_though_nobody_waits_for_them(pa
             task.cancel()
         await asyncio.wait(tasks)
         assert await state.read(lambda db: db.execute("SELECT count(*) FROM told").get) == 5
+
+
+async def test_nothing_is_committed_once_another_instance_has_it(path: Path) -> None:
+    ours = True
+    async with State(path, is_ours=lambda: ours) as state:
+        await state.append(None, "terminal:main", SAID, after=0)
+        ours = False
+        with pytest.raises(StateUnusable, match="is another instance's now: nothing was changed"):
+            await state.append(None, "terminal:main", SAID, after=0)
+        ours = True
+        number = await state.open_conversation("terminal:main")
+        assert number
+        assert len(await state.entries(number)) == 1

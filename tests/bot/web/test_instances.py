@@ -1,0 +1,137 @@
+"""Several instances, as one of them tells of them over HTTP."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
+from prometheus_client.parser import text_string_to_metric_families
+
+from bot.app import inside_of
+from bot.instances.lease import LeaseState
+from bot.instances.status import InstanceStatus, lease_in_words
+from bot.messages import ChannelHealth
+from bot.web.app import build_web_app
+from bot.web.standby import build_standby_app
+from tests.fakes.html_page import HtmlPage
+from tests.fakes.website import open_website
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:aiohttp.*")
+
+NOW = datetime.now(UTC)
+LATER = NOW + timedelta(minutes=5)
+LEASES = (
+    LeaseState("channel:telegram:3fa8b1c2d3e4f506", "attic", NOW, LATER, ours=True),
+    LeaseState("job:backup", "cel<b>lar", NOW, LATER, ours=False),
+    LeaseState("workspace:0123456789abcdef", "gone", NOW, NOW - timedelta(minutes=5), ours=False),
+)
+
+
+class Site:
+    """An instance among others."""
+
+    def __init__(self) -> None:
+        self.status = InstanceStatus("attic", "", LEASES)
+        self.channels = {"telegram": ChannelHealth("up")}
+        self.client: TestClient[web.Request, web.Application]
+
+    async def text(self, path: str) -> str:
+        answer = await self.client.get(path)
+        return await answer.text()
+
+
+@pytest.fixture
+async def site(tmp_path: Path) -> AsyncIterator[Site]:
+    site = Site()
+    async with open_website(tmp_path) as website:
+        inside = replace(
+            inside_of(website.settings, website.parts),
+            instance=lambda: site.status,
+            channels=lambda: site.channels,
+        )
+        app = build_web_app(channels=lambda: site.channels, memory=website.parts.memory, inside=inside)
+        async with TestClient(TestServer(app)) as client:
+            site.client = client
+            yield site
+
+
+async def test_a_standby_is_well_and_says_what_it_is(site: Site) -> None:
+    answer = await site.client.get("/healthz")
+    assert (await answer.json())["role"] == "active"
+    site.channels["telegram"] = ChannelHealth("standby", "cellar has it")
+    answer = await site.client.get("/healthz")
+    assert answer.status == 200
+    told = await answer.json()
+    assert (told["status"], told["role"], told["channels"]) == ("ok", "standby", {"telegram": "standby"})
+    assert "cellar" not in await answer.text()
+    site.channels["discord"] = ChannelHealth("up")
+    assert (await (await site.client.get("/healthz")).json())["role"] == "active"
+
+
+async def test_the_page_shows_who_does_what(site: Site) -> None:
+    text = await site.text("/")
+    assert "cel&lt;b&gt;lar" in text
+    shown = HtmlPage(text).by_id("instances").text
+    assert "This one is attic." in shown
+    assert "Telegram (3fa8) this one" in shown
+    assert "Backup of the notes cel<b>lar" in shown
+    assert "Workspace 0123 nobody" in shown
+    site.channels["telegram"] = ChannelHealth("standby", "cellar has it")
+    page = HtmlPage(await site.text("/"))
+    assert "standby cellar has it" in page.by_id("channels").text
+    assert "Telegram" not in page.by_id("attention").text
+    site.status = InstanceStatus("attic", "the server does not answer", LEASES)
+    assert (
+        "cannot be told: the server does not answer" in HtmlPage(await site.text("/")).by_id("attention").text
+    )
+
+
+async def test_the_metrics_have_a_row_for_each_lease(site: Site) -> None:
+    families = {each.name: each for each in text_string_to_metric_families(await site.text("/metrics"))}
+    held = {each.labels["name"]: each.value for each in families["commonplace_lease_held"].samples}
+    assert held == {LEASES[0].name: 1, LEASES[1].name: 0, LEASES[2].name: 0}
+    assert [each.value for each in families["commonplace_leases_up"].samples] == [1]
+    assert "cellar" not in await site.text("/metrics")
+
+
+async def test_alone_nothing_is_told_of_instances(tmp_path: Path) -> None:
+    async with open_website(tmp_path) as website:
+        text = await (await website.client.get("/")).text()
+        assert 'id="instances"' not in text
+        assert "role" not in await (await website.client.get("/healthz")).json()
+        assert "commonplace_lease" not in await (await website.client.get("/metrics")).text()
+
+
+async def test_who_waits_for_the_workspace_says_that_it_is_well_and_nothing_else() -> None:
+    problem = ""
+    async with TestClient(TestServer(build_standby_app(lambda: problem))) as client:
+        answer = await client.get("/healthz")
+        assert answer.status == 200
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        told = await answer.json()
+        assert (told["status"], told["role"]) == ("ok", "standby")
+        for method, path in (("GET", "/"), ("POST", "/rpc"), ("POST", "/telegram/abc")):
+            other = await client.request(method, path)
+            assert other.status == 503
+            assert "Retry-After" in other.headers
+        problem = "postgresql://me@secret-host/db does not answer"
+        answer = await client.get("/healthz")
+        assert answer.status == 503
+        assert (await answer.json())["missing"] == ["leases"]
+        assert "secret-host" not in await answer.text()
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("channel:discord:3fa8b1c2", "Discord (3fa8)"),
+        ("job:schedule", "Regular look at all notes"),
+        ("workspace:0123456789", "Workspace 0123"),
+        ("something:else", "something:else"),
+    ],
+)
+def test_what_is_leased_has_a_name_for_people(name: str, words: str) -> None:
+    assert lease_in_words(name) == words
