@@ -2,6 +2,7 @@
 #
 #   PYTHON_IMAGE  the base of both stages; with @sha256:… behind the tag, two builds have the same one
 #   LOCAL         "true" for models that run on this machine: compiles llama.cpp, about ten minutes
+#   POSTGRES      "true" for an index on PostgreSQL: its library, 15 MB
 #   CMAKE_ARGS    for llama.cpp; -DGGML_NATIVE=OFF where the image is to run on other processors than this one
 ARG PYTHON_IMAGE=python:3.13-slim-trixie
 
@@ -35,6 +36,15 @@ RUN if [ "$LOCAL" = true ]; then \
         && rm -rf local-build /var/lib/apt/lists/*; \
     elif [ "$LOCAL" != false ]; then \
         echo "LOCAL is $LOCAL; it must be true or false" >&2; exit 1; \
+    fi
+
+ARG POSTGRES=false
+COPY requirements/postgres.txt requirements/
+RUN if [ "$POSTGRES" = true ]; then \
+        python -m pip --python /opt/commonplace install --quiet --no-cache-dir --no-compile --no-deps \
+            --require-hashes -r requirements/postgres.txt; \
+    elif [ "$POSTGRES" != false ]; then \
+        echo "POSTGRES is $POSTGRES; it must be true or false" >&2; exit 1; \
     fi
 
 COPY requirements/build.txt requirements/
