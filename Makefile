@@ -1,7 +1,7 @@
 # Commonplace. Needs make and Python >= 3.11; everything else goes into .venv, from the locks in requirements/.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test check again bench local postgres postgres-server format docs pictures lock clean
+.PHONY: help install run test check again bench local postgres postgres-server format docs pictures lock clean
 
 PYTHON ?=
 ARGS ?=
@@ -16,7 +16,9 @@ EXTRAS := $(wildcard .venv/local .venv/postgres .venv/postgres-server)
 PIP := PIP_USER=0 PIP_DISABLE_PIP_VERSION_CHECK=1 $(PY) -m pip install --quiet --no-deps
 
 help:  ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
+
+install: .venv/project $(EXTRAS)  ## set it up, or bring it up to date with what was asked for before
 
 run: .venv/project $(EXTRAS)  ## start it; options in ARGS="--workspace DIR"
 	@exec .venv/bin/commonplace run $(ARGS)

@@ -1,5 +1,6 @@
 """What PostgreSQL's refusals mean to the memory."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -43,13 +44,26 @@ def faults_of(shown: str) -> Iterator[None]:
     ) as error:
         raise IndexUnavailable(f"{shown} took too long ({first_line(error)})") from error
     except (psycopg.OperationalError, psycopg.InterfaceError) as error:
-        raise ServerAway(f"{shown} does not answer ({first_line(error)})") from error
+        told = first_line(error)
+        if "authentication failed" in told or "no pg_hba.conf entry" in told:
+            raise ServerAway(
+                f"{shown} does not let us in ({told}); mend user or password in index.url"
+            ) from error
+        if told.startswith("database ") and told.endswith(" does not exist"):
+            raise ServerAway(f"{shown}: {told}; create it there, or mend index.url") from error
+        raise ServerAway(f"{shown} does not answer ({told})") from error
     except psycopg.Error as error:
         raise IndexUnavailable(f"{shown} refused: {first_line(error)}") from error
+
+
+_PLACE = re.compile(
+    r'connection failed: |connection to server (?:at|on socket) "[^"]*"(?: \([^)]*\))?(?:, port \d+)? failed: '
+)
+"""Where libpq says once more whom it has asked."""
 
 
 def first_line(error: BaseException) -> str:
     """What it says, in one line without an end."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    told = lines[0] if lines else type(error).__name__
+    told = _PLACE.sub("", lines[0]) if lines else type(error).__name__
     return told.removeprefix("FATAL:").removeprefix("ERROR:").strip().rstrip(".")

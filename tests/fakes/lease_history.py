@@ -1,11 +1,31 @@
-"""Pure: what became of a lease, from what several processes have written down of it (`held_leases`)."""
+"""What became of a lease, from what several processes have written down of it (`held_leases`)."""
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 
-from tests.bot.instances.test_contenders import Span, overlaps
+
+@dataclass(frozen=True)
+class Span:
+    """Somebody held a lease for all that time."""
+
+    name: str
+    token: int
+    process: str
+    begin: float
+    to: float
+
+
+def spans_of(file: Path) -> list[Span]:
+    if not file.exists():
+        return []
+    lines = file.read_text().split("\n")[:-1]  # who is killed may leave half a line
+    return [
+        Span(name, int(token), process, float(begin), float(to))
+        for name, token, process, begin, to in map(str.split, lines)
+    ]
 
 
 @dataclass(frozen=True)
@@ -14,6 +34,25 @@ class Trouble:
 
     process: str
     moment: float
+
+
+def overlaps(spans: list[Span]) -> list[tuple[Span, Span]]:
+    """Pairs of processes that held the same lease at one moment."""
+    found = []
+    by_name: dict[str, list[Span]] = defaultdict(list)
+    for span in spans:
+        by_name[span.name].append(span)
+    for each in by_name.values():
+        latest: dict[str, Span] = {}
+        for span in sorted(each, key=lambda span: span.begin):
+            found += [
+                (other, span)
+                for other in latest.values()
+                if other.process != span.process and other.to > span.begin
+            ]
+            if span.process not in latest or latest[span.process].to < span.to:
+                latest[span.process] = span
+    return found
 
 
 def tenures_of(spans: Collection[Span]) -> list[Span]:

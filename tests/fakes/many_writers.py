@@ -25,8 +25,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tests.bot.instances.test_contenders import Span
-    from tests.fakes.lease_history import Trouble
+    from tests.fakes.lease_history import Span, Trouble
 
 ROOT = Path(__file__).parents[2]
 NAMES = ("ada", "ben", "cyd")
@@ -101,10 +100,10 @@ class Instance:
             begin_writing_what_is_held({LEASE: self.leases.want(LEASE)}, self.us.id, self.held)
             upkeep = asyncio.create_task(self.memory.run())
             for self.number in count(first):
-                if ended.is_set():
-                    break
                 print("begun", self.number, flush=True)
                 await self._do_until_done()
+                if ended.is_set():  # not before the first: what a killed one has begun is to be finished
+                    break
             upkeep.cancel()
             await asyncio.wait([upkeep])
         self.lease_server.close()
@@ -355,7 +354,7 @@ class Writers:
             self._troubles.append(Trouble(self._ids[name], awake()))
 
     def _spans(self, name: str) -> "list[Span]":
-        from tests.bot.instances.test_contenders import spans_of
+        from tests.fakes.lease_history import spans_of
 
         return spans_of(self._workspaces[name] / "held")
 

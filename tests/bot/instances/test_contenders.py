@@ -10,7 +10,6 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -18,6 +17,7 @@ import pytest
 
 from bot.instances.times import LeaseTimes, awake
 from tests.bot.instances.relay import Relay
+from tests.fakes.lease_history import Span, overlaps, spans_of
 from tests.fakes.postgres_server import NEEDS, PostgresServer, installed
 
 ROOT = Path(__file__).parents[3]
@@ -35,27 +35,6 @@ def own() -> Iterator[PostgresServer]:
         yield server
     finally:
         server.close()
-
-
-@dataclass(frozen=True)
-class Span:
-    """Somebody held a lease for all that time."""
-
-    name: str
-    token: int
-    process: str
-    begin: float
-    to: float
-
-
-def spans_of(file: Path) -> list[Span]:
-    if not file.exists():
-        return []
-    lines = file.read_text().split("\n")[:-1]  # who is killed may leave half a line
-    return [
-        Span(name, int(token), process, float(begin), float(to))
-        for name, token, process, begin, to in map(str.split, lines)
-    ]
 
 
 class Contender:
@@ -110,25 +89,6 @@ class Contender:
             max(span.begin, moment) for span in spans_of(self.file) if span.name == name and span.to > moment
         ]
         return min(held, default=0.0)
-
-
-def overlaps(spans: list[Span]) -> list[tuple[Span, Span]]:
-    """Pairs of processes that held the same lease at one moment."""
-    found = []
-    by_name: dict[str, list[Span]] = defaultdict(list)
-    for span in spans:
-        by_name[span.name].append(span)
-    for each in by_name.values():
-        latest: dict[str, Span] = {}
-        for span in sorted(each, key=lambda span: span.begin):
-            found += [
-                (other, span)
-                for other in latest.values()
-                if other.process != span.process and other.to > span.begin
-            ]
-            if span.process not in latest or latest[span.process].to < span.to:
-                latest[span.process] = span
-    return found
 
 
 def wait_until(what: Callable[[], bool], *, seconds: float) -> None:

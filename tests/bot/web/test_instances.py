@@ -22,7 +22,7 @@ from tests.fakes.website import open_website
 pytestmark = pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:aiohttp.*")
 
 NOW = datetime.now(UTC)
-LATER = NOW + timedelta(minutes=5)
+LATER = NOW + timedelta(days=1)
 LEASES = (
     LeaseState("channel:telegram:3fa8b1c2d3e4f506", "attic", NOW, LATER, ours=True),
     LeaseState("job:backup", "cel<b>lar", NOW, LATER, ours=False),

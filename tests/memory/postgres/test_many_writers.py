@@ -9,8 +9,7 @@ from memory.notes import Notes
 from memory.postgres.server import Server
 from memory.settings import ChunkSettings
 from memory.sync import sync_index
-from tests.bot.instances.test_contenders import Span
-from tests.fakes.lease_history import Trouble, faults_in, longest_free, take_overs, tenures_of
+from tests.fakes.lease_history import Span, Trouble, faults_in, longest_free, take_overs, tenures_of
 from tests.fakes.many_writers import Writers
 from tests.fakes.postgres_index_checks import assert_sound_on_server, contents_on_server
 from tests.fakes.postgres_server import PostgresServer

@@ -55,7 +55,7 @@ def test_where_nobody_listens_it_says_why_and_does_not_ask_again_at_once() -> No
     with pytest.raises(ServerAway, match="refused") as told, server.transaction():
         pass
     assert "s3cr3t" not in str(told.value)
-    assert "postgresql://me@127.0.0.1:9/there" in str(told.value)
+    assert str(told.value).startswith("postgresql://me@127.0.0.1:9/there does not answer (Connection refused")
     began = time.monotonic()
     with pytest.raises(ServerAway, match="refused"), server.session():
         pass
@@ -66,8 +66,8 @@ def test_where_nobody_listens_it_says_why_and_does_not_ask_again_at_once() -> No
 
 def test_a_wrong_name_is_told(postgres: PostgresServer) -> None:
     server = Server(postgres.url("nowhere"))
-    with pytest.raises(IndexUnavailable, match='"nowhere" does not exist'), server.transaction():
-        pass
+    with pytest.raises(IndexUnavailable, match='/nowhere: database "nowhere" does not exist; create it'):
+        one(server, "SELECT 1")
     server.close()
 
 
