@@ -7,7 +7,7 @@ import socket
 import sys
 import warnings
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, asynccontextmanager, suppress
 from functools import partial
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
@@ -64,7 +64,7 @@ from bot.startup import (
 from bot.state.database import State, StateFault
 from bot.tidying import tidy
 from bot.tools import Toolbox
-from bot.upkeep import Nights, Upkeep
+from bot.upkeep import BACKUP, REINDEX, Nights, Upkeep
 from memory.embeddings.opening import Embedding
 from memory.forgetting import Wanted
 from memory.frozen import dataclass
@@ -169,46 +169,61 @@ async def serve_among_others(
     from bot.instances.opening import open_leases, open_stand_ins
     from bot.instances.post import Post
 
+    index_server(settings)  # asks nobody, but tells where its library is missing
+    jobs = (REINDEX, *((BACKUP,) if settings.backup.keep else ()))
     troubles = Troubles()
     lines = open_log(settings, troubles, at_terminal=at_terminal)
     async with open_leases(settings) as (leases, workspace), open_stand_ins(settings, leases) as stand_ins:
         while not leaving.is_set():
             if not workspace.is_held:
-                await stand_by(sockets, leases, workspace, leaving)
+                await stand_by(settings, sockets, leases, workspace, leaving)
                 continue
-            post = Post(leases, stand_ins, workspace)
+            post = Post(leases, stand_ins, workspace, jobs=jobs)
             try:
                 async with (
                     either(leaving.wait(), workspace.lost()) as over,
                     open_assistant(settings, alone=True, post=post, troubles=troubles) as parts,
                 ):
-                    await keep_house(
-                        settings,
-                        parts,
-                        lines,
-                        sockets,
-                        over,
-                        at_terminal=at_terminal,
-                        post=post,
-                        patience=lambda: PATIENCE if workspace.is_held else 0.0,
-                    )
+                    try:
+                        await keep_house(
+                            settings,
+                            parts,
+                            lines,
+                            sockets,
+                            over,
+                            at_terminal=at_terminal,
+                            post=post,
+                            patience=partial(patience_at, post),
+                        )
+                    finally:  # what was read anew counts in the next house too
+                        settings = parts.current.settings
             except StateFault:
-                if workspace.is_held:  # else it is what refuses to be written by us now
+                if post.is_kept:  # else it is what refuses to be written by us now
                     raise
+            is_kept = post.is_kept
             await post.close()
-            if workspace.is_held:
+            if is_kept or leaving.is_set():
                 log.info("leaving")
                 return
             log.warning("another instance may serve the workspace from now on: this one is a standby")
 
 
+def patience_at(post: "Post") -> float:
+    """Seconds that running turns get to come to their end."""
+    return PATIENCE if post.is_kept else 0.0
+
+
 async def stand_by(
-    sockets: Sequence[socket.socket], leases: "Leases", workspace: "Lease", leaving: asyncio.Event
+    settings: Settings,
+    sockets: Sequence[socket.socket],
+    leases: "Leases",
+    workspace: "Lease",
+    leaving: asyncio.Event,
 ) -> None:
     """Wait until the workspace is ours, or until the program is to leave; say over HTTP that all is well."""
     from bot.web.standby import build_standby_app
 
-    async with either(leaving.wait(), workspace.gained()) as over:
+    async with either(leaving.wait(), workspace.gained()) as over, reload_on_hangup(Current(settings)):
         with suppress(TimeoutError):
             async with asyncio.timeout(USUAL_START):
                 await over.wait()
@@ -311,10 +326,16 @@ def leased_channels(settings: Settings, parts: Parts, post: "Post") -> "Iterator
         except StateFault as fault:  # it is tried again and again
             log.warning("%s", fault)
 
+    def telegram(duty: Duty) -> AbstractAsyncContextManager[Adapter]:
+        return open_telegram(parts.current.settings, parts, duty)
+
+    def discord(duty: Duty) -> AbstractAsyncContextManager[Adapter]:
+        return open_discord(parts.current.settings, parts, duty)
+
     if token := settings.telegram.token.get_secret_value():
-        yield post.channel("telegram", token, opens=partial(open_telegram, settings, parts), take_up=take_up)
+        yield post.channel("telegram", token, opens=telegram, take_up=take_up)
     if token := settings.discord.token.get_secret_value():
-        yield post.channel("discord", token, opens=partial(open_discord, settings, parts), take_up=take_up)
+        yield post.channel("discord", token, opens=discord, take_up=take_up)
 
 
 def relayed_hooks(settings: Settings, channels: "Sequence[LeasedChannel]") -> "Iterator[Hook]":
@@ -409,7 +430,7 @@ async def open_assistant(
             raise CannotStart(f"{private} cannot be used ({reason}): mend that, or set workspace") from error
         if is_unfinished(private):
             raise CannotStart(UNFINISHED)
-        is_ours = (lambda: post.workspace.is_held) if post else lambda: True
+        is_ours = (lambda: post.is_kept) if post else lambda: True
         state = await stack.enter_async_context(State(private / "state.db", now=now, is_ours=is_ours))
         if server := index_server(settings):
             stack.callback(server.close)

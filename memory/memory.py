@@ -26,6 +26,7 @@ from memory.index.opening import Comparison, IndexInFile, IndexOnServer, IndexPl
 from memory.index.protocol import Index, IndexNumbers, Likeness, VectorNumbers
 from memory.listing import Listing, Problem
 from memory.notes import HeldNote, Notes, NoteText, Written, as_entry
+from memory.postgres.faults import ServerAway
 from memory.progress import Job, Progress, RunningJobs, Tell
 from memory.scan import scan_notes
 from memory.search import Candidates, Days, SearchResults, Source, Time, Weights, rank
@@ -354,7 +355,9 @@ class Memory:
                 )
             )
         except (IndexBroken, IndexUnavailable) as error:
-            notice, source = f"Searched the files one by one: {error}.", "scan"
+            # Where the server is, is nothing for a room of guests; status and doctor tell it.
+            why = "the index's server cannot be reached just now" if isinstance(error, ServerAway) else error
+            notice, source = f"Searched the files one by one: {why}.", "scan"
             candidates = await self._scan(terms, days)
         if source != "scan" and (left_out := [problem for problem in self._problems if problem.hides_notes]):
             notice = " ".join(filter(None, (notice, _not_searched(left_out))))

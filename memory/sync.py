@@ -36,6 +36,9 @@ PATIENCE_SECONDS = 2.0
 EMPTIED_NOTES = 20
 """An index of so many notes is not emptied at once, where instances share it: a folder may not be mounted."""
 
+EMPTIED_SHARE = 20
+"""Emptied is what loses all but one in so many: in a folder that is not mounted something may have been noted."""
+
 _LOOK_AGAIN_SECONDS = 0.05
 _RENEW_SECONDS = CLAIM_SECONDS / 3
 _TRIES = 20
@@ -139,10 +142,15 @@ class _Comparison:
         if len(listing.unchanged) < len(stamps):
             unreadable = {problem.path for problem in self.problems}
             self._gone = [path for path in stamps if path not in on_disk and not _inside(path, unreadable)]
-        if notes.is_shared and not on_disk and len(self._gone) >= EMPTIED_NOTES:
+        staying_notes = len(stamps) - len(self._gone)
+        if (
+            notes.is_shared
+            and len(self._gone) >= EMPTIED_NOTES
+            and staying_notes * EMPTIED_SHARE <= len(stamps)
+        ):
             raise IndexUnavailable(
-                f"the notes' folder is empty, and the index that it shares holds {len(stamps)} notes: mount the shared "
-                "storage; or where all notes were removed on purpose, call commonplace memory index --rebuild"
+                f"the notes' folder holds {staying_notes} of the {len(stamps)} notes of the index that it shares: "
+                "mount the shared storage; or where they went on purpose, call commonplace memory index --rebuild"
             )
 
     def settle(self) -> int:

@@ -19,10 +19,11 @@ def check_instances(settings: "Settings") -> Iterator[Check]:
         return
     from bot.instances.lease_table import held
     from bot.instances.status import lease_in_words
-    from memory.postgres.server import Server
+    from memory.postgres.server import Server, check_library
 
     server = Server(settings.index.url.get_secret_value(), name="commonplace doctor", most=1)
     try:
+        check_library()
         with server.session() as session:
             rows = held(session)
     except MemoryFault as error:

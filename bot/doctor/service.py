@@ -67,7 +67,10 @@ def _judged(server: ServerSettings, answered: Answered, *, alive: bool) -> Check
         told = f"port {server.port} of {server.host} is taken by another program"
         return TOPIC.fail("port", told, "set server.port to another one, or end that program")
     if found.get("role") == "standby":
-        return TOPIC.ok("health", "the service that runs is a standby: another instance serves")
+        if found["status"] == "ok":
+            return TOPIC.ok("health", "the service that runs is a standby: another instance serves")
+        told = "the service that runs waits: it cannot ask the server of index.url whether another serves"
+        return TOPIC.warn("health", told, "see to that server")
     if not alive:
         told = f"port {server.port} of {server.host} is taken by a Commonplace with another workspace"
         return TOPIC.fail("port", told, "set server.port to another one")

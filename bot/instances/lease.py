@@ -80,6 +80,11 @@ class Lease:
         """The id of the workspace that holds it, or held it last; "" where it was never held."""
         return self._seen.workspace if self._seen else ""
 
+    @property
+    def tenure(self) -> int:
+        """Another number after each loss, also one that ended before anybody looked; only to be compared."""
+        return self._tenure
+
     async def gained(self) -> None:
         """Wait until it is held."""
         while not self.is_held:
@@ -120,8 +125,11 @@ class Lease:
     def hold(self, *, until: float, token: int | None = None) -> None:
         """Hold it until then, by the clock."""
         was_held = self.is_held
-        self._fence = until
+        if self._fence and not was_held:  # it ran out, if only for a moment: as when the machine slept
+            self._tenure += 1
+        # The token first: whoever sees in another thread that it is held sees by which token.
         self._token = self._token if token is None else token
+        self._fence = until
         if was_held != self.is_held:
             self._is_free = False
             self._tell()

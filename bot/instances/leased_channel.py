@@ -135,11 +135,12 @@ class LeasedChannel:
         while True:
             await self._wait()
             log.info("%s: ours", self._name)
+            tenure = self._lease.tenure
             lost = asyncio.ensure_future(self._lease.lost())
             running = asyncio.ensure_future(self._serve(take_in))
             try:
                 await asyncio.wait([lost, running], return_when=asyncio.FIRST_COMPLETED)
-                if not lost.done():
+                if self._lease.is_held and self._lease.tenure == tenure:
                     return running.result()
             finally:
                 for task in (lost, running):

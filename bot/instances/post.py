@@ -1,11 +1,10 @@
 """What this process does among the instances that share a memory, by leases; and what is told of them."""
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bot import phrases
 from bot.instances.lease import Lease
 from bot.instances.leased_channel import LeasedChannel, Open
 from bot.instances.predecessor import Predecessor
@@ -26,12 +25,20 @@ JOBS = {REINDEX: "schedule", BACKUP: "backup"}
 class Post:
     """Holds on to the leases of one house: channels and jobs."""
 
-    def __init__(self, leases: "Leases", stand_ins: "StandIns", workspace: Lease) -> None:
-        """Want the jobs from now on; `leases` is entered, and `workspace` held."""
+    def __init__(
+        self, leases: "Leases", stand_ins: "StandIns", workspace: Lease, *, jobs: Iterable[str] = JOBS
+    ) -> None:
+        """Want the jobs from now on: those that are done here; `leases` is entered, and `workspace` held."""
         self.workspace = workspace
+        self._tenure = workspace.tenure
         self._leases = leases
         self._stand_ins = stand_ins
-        self._jobs = {job: leases.want(f"job:{name}") for job, name in JOBS.items()}
+        self._jobs = {job: leases.want(f"job:{JOBS[job]}") for job in jobs}
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the workspace was ours all the time; else this house is over, even if it is ours once more."""
+        return self.workspace.is_held and self.workspace.tenure == self._tenure
 
     async def close(self) -> None:
         """Leave the jobs to others, once the channels are closed."""
@@ -52,9 +59,12 @@ class Post:
         return InstanceStatus(self._leases.instance.name, self._leases.problem, self._leases.all())
 
     def elsewhere(self, job: str) -> str:
-        """Who else does a job; "" where this instance does, for all or for itself."""
+        """Who else does a job; "" where this instance does, for all or for itself.
+
+        It does as well where nobody can tell who does: twice is better than not at all.
+        """
         lease = self._jobs.get(job)
-        return "" if lease is None or lease.is_held else lease.holder or phrases.NOBODY_YET
+        return "" if lease is None or lease.is_held or self._leases.problem else lease.holder
 
     def channel(
         self,

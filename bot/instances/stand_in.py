@@ -27,6 +27,9 @@ FORGIVEN_SECONDS = 600.0
 """After which it is tried once more."""
 NEEDLESS_SECONDS = 60.0
 """For so long a stand-in may have nothing to do, as where the other has come back before it had begun."""
+STUCK_SECONDS = 60.0
+"""One that runs for so long, and has not taken what is free, does not come to it: as where the other lives, and wants
+that channel no longer."""
 LEAVE_SECONDS = 6.0
 PRIVATE = ".commonplace"
 
@@ -40,6 +43,8 @@ class _StandIn:
     failures: list[float] = field(default_factory=list)
     """When it failed, in a row."""
     needed_at: float = 0.0
+    served_at: float = 0.0
+    """When it was last seen to have one of the leases."""
 
 
 class StandIns:
@@ -117,6 +122,8 @@ class StandIns:
                         continue
                     if lease.is_free or lease.holder == each.name:
                         each.needed_at = time.monotonic()
+                    if lease.holder == each.name:
+                        each.served_at = each.needed_at
             for each in self._stand_ins:
                 try:
                     await self._see_to(each)
@@ -139,6 +146,10 @@ class StandIns:
         is_needed = bool(each.needed_at) and now - each.needed_at < NEEDLESS_SECONDS
         if each.process and not is_needed:
             log.info("%s: its stand-in is not needed any more", each.folder)
+            await _end(each)
+        elif each.process and now - max(each.begun, each.served_at) > STUCK_SECONDS:
+            each.failures = [now] * MOST_FAILURES
+            log.error("the stand-in for %s cannot take what is free, and is ended", each.folder)
             await _end(each)
         elif not each.process and is_needed and len(each.failures) < MOST_FAILURES:
             if wrong := self._notes(each.folder):

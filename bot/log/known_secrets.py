@@ -3,13 +3,13 @@
 import os
 from typing import TYPE_CHECKING
 
-from memory.postgres.address import passwords_in
+from memory.postgres.address import SCHEMES, passwords_in
 from memory.redaction import secret_of_address
 
 if TYPE_CHECKING:
     from bot.config import Settings
 
-TOKENS = ("HF_TOKEN", "TELEGRAM_BOT_TOKEN", "DISCORD_BOT_TOKEN")
+TOKENS = ("HF_TOKEN", "TELEGRAM_BOT_TOKEN", "DISCORD_BOT_TOKEN", "PGPASSWORD")
 """Secrets of the environment beside keys, whether they are used or not."""
 ENDINGS = ("_TOKEN", "_SECRET", "_PASSWORD", "_API_KEY")
 """How the variables of others are named that hold a secret."""
@@ -28,9 +28,12 @@ def secrets_of(settings: "Settings") -> list[str]:
     def collect(value: object) -> None:
         match value:
             case SecretStr():
-                found.append(value.get_secret_value())
-                found.append(secret_of_address(value.get_secret_value()))
-                found.extend(passwords_in(value.get_secret_value()))
+                secret = value.get_secret_value()
+                if secret.partition("://")[0].lower() in SCHEMES:
+                    # Without a password it is none, nor is the user, who is often called as the program is.
+                    found.extend((secret, *passwords) if (passwords := passwords_in(secret)) else ())
+                else:
+                    found.extend((secret, secret_of_address(secret)))
             case str():
                 found.append(secret_of_address(value))
             case BaseModel():

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory.errors import IndexUnavailable
 from memory.postgres.address import shown_address
+from memory.postgres.answers import answered_within
 from memory.postgres.faults import ServerAway, faults_of
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ class Server:
             self._url,
             kwargs=self._options(),
             configure=_configure,
-            check=ConnectionPool.check_connection,
+            check=_check_answers,
             min_size=0,
             max_size=self._most,
             timeout=CONNECT_SECONDS + 2,
@@ -171,6 +172,14 @@ def library_is_missing() -> IndexUnavailable:
     return IndexUnavailable(
         "the library for PostgreSQL is not installed: pip install 'commonplace[postgres]' (from a clone: make postgres)"
     )
+
+
+def _check_answers(connection: "Connection[tuple[Any, ...]]") -> None:
+    """See that a connection from the pool still answers; one to a server that hangs would be waited at for ever."""
+    from psycopg_pool import ConnectionPool
+
+    with answered_within(connection, CONNECT_SECONDS):
+        ConnectionPool.check_connection(connection)
 
 
 def _configure(connection: "Connection[tuple[Any, ...]]") -> None:

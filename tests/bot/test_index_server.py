@@ -2,11 +2,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
-from bot.config import load_settings
+from bot.config import Settings, load_settings
 from bot.index_server import index_server
 from bot.log import secrets_of
 from memory.errors import IndexUnavailable
+from memory.settings import IndexSettings
 from tests.fakes.commonplace import Commonplace
 
 URL = "postgresql://me:s3cret-Value@127.0.0.1:1/notes?sslpassword=0ther-Secret"
@@ -27,6 +29,11 @@ def test_without_an_address_there_is_no_server(tmp_path: Path) -> None:
 
 def test_every_secret_of_the_address_is_known_to_the_log(tmp_path: Path) -> None:
     assert {URL, "s3cret-Value", "0ther-Secret"} <= set(secrets_of(load_settings(put_settings(tmp_path))))
+
+
+def test_an_address_without_a_password_stays_readable_and_so_does_its_user() -> None:
+    settings = Settings(index=IndexSettings(url=SecretStr("postgresql://commonplace@db/commonplace")))
+    assert not any("commonplace" in secret for secret in secrets_of(settings))
 
 
 def test_without_the_library_one_line_says_how_to_have_it(
@@ -55,3 +62,14 @@ def test_commands_go_on_without_the_server_and_tell_no_secret(tmp_path: Path) ->
     for text in (told, line, doctor.stdout, doctor.stderr):
         assert "s3cret" not in text
         assert "0ther" not in text
+
+
+@pytest.mark.thorough
+def test_the_service_does_not_start_without_the_library(tmp_path: Path) -> None:
+    put_settings(tmp_path)
+    for name in ("psycopg", "psycopg_pool"):
+        (tmp_path / f"{name}.py").write_text("raise ImportError")
+    commonplace = Commonplace(tmp_path)
+    commonplace.environment["PYTHONPATH"] += f":{tmp_path}"
+    line = commonplace.fails("run", "--config", "config.toml")
+    assert "pip install 'commonplace[postgres]'" in line

@@ -16,14 +16,19 @@ TEXT_SECONDS = 180
 def claim(
     db: "Connection[tuple[Any, ...]]", paths: Collection[str], holder: str, *, seconds: int = CLAIM_SECONDS
 ) -> set[str]:
-    """Those of the notes that are the holder's from now on, for so long; taken in the order of the paths."""
+    """Those of the notes that are the holder's from now on, for so long; taken in the order of the paths.
+
+    Others' are left out before: a conflict locks a row, also where nothing is done to it.
+    """
     rows = db.execute(
         "INSERT INTO commonplace.claims AS c (path, holder, until)"
-        " SELECT path, %s, now() + make_interval(secs => %s) FROM unnest(%s::text[]) AS s (path)"
+        " SELECT path, %(holder)s, now() + make_interval(secs => %(seconds)s)"
+        " FROM unnest(%(paths)s::text[]) AS s (path) WHERE NOT EXISTS (SELECT FROM commonplace.claims AS o"
+        " WHERE o.path = s.path AND o.holder <> %(holder)s AND o.until >= now())"
         ' ORDER BY path COLLATE "C" ON CONFLICT (path) DO UPDATE'
         " SET holder = excluded.holder, until = excluded.until"
         " WHERE c.until < now() OR c.holder = excluded.holder RETURNING path",
-        (holder, seconds, sorted(set(paths))),
+        {"holder": holder, "seconds": seconds, "paths": sorted(set(paths))},
     )
     return {row[0] for row in rows}
 
@@ -39,8 +44,12 @@ def still_held(db: "Connection[tuple[Any, ...]]", paths: Sequence[str], holder: 
 
 
 def give_back(db: "Connection[tuple[Any, ...]]", paths: Collection[str], holder: str) -> None:
-    """Claims that are done with."""
-    db.execute("DELETE FROM commonplace.claims WHERE path = ANY(%s) AND holder = %s", (list(paths), holder))
+    """Claims that are done with; in the order of the paths, as everybody takes them."""
+    db.execute(
+        "DELETE FROM commonplace.claims WHERE path IN (SELECT path FROM commonplace.claims"
+        ' WHERE path = ANY(%s) AND holder = %s ORDER BY path COLLATE "C" FOR UPDATE)',
+        (list(paths), holder),
+    )
 
 
 def forget_ended(db: "Connection[tuple[Any, ...]]") -> None:
@@ -80,7 +89,11 @@ def texts_of_others(db: "Connection[tuple[Any, ...]]", model: ModelId, holder: s
 
 def end_all(db: "Connection[tuple[Any, ...]]", holder: str) -> None:
     """The holder has no claim any more."""
-    db.execute("DELETE FROM commonplace.claims WHERE holder = %s", [holder])
+    db.execute(
+        "DELETE FROM commonplace.claims WHERE path IN (SELECT path FROM commonplace.claims"
+        ' WHERE holder = %s ORDER BY path COLLATE "C" FOR UPDATE)',
+        [holder],
+    )
 
 
 def _texts_of(model: ModelId) -> str:

@@ -49,6 +49,7 @@ def search_graph(db: "Db", model: int, query: Vector, literal: str, *, most: int
     """As `Nearest.search`; what the graph proposes is compared exactly."""
     kind = type_of(len(query) // BYTES_A_NUMBER)
     db.execute(f"SET LOCAL hnsw.ef_search = {_EF_SEARCH}".encode())
+    db.execute("SELECT '[0]'::vector")  # else its settings are not known yet on a fresh connection
     if db.execute("SELECT 1 FROM pg_settings WHERE name = 'hnsw.iterative_scan'").fetchone():  # from 0.8 on
         db.execute("SET LOCAL hnsw.iterative_scan = relaxed_order")
     sql = (

@@ -155,18 +155,19 @@ class PostgresIndex:
         def change(moment: Moment) -> None:
             if version and version != f"{moment.state.identity}:{moment.state.renewals}":
                 raise IndexChanged
-            ours = self._ours(moment.db, [note.path for note in notes])
+            # All at once and first: whoever takes them does so in the same order.
+            done = [*(note.path for note in notes), *(restamped or ())]
+            ours = self._ours(moment.db, done)
             wanted = stored.find_model(moment.db, self._wanted) or 0 if self._wanted else None
             changed = change_notes(
                 moment.tables,
                 list({note.path: note for note in notes if note.path in ours}.values()),
                 gone=gone,
-                restamped=restamped or {},
+                restamped={path: stamp for path, stamp in (restamped or {}).items() if path in ours},
                 newest=self._newest_seen,
                 wanted=wanted,
                 counts_uses=self._is_live,
             )
-            done = [*(note.path for note in notes), *(restamped or ())]
             claims.give_back(moment.db, done, self._holder)
             moment.db.execute(
                 "UPDATE commonplace.index_state SET hits = hits + %s, misses = misses + %s,"

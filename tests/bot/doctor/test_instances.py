@@ -1,7 +1,10 @@
 """What the doctor tells of several instances."""
 
 import asyncio
+import sys
 from pathlib import Path
+
+import pytest
 
 from bot.doctor.check import Check
 from bot.doctor.instances import check_instances
@@ -63,3 +66,12 @@ def test_each_workspace_that_is_to_be_taken_over_is_looked_at(tmp_path: Path) ->
     (cellar / "memory").mkdir()
     (tmp_path / "workspace" / "memory" / "MEMORY.md").write_text("# Memory\n")
     assert "does not hold the notes that are shared" in found("cellar").told
+
+
+def test_without_the_library_it_is_told_how_to_have_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    check = named(examined(tmp_path, "postgresql://me@127.0.0.1:9/db"), "leases")
+    assert check.status == "fail"
+    assert "pip install" in check.told

@@ -110,3 +110,11 @@ async def test_a_standby_is_well_though_nobody_has_the_workspace_open_here() -> 
         check = named(await told(port), "health")
     assert check.status == "ok"
     assert "standby" in check.told
+
+
+async def test_a_standby_that_cannot_ask_who_serves_is_not_well() -> None:
+    waiting = {**WELL, "status": "unavailable", "role": "standby", "missing": ["leases"]}
+    async with listening(waiting) as port:
+        check = named(await told(port), "health")
+    assert check.status == "warn"
+    assert "index.url" in check.told

@@ -86,6 +86,21 @@ async def test_whoever_waits_for_its_loss_hears_of_it_even_if_it_is_ours_again_a
     assert lease.is_held
 
 
+async def test_one_that_ran_out_and_is_renewed_before_anybody_looked_was_lost() -> None:
+    clock = Clock()
+    lease = lease_by(clock)
+    lease.hold(until=112.0, token=4)
+    lost, tenure = asyncio.create_task(lease.lost()), lease.tenure
+    await asyncio.sleep(0)
+    lease.hold(until=115.0)
+    assert lease.tenure == tenure, "a renewal is no loss"
+    clock.now = 120.0
+    lease.hold(until=132.0, token=4)
+    assert lease.is_held
+    assert lease.tenure != tenure
+    await asyncio.wait_for(lost, 0.5)
+
+
 async def test_whoever_waits_for_its_loss_looks_at_a_clock_that_jumped() -> None:
     clock = Clock()
     lease = lease_by(clock)

@@ -11,6 +11,7 @@ import pytest
 from bot.instances import leased_channel
 from bot.instances.duty import Duty
 from bot.instances.instance import this_instance
+from bot.instances.lease import Lease
 from bot.instances.leased_channel import LeasedChannel
 from bot.instances.leases import Leases
 from bot.instances.predecessor import Predecessor
@@ -231,3 +232,50 @@ async def test_who_gains_the_channel_hears_since_when_nobody_may_have_answered(
     assert since
     assert 0 <= (datetime.now(UTC) - since).total_seconds() < 5
     assert since <= before
+
+
+class Breaks(RecordingAdapter):
+    """Cannot go on once the channel is not ours; another time it can."""
+
+    lease: Lease
+    clock: list[float]
+    runs = 0
+
+    async def run(self, accept: Accept) -> None:
+        del accept
+        self.runs += 1
+        if self.runs == 1:
+            self.clock[0] += 60  # the machine slept
+            assert not self.lease.is_held
+            self.lease.hold(until=self.clock[0] + 12)
+            raise OSError("it is not ours")
+        await asyncio.Event().wait()
+
+
+async def test_what_breaks_because_the_lease_ran_out_does_not_end_the_channel_though_it_is_ours_again() -> (
+    None
+):
+    async def given_up(lease: Lease) -> None:
+        lease.drop()
+
+    async def nothing() -> None: ...
+
+    async def accept(_: IncomingMessage) -> bool:
+        return True
+
+    adapter = Breaks()
+    adapter.clock = [100.0]
+    adapter.lease = lease = Lease(NAME, holder_name="us", give_up=given_up, clock=lambda: adapter.clock[0])
+    lease.hold(until=112.0, token=1)
+
+    @asynccontextmanager
+    async def opens(_: Duty) -> AsyncIterator[Breaks]:
+        yield adapter
+
+    before = Predecessor(NAME, workspace="w", states=tuple)
+    async with LeasedChannel("terminal", lease, opens=opens, before=before, take_up=nothing) as channel:
+        running = asyncio.create_task(channel.run(accept))
+        await until(lambda: adapter.runs == 2 or running.done())
+        assert not running.done()
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)

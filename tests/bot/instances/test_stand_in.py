@@ -154,6 +154,24 @@ async def test_one_that_is_not_needed_any_more_is_ended(
         assert len(other.pids) == 1
 
 
+async def test_one_that_cannot_take_what_is_free_leaves_it_to_us(
+    other: Other, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stand_in, "STUCK_SECONDS", 0.5)
+    other.free()
+    async with other.stand_ins(STAYS) as stand_ins:
+        await until(lambda: other.pids)
+        seen(other.lease, workspace=other.workspace, holder="us for theirs", free=False)
+        await asyncio.sleep(0.8)
+        assert lives(other.pids[0]), "it has it"
+        other.free()
+        assert stand_ins.leaves(other.lease)
+        await until(lambda: not stand_ins.leaves(other.lease))
+        await until(lambda: not lives(other.pids[0]))
+        await asyncio.sleep(0.2)
+        assert len(other.pids) == 1
+
+
 def test_the_notes_of_another_workspace_are_ours_where_they_are_mounted_there(tmp_path: Path) -> None:
     ours, theirs, copy, foreign = (tmp_path / name for name in ("ours", "theirs", "copy", "foreign"))
     for each in (ours, copy, foreign):

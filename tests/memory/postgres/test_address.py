@@ -35,5 +35,30 @@ def test_what_is_none_is_told(wrong: str) -> None:
         postgres_address(wrong)
 
 
+@pytest.mark.parametrize(
+    "secret", ["sec%ret", "100%", "p@ssw0rd", "pa/ssw0rd", "12/34", "se?cr3t", "12?cr3t", "a&b?c=d", "%00x"]
+)
+def test_a_password_that_would_be_taken_apart_is_refused_and_not_shown(secret: str) -> None:
+    for address in (f"postgresql://me:{secret}@db/notes", f"postgresql://db/notes?x={secret}&y"):
+        with pytest.raises(ValueError, match="%40") as refused:
+            postgres_address(address)
+        assert secret not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://me:a%25b%40c@one.example:5433,[::1]:2/notes?sslmode=verify-full&sslrootcert=/etc/ca.pem",
+        "postgresql://me:a:b!$&'()*+,;=~#@db/notes",
+        "postgresql:///notes?host=/run/pg&user=me@home&password=a@b:c/d?e",
+        "postgresql://me@%2Frun%2Fpg/notes",
+    ],
+)
+def test_what_the_library_takes_is_not_refused(address: str) -> None:
+    from psycopg.conninfo import conninfo_to_dict
+
+    assert conninfo_to_dict(postgres_address(address))
+
+
 def test_none_is_fine() -> None:
     assert postgres_address("") == ""

@@ -8,17 +8,19 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from memory.errors import IndexUnavailable
 from memory.index.postgres.index import PostgresIndex
+from memory.index.protocol import Stamp
 from memory.notes import Loaded, Notes
 from memory.postgres.note_locks import NoteLocks
 from memory.postgres.server import Server
 from memory.settings import ChunkSettings
-from memory.sync import EMPTIED_NOTES, SyncReport, rebuild_index, sync_index
+from memory.sync import EMPTIED_NOTES, SyncReport, _index_note, rebuild_index, sync_index
 from memory.words import query_terms
 
 ROOT = Path(__file__).parents[3]
@@ -255,6 +257,23 @@ def test_an_index_is_not_emptied_where_the_shared_folder_is_not_there(here: Desk
     assert there.found("parcel") == set()
 
 
+def test_nor_where_something_was_noted_in_the_folder_that_is_not_the_shared_one(
+    here: Desk, there: Desk
+) -> None:
+    write_notes(here.folder, EMPTIED_NOTES + 1)
+    here.sync()
+    unmounted = here.folder.parent / "unmounted"
+    unmounted.mkdir()
+    for name in ("note-00000.md", "new.md"):
+        (unmounted / name).write_text("- parcel beside the mount")
+    with pytest.raises(IndexUnavailable, match="holds 1 of the 21 notes"):
+        here.sync(Notes(unmounted, private=here.folder.parent / "here", shared=here.locks))
+    assert len(there.found("parcel")) == EMPTIED_NOTES + 1
+    for number in range(EMPTIED_NOTES - 1):
+        (here.folder / f"note-{number:05}.md").unlink()
+    assert here.sync().removed == EMPTIED_NOTES - 1
+
+
 def test_one_of_few_notes_may_go(here: Desk) -> None:
     write_notes(here.folder, 1)
     here.sync()
@@ -293,3 +312,33 @@ def test_the_work_of_one_who_dies_is_done_by_the_others(tmp_path: Path, database
         indexer.end()
     assert (len(desk.index.known()), desk.sync().added, desk.claims()) == (1_000, 0, 0)
     desk.close()
+
+
+def test_who_asks_for_notes_that_are_being_indexed_neither_waits_nor_stands_in_the_way(
+    here: Desk, there: Desk
+) -> None:
+    """Some of them have only another time, some another text."""
+    write_notes(here.folder, 200)
+    here.sync()
+    there.index.identity()
+    here.index.stamps()
+    paths = sorted(here.index.known())
+    some = [
+        _index_note(path, Stamp(1, 2, 3), here.notes.load(path), ChunkSettings())
+        for path in paths
+        if not path.endswith("0.md")
+    ]
+    others = {path: Stamp(1, 2, 3) for path in paths if path.endswith("0.md")}
+    assert set(here.index.claim(paths)) == set(paths)
+    with ThreadPoolExecutor(1) as thread:
+        indexing = thread.submit(here.index.apply, some, restamped=others)
+        taken: set[str] = set()
+        longest = 0.0
+        while not indexing.done():
+            began = time.monotonic()
+            taken |= set(there.index.claim(paths))
+            longest = max(longest, time.monotonic() - began)
+            there.index.give_back(taken)
+        indexing.result()
+    assert {note.stamp for note in here.index.known().values()} == {Stamp(1, 2, 3)}
+    assert longest < 0.2

@@ -104,7 +104,7 @@ async def test_without_its_server_the_files_are_searched_and_indexing_goes_on_wh
         assert {hit.source for hit in results.hits} == {"scan"}
         assert len(results.hits) == 2
         assert "Searched the files one by one" in results.notice
-        assert "127.0.0.1" in results.notice
+        assert "127.0.0.1" not in results.notice
         again = await memory.search("dentist")
         assert again.hits[0].source == "scan"
         assert time.monotonic() - began < 5
@@ -142,6 +142,29 @@ async def test_a_server_that_is_halted_holds_nobody_up_for_long(
             results = await memory.search("boiler")
             assert [hit.path for hit in results.hits] == ["house.md"]
             assert time.monotonic() - began < 10
+    finally:
+        mortal.resume()
+
+
+@pytest.mark.thorough
+async def test_a_server_that_is_halted_in_the_middle_holds_nobody_up_for_long(
+    tmp_path: Path, mortal: PostgresServer
+) -> None:
+    """Its connections stay open, and nothing comes back on them."""
+    write(tmp_path, house="- the boiler is blue\n")
+    try:
+        async with opened(tmp_path, mortal.url()) as memory:
+            assert await paths(memory, "boiler") == ["house.md"]
+            mortal.halt()
+            await asyncio.sleep(0.6)
+            began = time.monotonic()
+            async with asyncio.timeout(30):
+                results = await memory.search("boiler")
+            assert [hit.path for hit in results.hits] == ["house.md"]
+            assert "does not answer" in results.notice
+            began, waited = time.monotonic(), time.monotonic() - began
+            assert waited < 15
+        assert time.monotonic() - began < 15
     finally:
         mortal.resume()
 

@@ -1,0 +1,80 @@
+"""What one instance does for all, and who does it where nobody can tell."""
+
+import asyncio
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+from bot.instances.instance import this_instance
+from bot.instances.leases import Leases
+from bot.instances.post import Post
+from bot.instances.stand_in import StandIns
+from bot.instances.times import LeaseTimes
+from bot.upkeep import BACKUP, REINDEX
+from memory.postgres.server import Server
+from tests.bot.instances.relay import Relay
+
+TIMES = LeaseTimes(beat=0.1, look=0.1, life=2.5, fence=1.2, want=5, answer=0.5, opening=0.6)
+
+
+async def opened(stack: AsyncExitStack, folder: Path, url: str, name: str) -> tuple[Leases, StandIns]:
+    private = folder / name
+    private.mkdir()
+    server = Server(url)
+    stack.callback(server.close)
+    leases = await stack.enter_async_context(
+        Leases(server, instance=this_instance(private, name=name), private=private, times=TIMES)
+    )
+    return leases, StandIns([], name=name, command=lambda _: [], want=lambda _: None)
+
+
+async def until(told: str, post: Post) -> None:
+    async with asyncio.timeout(10):
+        while True:
+            if post.elsewhere(BACKUP) == told:
+                return
+            await asyncio.sleep(0.02)
+
+
+async def test_what_another_does_is_done_here_too_while_the_server_is_away(
+    tmp_path: Path, database: str
+) -> None:
+    relay = Relay(database)
+    async with AsyncExitStack() as stack:
+        first, none = await opened(stack, tmp_path, database, "first")
+        Post(first, none, first.want("workspace:1"))
+        await asyncio.wait_for(first.want("job:backup").gained(), 10)
+        second, none = await opened(stack, tmp_path, await relay.open(), "second")
+        post = Post(second, none, second.want("workspace:2"))
+        await until("first", post)
+        relay.cut()
+        await until("", post)
+        assert second.problem
+        await relay.close()
+
+
+async def test_who_makes_no_backups_keeps_nobody_from_it(tmp_path: Path, database: str) -> None:
+    async with AsyncExitStack() as stack:
+        first, none = await opened(stack, tmp_path, database, "first")
+        Post(first, none, first.want("workspace:1"), jobs=[REINDEX])
+        await asyncio.wait_for(first.want("job:schedule").gained(), 10)
+        second, none = await opened(stack, tmp_path, database, "second")
+        post = Post(second, none, second.want("workspace:2"))
+        await asyncio.wait_for(second.want("job:backup").gained(), 10)
+        assert post.elsewhere(BACKUP) == ""
+        assert post.elsewhere(REINDEX) == "first"
+
+
+async def test_a_house_is_over_once_its_workspace_was_lost_even_if_it_is_ours_again(
+    tmp_path: Path, database: str
+) -> None:
+    async with AsyncExitStack() as stack:
+        leases, none = await opened(stack, tmp_path, database, "first")
+        workspace = leases.want("workspace:1")
+        await asyncio.wait_for(workspace.gained(), 10)
+        post = Post(leases, none, workspace)
+        assert post.is_kept
+        workspace.drop()
+        assert not post.is_kept
+        await asyncio.wait_for(workspace.gained(), 10)
+        assert not post.is_kept
+        assert Post(leases, none, workspace).is_kept
