@@ -64,6 +64,13 @@ def test_where_nobody_listens_it_says_why_and_does_not_ask_again_at_once() -> No
     server.close()
 
 
+def test_where_encryption_is_asked_for_nothing_is_said_in_the_clear(database: str) -> None:
+    server = Server(f"{database}?sslmode=verify-full&sslrootcert=system")
+    with pytest.raises(ServerAway, match="server does not support SSL, but SSL was required"):
+        one(server, "SELECT 1")
+    server.close()
+
+
 def test_a_wrong_name_is_told(postgres: PostgresServer) -> None:
     server = Server(postgres.url("nowhere"))
     with pytest.raises(IndexUnavailable, match='/nowhere: database "nowhere" does not exist; create it'):
