@@ -10,8 +10,9 @@ import sys
 import tarfile
 import time
 import tracemalloc
+import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -572,8 +573,17 @@ async def test_any_damage_is_noticed(workspace: Workspace, tmp_path: Path) -> No
     broken += [data[:at] + bytes([data[at] ^ 0x55]) + data[at + 1 :] for at in range(10, len(data), step)]
     broken += [data + data, data + b"more"]
     for each in broken:
+        if harmless(each, data):
+            continue
         with pytest.raises(ArchiveBroken):
             read_archive(io.BytesIO(each), name="x")
+
+
+def harmless(changed: bytes, data: bytes) -> bool:
+    """Whether the same comes out of it: before a block that is stored as it is, gzip leaves some bits unused."""
+    with suppress(OSError, EOFError, zlib.error):
+        return len(changed) == len(data) and gzip.decompress(changed) == gzip.decompress(data)
+    return False
 
 
 async def test_a_member_that_is_not_on_the_list_is_noticed(workspace: Workspace, tmp_path: Path) -> None:
