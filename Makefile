@@ -5,8 +5,8 @@
 
 PYTHON ?=
 ARGS ?=
-# Many tests wait for a process or for time to pass: four at once take half as long, also on two cores.
-WORKERS ?= -n 4
+# Some tests wait for a process or for time to pass: three at once are the quickest on two cores.
+WORKERS ?= -n 3
 # Among the thorough ones are many that keep the processors busy, and some that look at the time.
 CHECK_WORKERS ?= -n 3
 PY := .venv/bin/python
