@@ -16,9 +16,9 @@ from workspaces import ROOT
 
 sys.path.insert(0, str(ROOT))
 from bot.app import log_embedding, open_assistant, run_channels
-from bot.config import Settings, load_settings
+from bot.config.settings import Settings, load_settings
 from bot.log import log_to_stderr
-from bot.startup import CannotStart, check_folders, leave_on_signals
+from bot.service.startup import CannotStart, check_folders, leave_on_signals
 from bot.state.database import StateFault
 from tests.fakes.platform_adapter import PlatformAdapter
 

@@ -102,7 +102,7 @@ def main() -> int:
         arguments = arguments[1:]
         tracemalloc.start(1)
     signal.signal(signal.SIGUSR1, Looker(Path(file)).ask)
-    from bot.cli import main as run
+    from bot.cli.main import main as run
 
     return run(arguments)
 

@@ -24,7 +24,7 @@ from bot.when import moment_in_short
 if TYPE_CHECKING:
     from apsw import Connection
 
-    from bot.config import AccessSettings
+    from bot.config.settings import AccessSettings
     from bot.state.database import State
 
 log = logging.getLogger(__name__)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from bot import phrases
 from bot.assignment import Assignment
-from bot.conversation import Conversation, interrupted, open_calls
+from bot.conversations.conversation import Conversation, interrupted, open_calls
 from bot.measures import NO_TOOL, Measures
 from bot.messages import ReplyPart
 from bot.model_trouble import answered_instead
@@ -27,7 +27,7 @@ from bot.models.protocol import (
 from bot.models.tool_calls import new_call_id
 from bot.prompt import in_a_room
 from bot.state.database import to_the_end
-from bot.tools import Toolbox, ToolUse
+from bot.tools.toolbox import Toolbox, ToolUse
 
 log = logging.getLogger(__name__)
 

@@ -15,7 +15,8 @@ from bot.assignment import Assignment, as_it_stands
 from bot.channels import Channels
 from bot.chat_lock import chat_locked
 from bot.commands.command import AnswerAgain, CommandContext, Told, command_in, run_command
-from bot.conversation import Conversation, interrupted, open_calls
+from bot.conversations.conversation import Conversation, interrupted, open_calls
+from bot.conversations.recall import recall
 from bot.inbox import Inbox
 from bot.limits import DailyBudget, MessageRate
 from bot.measures import Measures, TurnWatch
@@ -24,7 +25,6 @@ from bot.model_trouble import no_answer
 from bot.models.errors import ModelError
 from bot.models.protocol import UserMessage
 from bot.plain_text import one_line
-from bot.recall import recall
 from bot.state.database import State, StateFault, to_the_end
 from bot.state.inbox import Received
 from memory.errors import MemoryFault
@@ -32,7 +32,7 @@ from memory.frozen import dataclass
 
 if TYPE_CHECKING:
     from bot.agent import Agent
-    from bot.compaction import Compactor
+    from bot.conversations.compaction import Compactor
     from memory.memory import Memory
 
 log = logging.getLogger(__name__)

@@ -17,26 +17,22 @@ from bot import phrases
 from bot.access import TERMINAL, Access, Standing
 from bot.agent import Agent
 from bot.answering import House
+from bot.archives.backup import Backups
 from bot.assistant import Assistant
 from bot.attachments.filing import Filing, number_of
 from bot.attachments.reading import AttachmentReader
 from bot.attachments.speech_providers import missing_key, opened_speech
-from bot.backup import Backups
-from bot.builtin_tools import memory_tools
 from bot.channel_store import ChannelStore
 from bot.channels import Channels
 from bot.commands.command import CommandContext, usable_by
 from bot.commands.table import COMMANDS
-from bot.compaction import Compactor
-from bot.config import Settings
-from bot.conversation import Conversation
+from bot.config.reload import Current, reload_on_hangup
+from bot.config.settings import Settings
+from bot.conversations.compaction import Compactor
+from bot.conversations.conversation import Conversation
 from bot.delivery import Delivery
-from bot.document_tools import document_tools
-from bot.embedding import open_embedding_of
-from bot.following import follow_settings, follow_with_log
 from bot.forgetting import Forgetting
 from bot.inbox import Inbox
-from bot.index_server import index_server
 from bot.instances.duty import Duty
 from bot.journal import Journal
 from bot.limits import DailyBudget, MessageRate
@@ -47,11 +43,11 @@ from bot.models.fallback import FallbackModel
 from bot.models.opening import open_model
 from bot.presence import UNFINISHED, Presence, is_unfinished
 from bot.prompt import system_prompt
-from bot.rebuilding import Rebuilding
-from bot.reload import Current, reload_on_hangup
-from bot.reminder_tools import reminder_tools
 from bot.reminders import Reminders
-from bot.startup import (
+from bot.service.embedding import open_embedding_of
+from bot.service.following import follow_settings, follow_with_log
+from bot.service.index_server import index_server
+from bot.service.startup import (
     CannotStart,
     check_channels,
     check_folders,
@@ -62,9 +58,13 @@ from bot.startup import (
     stdin_is_a_channel,
 )
 from bot.state.database import State, StateFault
-from bot.tidying import tidy
-from bot.tools import Toolbox
-from bot.upkeep import BACKUP, REINDEX, Nights, Upkeep
+from bot.tools.documents import document_tools
+from bot.tools.memory import memory_tools
+from bot.tools.reminders import reminder_tools
+from bot.tools.toolbox import Toolbox
+from bot.upkeep.rebuilding import Rebuilding
+from bot.upkeep.tidying import tidy
+from bot.upkeep.upkeep import BACKUP, REINDEX, Nights, Upkeep
 from memory.embeddings.opening import Embedding
 from memory.forgetting import Wanted
 from memory.frozen import dataclass

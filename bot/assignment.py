@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 
 from bot import phrases
 from bot.attachments.wording import unread
-from bot.conversation import Also, Conversation
+from bot.conversations.conversation import Also, Conversation
 from bot.heard import said, speaker
 from bot.inbox import answered, begun, got_on
 from bot.messages import ChatId, IncomingMessage, PersonId
 from bot.models.protocol import Message, UserMessage
 from bot.state.database import StateFault, to_the_end
 from bot.state.inbox import Received
-from bot.tools import ToolUse
+from bot.tools.toolbox import ToolUse
 
 log = logging.getLogger(__name__)
 

@@ -347,7 +347,7 @@ def _names_in(document: Any) -> list[str]:
 
 
 def _entry_without(kept: Kept, wanted: Wanted) -> str:
-    """An entry of a conversation, in the form in which bot/conversation.py reads it."""
+    """An entry of a conversation, in the form in which bot/conversations/conversation.py reads it."""
     fields = _loaded(kept.text)
     if not isinstance(fields, dict):
         return "{}" if wanted.is_in(kept.text) else kept.text

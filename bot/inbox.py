@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from bot.conversation import Also
+from bot.conversations.conversation import Also
 from bot.messages import ChatId, Choice, IncomingMessage
 from bot.presence import Presence
 from bot.state import inbox

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 
-from bot.compaction import Compactor
+from bot.conversations.compaction import Compactor
 from bot.messages import ChatId, IncomingMessage
 from bot.plain_text import one_line
 from bot.state import chats

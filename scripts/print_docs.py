@@ -12,9 +12,9 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from bot.commands.table import COMMANDS
-from bot.config_errors import dotted
-from bot.config_fields import in_words, without_none
-from bot.example_config import as_toml, example_config, explanations, plain_fields, sections
+from bot.config.errors import dotted
+from bot.config.example import as_toml, example_config, explanations, plain_fields, sections
+from bot.config.fields import in_words, without_none
 
 ROOT = Path(__file__).resolve().parent.parent
 

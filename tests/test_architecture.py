@@ -17,7 +17,7 @@ PACKAGES = ("adapters", "bot", "memory")
 MAY_IMPORT = {"memory": {"memory"}, "bot": {"bot", "memory"}, "adapters": {"adapters", "bot", "memory"}}
 COMPOSITION_ROOT = "bot.app"
 HEAVY = {"aiohttp", "discord", "httpx", "numpy", "prompt_toolkit", "rich", "telegram"}
-LIGHT_MODULES = ("bot.cli", "bot.config", "memory.memory")
+LIGHT_MODULES = ("bot.cli.main", "bot.config.settings", "memory.memory")
 VAGUE_FILES = re.compile(r"(utils?|helpers?|common|misc|managers?|handlers?)")
 VAGUE_CLASSES = re.compile(r"\w+(Manager|Handler|Helper|Utils)")
 

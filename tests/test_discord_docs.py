@@ -21,9 +21,9 @@ from discord import ConnectionClosed, RateLimited
 
 from adapters.discord import catch_up, condition, receiving, registration
 from bot import phrases
-from bot.cli import build_parser
+from bot.cli.main import build_parser
 from bot.commands.table import COMMANDS
-from bot.config import ConfigError, load_settings
+from bot.config.settings import ConfigError, load_settings
 from tests.fakes.commonplace import Commonplace
 from tests.fakes.discord_api import wire
 from tests.fakes.discord_api.chats import Channel, Guild, Message

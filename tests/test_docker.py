@@ -25,8 +25,8 @@ import pytest
 import yaml  # type: ignore[import-untyped]
 
 from bot import healthy
-from bot.cli import build_parser
-from bot.config import load_settings
+from bot.cli.main import build_parser
+from bot.config.settings import load_settings
 from tests.fakes.commonplace import Commonplace
 
 ROOT = Path(__file__).parent.parent

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.config import Settings, load_settings
-from bot.config_fields import known_keys
-from bot.example_config import example_config, explanations, sections
+from bot.config.example import example_config, explanations, sections
+from bot.config.fields import known_keys
+from bot.config.settings import Settings, load_settings
 
 ROOT = Path(__file__).parent.parent
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.cli import build_parser
+from bot.cli.main import build_parser
 from scripts.print_transcript import NOT_RUN, PAGES, Shell, Stale, blocks_of, printed, program_of
 
 ROOT = Path(__file__).parent.parent

@@ -18,13 +18,13 @@ from prometheus_client.parser import text_string_to_metric_families
 from bot.app import inside_of
 from bot.attachments.speech_providers import SPEECH_MODELS
 from bot.commands.table import COMMANDS
-from bot.config import ConfigError, Settings, load_settings
-from bot.config_fields import known_keys
+from bot.config.fields import known_keys
+from bot.config.settings import ConfigError, Settings, load_settings
 from bot.log.lines import JsonLines
 from bot.log.redaction import Redaction
 from bot.log.work import working_on
 from bot.models.known_providers import KNOWN_PROVIDERS
-from bot.startup import CannotStart, open_sockets
+from bot.service.startup import CannotStart, open_sockets
 from bot.web.rpc.methods import rpc_methods
 from memory.embeddings.table import PROVIDERS
 from tests.fakes.website import Website, open_website
@@ -305,7 +305,7 @@ def test_what_is_quoted_for_when_something_is_wrong_is_what_the_program_says(no_
 
 def _texts() -> Iterator[str]:
     """All texts of the modules that say such things, ANYTHING where something is filled in."""
-    for file in ("bot/startup.py", "bot/state/database.py", "bot/restore.py"):
+    for file in ("bot/service/startup.py", "bot/state/database.py", "bot/archives/restore.py"):
         for node in ast.walk(ast.parse((ROOT / file).read_text("utf-8"))):
             if isinstance(node, ast.JoinedStr):
                 parts = (each.value if isinstance(each, ast.Constant) else ANYTHING for each in node.values)

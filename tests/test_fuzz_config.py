@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
-from bot.config import ConfigError, Settings, load_settings
-from bot.config_fields import known_keys
+from bot.config.fields import known_keys
+from bot.config.settings import ConfigError, Settings, load_settings
 from tests.fakes.commonplace import CommonplaceHere
 
 quick = settings(

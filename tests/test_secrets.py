@@ -22,7 +22,7 @@ import httpx
 import pytest
 from pydantic import BaseModel, SecretStr
 
-from bot.config import Settings
+from bot.config.settings import Settings
 from bot.models.known_providers import KNOWN_PROVIDERS
 from bot.web.app import build_web_app
 from bot.web.hooks import Hook
@@ -128,7 +128,7 @@ FORM_OF = {
     "discord.token": "{core}.AAAAAA.{core}",
     "server.token": "{core}-'&+%/{core}",
 }
-NOT_SERVED = {"index.url": "a server that there is not; tried in tests/bot/test_index_server.py"}
+NOT_SERVED = {"index.url": "a server that there is not; tried in tests/bot/service/test_index_server.py"}
 TABLES = ("openai", "anthropic", "gemini", "mine")
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.config import Settings
-from bot.config_fields import known_keys
+from bot.config.fields import known_keys
+from bot.config.settings import Settings
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "security.md").read_text("utf-8")

@@ -19,7 +19,7 @@ from tests.fakes.discord_api.server import DiscordApi
 # As `commonplace run`; in the end it tells what it has imported.
 SERVICE = """
 import sys
-from bot.cli import main
+from bot.cli.main import main
 sys.argv = ["commonplace", "run"]
 code = main()
 print(*sorted(sys.modules))

@@ -24,9 +24,9 @@ from adapters.telegram import condition, webhook
 from adapters.telegram.connection import open_bot
 from adapters.telegram.webhook import Webhook
 from bot import phrases
-from bot.cli import build_parser
+from bot.cli.main import build_parser
 from bot.commands.table import COMMANDS
-from bot.config import ConfigError, load_settings
+from bot.config.settings import ConfigError, load_settings
 from tests.fakes.bot_api.beside import running_beside
 from tests.fakes.bot_api.chats import Chat
 from tests.fakes.bot_api.faults import Fault

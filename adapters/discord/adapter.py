@@ -43,7 +43,7 @@ from memory.frozen import dataclass
 if TYPE_CHECKING:
     from bot.access import Access, Standing
     from bot.commands.command import Command
-    from bot.config import DiscordSettings
+    from bot.config.settings import DiscordSettings
 
 log = logging.getLogger(__name__)
 

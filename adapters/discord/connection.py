@@ -27,7 +27,7 @@ from adapters.discord.files import fetch_file
 from adapters.discord.gateway import Gateway, ask_gateway, point_library_at
 from adapters.discord.receiving import AcceptSaid, Pauses, Receiver
 from bot.channel_store import ChannelStore
-from bot.config import DiscordSettings
+from bot.config.settings import DiscordSettings
 from bot.messages import Attachment, ChannelFault, ChannelHealth, PersonId
 from memory.frozen import dataclass
 

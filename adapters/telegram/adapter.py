@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from adapters.telegram.webhook import Webhook
     from bot.access import Access
     from bot.commands.command import Command
-    from bot.config import TelegramSettings
+    from bot.config.settings import TelegramSettings
     from bot.web.hooks import Hook
 
 log = logging.getLogger(__name__)

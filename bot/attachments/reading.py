@@ -23,7 +23,7 @@ from memory.frozen import dataclass
 
 if TYPE_CHECKING:
     from bot.attachments.speech import Speech
-    from bot.config import AttachmentSettings
+    from bot.config.settings import AttachmentSettings
 
 log = logging.getLogger(__name__)
 

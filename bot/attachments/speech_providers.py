@@ -10,7 +10,7 @@ from memory.frozen import dataclass
 
 if TYPE_CHECKING:
     from bot.attachments.speech import Speech
-    from bot.config import ProviderSettings, Settings, SpeechSettings
+    from bot.config.settings import ProviderSettings, Settings, SpeechSettings
 
 SPEECH_MODELS: Mapping[str, str] = {
     "openai": "gpt-4o-mini-transcribe",

@@ -12,18 +12,18 @@ from memory.frozen import dataclass
 
 if TYPE_CHECKING:
     from bot.access import Access
+    from bot.archives.backup import Backups
     from bot.attachments.filing import Filing
-    from bot.backup import Backups
-    from bot.compaction import Compactor
-    from bot.config import Settings
+    from bot.config.reload import Current
+    from bot.config.settings import Settings
+    from bot.conversations.compaction import Compactor
     from bot.forgetting import Forgetting
     from bot.instances.status import InstanceStatus
     from bot.journal import Journal
     from bot.models.fallback import FallbackModel
-    from bot.reload import Current
     from bot.reminders import Reminders
     from bot.state.database import State
-    from bot.upkeep import Upkeep
+    from bot.upkeep.upkeep import Upkeep
     from memory.memory import Memory
 
 

@@ -3,7 +3,7 @@
 from bot import phrases
 from bot.access import Standing
 from bot.commands.command import CommandCall, CommandContext
-from bot.conversation import Conversation
+from bot.conversations.conversation import Conversation
 
 
 async def begin_anew(call: CommandCall, context: CommandContext) -> str:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from bot.attachments.filing import Filing
-    from bot.scheduler import JobStatus
-    from bot.upkeep import Upkeep
+    from bot.upkeep.scheduler import JobStatus
+    from bot.upkeep.upkeep import Upkeep
     from memory.listing import Problem
     from memory.memory import MemoryStatus
     from memory.search import SearchResults

@@ -10,7 +10,7 @@ from bot import phrases
 from bot.access import TERMINAL
 from bot.attachments.wording import in_bytes
 from bot.commands.command import CommandCall, CommandContext
-from bot.config_errors import ConfigError
+from bot.config.errors import ConfigError
 from bot.plain_text import one_line
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ LONGEST_VALUE = 200
 
 async def back_up(call: CommandCall, context: CommandContext) -> str:
     """Write an archive and name it; nothing of what is in it goes to the chat."""
-    from bot.backup import BackupFault
+    from bot.archives.backup import BackupFault
 
     try:
         # With the time: a state.db that is begun anew counts its messages from 1 again.
@@ -66,7 +66,7 @@ async def show_config(call: CommandCall, context: CommandContext) -> str:
 
 
 async def _reload(context: CommandContext) -> str:
-    from bot.reload import in_words
+    from bot.config.reload import in_words
 
     try:
         changes = await context.current.reload()
@@ -94,7 +94,7 @@ def changed_settings(section: "BaseModel", keys: tuple[str, ...] = ()) -> Iterat
     """Every setting that differs from its default, by its whole key, as TOML has it; a secret's text is not shown."""
     from pydantic import BaseModel
 
-    from bot.config_errors import dotted
+    from bot.config.errors import dotted
 
     for name, field in type(section).model_fields.items():
         value, path = getattr(section, name), (*keys, name)

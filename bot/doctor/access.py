@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from bot.access import TERMINAL
-from bot.config import Settings
+from bot.config.settings import Settings
 from bot.doctor.check import Check, Topic, several
 
 TOPIC = Topic("access")

@@ -4,8 +4,8 @@ import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
-from bot.backup import SUFFIX, Backups
-from bot.config import Settings
+from bot.archives.backup import SUFFIX, Backups
+from bot.config.settings import Settings
 from bot.doctor.check import Check, Topic, how_large, how_long
 from memory.listing import list_notes
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from bot.config import Settings, is_loopback
+from bot.config.settings import Settings, is_loopback
 from bot.doctor.asking import Clock
 from bot.doctor.check import Check, Topic, how_long
 

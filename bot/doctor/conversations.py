@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 
-from bot.config import Settings
+from bot.config.settings import Settings
 from bot.doctor.check import Check, Topic, how_large, how_long, several
 from bot.presence import UNFINISHED, is_unfinished
 from bot.state.checkup import StateCheckup, check_state

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterator, Mapping
 
-from bot.config import Settings
+from bot.config.settings import Settings
 from bot.doctor.asking import Answered, Asking, NotReached
 from bot.doctor.check import Check, Topic, how_long, several
 from memory.http_answers import one_line, what_is_wrong_with

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterator
 from importlib.util import find_spec
 
-from bot.config import Settings
+from bot.config.settings import Settings
 from bot.doctor.check import Check, Topic
 from bot.doctor.models import INSTALL_LOCAL, gguf_fault
 from memory.embeddings.auto import Choice, open_provider

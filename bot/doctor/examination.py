@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from bot.config import ConfigError, Settings
+from bot.config.settings import ConfigError, Settings
 from bot.doctor.access import check_access
 from bot.doctor.asking import Asking
 from bot.doctor.backups import check_backups
@@ -28,9 +28,9 @@ from bot.doctor.service import check_service
 from bot.doctor.settings import check_file, check_use
 from bot.doctor.speech import check_speech
 from bot.doctor.telegram import check_telegram, last_sign_of_life
-from bot.embedding import open_embedding_of
 from bot.log import secrets_of
 from bot.presence import others_alive
+from bot.service.embedding import open_embedding_of
 from bot.state.checkup import StateCheckup
 from bot.state.database import StateUnusable
 from memory.disk import reason

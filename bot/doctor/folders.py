@@ -9,7 +9,7 @@ from pathlib import Path
 
 import apsw
 
-from bot.config import Settings
+from bot.config.settings import Settings
 from bot.doctor.check import Check, Topic, how_large
 from bot.doctor.permissions import may, me, owner_of
 from memory import disk

@@ -10,7 +10,7 @@ from memory.index.fingerprint import fingerprint_of
 from memory.postgres.address import shown_address
 
 if TYPE_CHECKING:
-    from bot.config import Settings
+    from bot.config.settings import Settings
     from memory.index.postgres.checkup import ServerCheckup
 
 TOPIC = Topic("index")
@@ -20,7 +20,7 @@ OLDEST = 140_000
 
 def look_at_server(settings: "Settings") -> "ServerCheckup | IndexBroken | IndexUnavailable":
     """What is on the server, or why that cannot be told."""
-    from bot.index_server import index_server
+    from bot.service.index_server import index_server
 
     try:
         server = index_server(settings)

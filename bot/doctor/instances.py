@@ -8,7 +8,7 @@ from bot.doctor.check import Check, Topic, several
 from memory.errors import MemoryFault
 
 if TYPE_CHECKING:
-    from bot.config import Settings
+    from bot.config.settings import Settings
 
 TOPIC = Topic("instances")
 

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
 
-from bot.config import Settings
+from bot.config.settings import Settings
 from bot.doctor.asking import Answered, Asking, NotReached
 from bot.doctor.check import Check, Topic, how_large, several
 from bot.doctor.permissions import may

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
-from bot.config import Settings
+from bot.config.settings import Settings
 from bot.doctor.check import Check, Topic, how_large, several
 from bot.doctor.permissions import may
 from memory.disk import reason

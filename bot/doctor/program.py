@@ -9,7 +9,7 @@ from pathlib import Path
 
 import apsw
 
-from bot.backup import program_version
+from bot.archives.backup import program_version
 from bot.doctor.check import Check, Topic, several
 from memory.index.nearest.sqlite_vec import ExtensionMissing, load_extension
 from memory.index.nearest.table import numpy_fault, open_nearest

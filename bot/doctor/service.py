@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from bot.config import ServerSettings, Settings, is_loopback
+from bot.config.settings import ServerSettings, Settings, is_loopback
 from bot.doctor.asking import Answered, Asking, NotReached
 from bot.doctor.check import Check, Topic, several
-from bot.startup import CannotStart, open_sockets
+from bot.service.startup import CannotStart, open_sockets
 
 TOPIC = Topic("service")
 SHORTEST_TOKEN = 16

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from bot.attachments.speech_providers import speech_provider_of
-from bot.config import ConfigError, Settings
-from bot.config_errors import PREFIX
-from bot.config_sources import NOT_SETTINGS
+from bot.config.errors import PREFIX
+from bot.config.settings import ConfigError, Settings
+from bot.config.sources import NOT_SETTINGS
 from bot.doctor.check import Check, Topic, several
 from memory.embeddings.auto import ProviderSection, is_section_of
 from memory.embeddings.opening import Embedding

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from bot.attachments.speech_providers import missing_key, speech_provider_of
-from bot.config import Settings
+from bot.config.settings import Settings
 from bot.doctor.check import Check, Topic
 
 TOPIC = Topic("speech")

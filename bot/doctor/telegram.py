@@ -5,7 +5,13 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit
 
-from bot.config import TELEGRAM_FORM, TELEGRAM_VARIABLE, Settings, TelegramSettings, is_telegram_token
+from bot.config.settings import (
+    TELEGRAM_FORM,
+    TELEGRAM_VARIABLE,
+    Settings,
+    TelegramSettings,
+    is_telegram_token,
+)
 from bot.doctor.asking import Answered, Asking, NotReached
 from bot.doctor.check import Check, Topic, how_long
 from memory.http_answers import one_line

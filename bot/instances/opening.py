@@ -12,12 +12,12 @@ from bot.instances.leases import Leases
 from bot.instances.post import others_notes
 from bot.instances.stand_in import StandIns, stand_in_command
 from bot.instances.status import workspace_lease
-from bot.startup import CannotStart
+from bot.service.startup import CannotStart
 from memory.disk import reason
 from memory.postgres.server import Server
 
 if TYPE_CHECKING:
-    from bot.config import Settings
+    from bot.config.settings import Settings
 
 CONNECTIONS = 2
 

@@ -9,7 +9,7 @@ from bot.instances.lease import Lease
 from bot.instances.leased_channel import LeasedChannel, Open
 from bot.instances.predecessor import Predecessor
 from bot.instances.status import InstanceStatus, channel_lease
-from bot.upkeep import BACKUP, REINDEX
+from bot.upkeep.upkeep import BACKUP, REINDEX
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable

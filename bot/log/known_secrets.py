@@ -7,7 +7,7 @@ from memory.postgres.address import SCHEMES, passwords_in
 from memory.redaction import secret_of_address
 
 if TYPE_CHECKING:
-    from bot.config import Settings
+    from bot.config.settings import Settings
 
 TOKENS = ("HF_TOKEN", "TELEGRAM_BOT_TOKEN", "DISCORD_BOT_TOKEN", "PGPASSWORD")
 """Secrets of the environment beside keys, whether they are used or not."""

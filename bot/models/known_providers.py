@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from memory.frozen import dataclass
 
 if TYPE_CHECKING:
-    from bot.config import ProviderSettings
+    from bot.config.settings import ProviderSettings
 
 ProviderKind = Literal["openai", "anthropic", "gemini", "llama_cpp", "builtin"]
 

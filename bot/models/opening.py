@@ -24,7 +24,7 @@ from bot.models.vision import known_vision
 from bot.models.windows import known_window
 
 if TYPE_CHECKING:
-    from bot.config import ModelParams, ModelsSettings, Settings
+    from bot.config.settings import ModelParams, ModelsSettings, Settings
     from bot.models.connection import Connection
 
 

@@ -13,9 +13,9 @@ from bot.log.troubles import Trouble
 from bot.measures import Measures
 from bot.messages import ChannelHealth
 from bot.models.fallback import FallbackModel
-from bot.rebuilding import Rebuilding
 from bot.state.database import State
-from bot.upkeep import Upkeep
+from bot.upkeep.rebuilding import Rebuilding
+from bot.upkeep.upkeep import Upkeep
 from memory.frozen import dataclass
 from memory.memory import Memory
 

@@ -26,13 +26,13 @@ from prometheus_client.metrics_core import (
 from prometheus_client.openmetrics import exposition as open_metrics
 from prometheus_client.registry import Collector
 
-from bot.backup import program_version
+from bot.archives.backup import program_version
 from bot.measures import BOUNDS, TURN_OUTCOMES, Histogram
 from bot.models.protocol import Usage
 from bot.models.status import State as ModelState
 from bot.models.status import models_status
-from bot.scheduler import JobStatus
 from bot.state.queues import Queues
+from bot.upkeep.scheduler import JobStatus
 from bot.web.inside import Inside
 from memory.frozen import dataclass
 from memory.memory import MemoryStatus

@@ -24,7 +24,7 @@ from bot.access import (
     plain_code,
     standing_of,
 )
-from bot.config import AccessSettings
+from bot.config.settings import AccessSettings
 from bot.messages import ChatId, Choice, IncomingMessage, PersonId
 from bot.state import inbox
 from bot.state.access import Decision

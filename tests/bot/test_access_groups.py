@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bot.access import Standing, standing_of
-from bot.config import AccessSettings
+from bot.config.settings import AccessSettings
 from bot.messages import PersonId
 from tests.fakes.house import open_house
 from tests.fakes.talking import message

@@ -17,14 +17,14 @@ from hypothesis import strategies as st
 
 from bot import agent as agent_module
 from bot.agent import CALLS_AT_ONCE, CALLS_PER_TURN, LAST_STEP, OUT_OF_STEPS, Agent
-from bot.builtin_tools import memory_tools
-from bot.conversation import INTERRUPTED_RESULT, INTERRUPTED_TEXT, Conversation
+from bot.conversations.conversation import INTERRUPTED_RESULT, INTERRUPTED_TEXT, Conversation
 from bot.journal import Journal
 from bot.messages import ChatId, ReplyPart
 from bot.models.errors import EmptyAnswer, Overloaded
 from bot.models.protocol import AssistantMessage, Message, ToolCall, ToolResult, UserMessage
 from bot.state.database import State, StateUnusable
-from bot.tools import Toolbox, tool
+from bot.tools.memory import memory_tools
+from bot.tools.toolbox import Toolbox, tool
 from memory.memory import Memory
 from memory.settings import MemorySettings
 from tests.fakes.first_start import laid_state
@@ -680,10 +680,10 @@ TALKER = """
 import asyncio, sys
 from pathlib import Path
 from bot.agent import Agent
-from bot.conversation import Conversation
+from bot.conversations.conversation import Conversation
 from bot.messages import ChatId
 from bot.state.database import State
-from bot.tools import Toolbox, tool
+from bot.tools.toolbox import Toolbox, tool
 from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.talking import run_turn
 
@@ -734,7 +734,7 @@ async def test_kill_9_at_any_moment_leaves_a_history_that_can_go_on(tmp_path: Pa
 
 def test_importing_the_agent_is_light() -> None:
     script = (
-        "import sys, bot.agent, bot.prompt, bot.builtin_tools; heavy = 'aiohttp httpx numpy rich prompt_toolkit "
+        "import sys, bot.agent, bot.prompt, bot.tools.memory; heavy = 'aiohttp httpx numpy rich prompt_toolkit "
         "pydantic_settings'; print([name for name in heavy.split() if name in sys.modules])"
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

@@ -16,13 +16,13 @@ from bot.chat_lock import chat_locked
 from bot.commands.command import Command, CommandCall, CommandContext
 from bot.commands.memory import look_after_memory
 from bot.commands.table import COMMANDS
-from bot.config import FlushSettings
-from bot.conversation import Conversation, open_calls
+from bot.config.settings import FlushSettings
+from bot.conversations.conversation import Conversation, open_calls
 from bot.messages import Attachment, ChannelFault, ChatId, IncomingMessage, NotAccepted, Reply
 from bot.models.errors import BadKey, RateLimited
 from bot.models.protocol import AssistantMessage, ToolResult, UserMessage
 from bot.prompt import IN_A_ROOM
-from bot.tools import ToolUse, tool
+from bot.tools.toolbox import ToolUse, tool
 from tests.fakes.house import House, open_house
 from tests.fakes.recording_adapter import RecordingAdapter
 from tests.fakes.scripted_model import ScriptedModel

@@ -22,7 +22,7 @@ from bot.access import Standing
 from bot.attachments.wording import heading, with_content
 from bot.commands.command import CommandContext, Told, run_command
 from bot.commands.table import COMMANDS
-from bot.conversation import Conversation
+from bot.conversations.conversation import Conversation
 from bot.forgetting import MOST_LINES, Forgetting
 from bot.journal import Journal
 from bot.messages import ChatId, Choice, IncomingMessage, PersonId

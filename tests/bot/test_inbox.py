@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.conversation import Conversation
+from bot.conversations.conversation import Conversation
 from bot.inbox import Inbox, answered, begun, got_on
 from bot.messages import Attachment, ChatId, Choice
 from bot.models.protocol import AssistantMessage, UserMessage
@@ -13,7 +13,7 @@ from bot.presence import Presence
 from bot.state import inbox as table
 from bot.state.database import State
 from bot.state.inbox import Received
-from bot.tidying import tidy
+from bot.upkeep.tidying import tidy
 from tests.fakes.first_start import laid_state
 from tests.fakes.talking import HERE, message
 

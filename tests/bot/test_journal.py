@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 from bot.journal import Journal
 from bot.state import inbox
 from bot.state.database import State
-from bot.tidying import tidy
+from bot.upkeep.tidying import tidy
 from memory.errors import EditRefused, NoteUnwritable, NothingToWrite
 from memory.memory import Memory
 from memory.notes import Written

@@ -16,7 +16,7 @@ from bot.commands.command import CommandContext, run_command
 from bot.commands.table import COMMANDS
 from bot.messages import ChatId, IncomingMessage, PersonId
 from bot.state.database import State
-from bot.upkeep import Upkeep
+from bot.upkeep.upkeep import Upkeep
 from memory.embeddings.embedder import Embedder
 from memory.embeddings.opening import Embedding, open_embedding
 from memory.memory import Memory

@@ -13,8 +13,8 @@ import pytest
 
 from bot import phrases
 from bot.chat_lock import chat_locked
-from bot.config import FlushSettings
-from bot.conversation import Conversation
+from bot.config.settings import FlushSettings
+from bot.conversations.conversation import Conversation
 from bot.messages import ChatId, Reply
 from bot.models.protocol import UserMessage
 from bot.moves import Moves

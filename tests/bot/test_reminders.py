@@ -12,14 +12,14 @@ import pytest
 
 from bot.messages import ChatId, IncomingMessage, PersonId
 from bot.models.protocol import ToolCall
-from bot.reminder_tools import reminder_tools
 from bot.reminders import MOST_CHARACTERS, MOST_IN_A_CHAT, Asked, NotSet, Reminders
 from bot.state import access, inbox
 from bot.state import reminders as stored_reminders
 from bot.state.database import State, stored
 from bot.state.inbox import Notice
 from bot.state.reminders import ReminderRow
-from bot.tools import Toolbox, ToolUse
+from bot.tools.reminders import reminder_tools
+from bot.tools.toolbox import Toolbox, ToolUse
 from tests.fakes.first_start import laid_state
 
 BERLIN = ZoneInfo("Europe/Berlin")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.cli import main
+from bot.cli.main import main
 from memory.embeddings.table import PROVIDERS
 from tests.fakes.logging_state import logging_as_it_was
 

@@ -12,20 +12,19 @@ from pathlib import Path
 from bot.access import Access
 from bot.agent import Agent
 from bot.answering import House as Parts
+from bot.archives.backup import Backups
 from bot.assistant import Assistant
 from bot.attachments.filing import Filing, number_of
 from bot.attachments.reading import AttachmentReader
 from bot.attachments.speech import Speech
-from bot.backup import Backups
-from bot.builtin_tools import memory_tools
 from bot.channels import Channels
 from bot.commands.command import CommandContext
 from bot.commands.table import COMMANDS
-from bot.compaction import Compactor
-from bot.config import AccessSettings, FlushSettings, Settings
-from bot.conversation import Conversation
+from bot.config.reload import Current
+from bot.config.settings import AccessSettings, FlushSettings, Settings
+from bot.conversations.compaction import Compactor
+from bot.conversations.conversation import Conversation
 from bot.delivery import Delivery
-from bot.document_tools import document_tools
 from bot.forgetting import Forgetting
 from bot.inbox import Inbox
 from bot.journal import Journal
@@ -35,11 +34,12 @@ from bot.messages import Adapter, Attachment, ChatId, IncomingMessage, Quoted
 from bot.models.fallback import FallbackModel
 from bot.models.health_book import HealthBook
 from bot.presence import Presence
-from bot.reload import Current
-from bot.reminder_tools import reminder_tools
 from bot.reminders import Reminders
 from bot.state.database import State
-from bot.tools import Tool, Toolbox
+from bot.tools.documents import document_tools
+from bot.tools.memory import memory_tools
+from bot.tools.reminders import reminder_tools
+from bot.tools.toolbox import Tool, Toolbox
 from memory.memory import Memory
 from memory.settings import MemorySettings
 from tests.fakes.first_start import laid_state

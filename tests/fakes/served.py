@@ -10,7 +10,7 @@ from typing import Any
 from aiohttp import web
 
 from bot.app import Parts, inside_of, open_assistant
-from bot.config import Settings
+from bot.config.settings import Settings
 from bot.web.app import build_web_app, web_runner
 from tests.fakes.first_start import laid_state
 

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from bot.compaction import Compactor
-from bot.config import FlushSettings
-from bot.conversation import Conversation
+from bot.config.settings import FlushSettings
+from bot.conversations.compaction import Compactor
+from bot.conversations.conversation import Conversation
 from bot.journal import Journal
 from bot.messages import ChatId
 from bot.models.fallback import FallbackModel

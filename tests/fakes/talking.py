@@ -7,11 +7,11 @@ from itertools import count
 
 from bot.agent import Agent
 from bot.assignment import Assignment
-from bot.conversation import Conversation
+from bot.conversations.conversation import Conversation
 from bot.messages import Attachment, ChatId, IncomingMessage, PersonId, Quoted, Reply, ReplyPart
 from bot.state.database import to_the_end
 from bot.state.inbox import Received
-from bot.tools import ToolUse
+from bot.tools.toolbox import ToolUse
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 OWNER = PersonId("terminal", "owner")

@@ -10,7 +10,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from bot.app import Parts, inside_of, open_assistant
-from bot.config import Settings
+from bot.config.settings import Settings
 from bot.web.app import build_web_app
 from tests.fakes.first_start import laid_state
 

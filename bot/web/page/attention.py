@@ -8,7 +8,7 @@ from bot.instances.status import InstanceStatus
 from bot.log.troubles import Trouble
 from bot.messages import ChannelHealth
 from bot.plain_text import one_line
-from bot.scheduler import JobStatus
+from bot.upkeep.scheduler import JobStatus
 from bot.web.page.clock import Clock
 from bot.web.page.models import ModelShown
 from bot.web.page.part import Part

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from bot.progress_line import duration
-from bot.rebuilding import Rebuilt
+from bot.upkeep.rebuilding import Rebuilt
 from bot.web.inside import Inside
 from bot.web.page.clock import Clock, Moment
 from memory.frozen import dataclass

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from aiohttp import web
 
 from bot import phrases
-from bot.backup import program_version
+from bot.archives.backup import program_version
 from bot.model_trouble import reason
 from bot.web.headers import nonce_of
 from bot.web.inside import inside_key

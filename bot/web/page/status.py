@@ -7,10 +7,10 @@ from bot.access import CODE_TIME
 from bot.instances.status import InstanceStatus, lease_in_words
 from bot.log.troubles import Trouble
 from bot.messages import ChannelHealth
-from bot.scheduler import JobStatus
 from bot.state.counts import Counts, counts
 from bot.state.database import stored
 from bot.state.queues import Queues, queues
+from bot.upkeep.scheduler import JobStatus
 from bot.web.inside import Inside
 from bot.web.page import attention
 from bot.web.page.clock import Clock, Moment

@@ -8,14 +8,14 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from bot.builtin_tools import memory_tools
 from bot.journal import Journal
 from bot.log.work import working_on
 from bot.memory_json import note_as_json, search_as_json, status_as_json, written_as_json
 from bot.models.status import ModelStatus, models_status
 from bot.state.chat_list import latest_conversations
 from bot.state.database import StateFault
-from bot.tools import BadCall, Tool, did_you_mean, tool
+from bot.tools.memory import memory_tools
+from bot.tools.toolbox import BadCall, Tool, did_you_mean, tool
 from bot.web.inside import Inside
 from bot.web.rpc.discovery import DISCOVER, described
 from bot.web.rpc.protocol import CANNOT, INVALID_PARAMS, METHOD_NOT_FOUND, MISSING, Params, Refused, Run

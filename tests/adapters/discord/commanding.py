@@ -21,7 +21,7 @@ from adapters.discord.registration import Registration
 from bot.access import Access
 from bot.channel_store import ChannelStore
 from bot.commands.table import COMMANDS
-from bot.config import AccessSettings
+from bot.config.settings import AccessSettings
 from bot.messages import (
     Accept,
     Attachment,

@@ -16,7 +16,7 @@ from adapters.discord.pace import Pace
 from bot.access import Access
 from bot.channel_store import ChannelStore
 from bot.commands.table import COMMANDS
-from bot.config import AccessSettings, DiscordSettings
+from bot.config.settings import AccessSettings, DiscordSettings
 from bot.messages import PersonId
 from bot.models.fallback import FallbackModel
 from bot.state.database import State

@@ -18,7 +18,7 @@ from bot.models.notebook.model import Notebook
 from bot.models.protocol import ToolResult
 from bot.state import documents, inbox
 from bot.state.database import State
-from bot.tidying import tidy
+from bot.upkeep.tidying import tidy
 from memory.forgetting import FORGOTTEN
 from tests.fakes.house import House, open_house
 from tests.fakes.pdf_file import pdf_with

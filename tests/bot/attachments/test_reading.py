@@ -20,7 +20,7 @@ from bot.attachments.reading import (
 from bot.attachments.speech import Speech
 from bot.attachments.speech_providers import SpeechProvider
 from bot.attachments.wording import without_attached
-from bot.config import AttachmentSettings
+from bot.config.settings import AttachmentSettings
 from bot.messages import Attachment, AttachmentLost, ChannelFault, ChatId, IncomingMessage, Quoted
 from bot.models.connection import Connection
 from bot.models.tokens import tokens_of_text

@@ -16,7 +16,7 @@ from bot.attachments.speech_providers import (
     opened_speech,
     speech_provider_of,
 )
-from bot.config import ConfigError, Settings, load_settings
+from bot.config.settings import ConfigError, Settings, load_settings
 from bot.models.connection import Connection
 from bot.models.errors import (
     BadKey,

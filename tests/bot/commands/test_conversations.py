@@ -9,8 +9,8 @@ import pytest
 from bot.access import Access, Standing
 from bot.commands.command import CommandContext, run_command
 from bot.commands.table import COMMANDS
-from bot.config import AccessSettings
-from bot.conversation import Conversation
+from bot.config.settings import AccessSettings
+from bot.conversations.conversation import Conversation
 from bot.messages import ChatId, IncomingMessage, PersonId
 from bot.models.errors import Unreachable
 from tests.fakes.scripted_model import ScriptedModel, alone

@@ -11,7 +11,7 @@ import pytest
 from bot.assistant import Assistant
 from bot.choices import fits
 from bot.commands.models import line_that_chooses, meant_models
-from bot.config import AccessSettings
+from bot.config.settings import AccessSettings
 from bot.messages import Choice
 from bot.models.candidate import Candidate, Route
 from bot.models.errors import BadKey, CutOff, Overloaded, RateLimited, ServerFailed

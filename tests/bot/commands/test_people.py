@@ -12,11 +12,11 @@ from bot.access import Access, Standing
 from bot.commands.command import CommandContext, Told, run_command, split_command
 from bot.commands.people import read_person
 from bot.commands.table import COMMANDS
-from bot.compaction import Compactor
-from bot.config import AccessSettings, AgentSettings, FlushSettings, Settings
+from bot.config.reload import Current
+from bot.config.settings import AccessSettings, AgentSettings, FlushSettings, Settings
+from bot.conversations.compaction import Compactor
 from bot.journal import Journal
 from bot.messages import ChatId, Choice, IncomingMessage, PersonId
-from bot.reload import Current
 from bot.state import inbox
 from bot.state.database import State
 from memory.memory import Memory

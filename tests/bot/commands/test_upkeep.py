@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from bot.access import Standing
-from bot.backup import Backups
+from bot.archives.backup import Backups
 from bot.commands.command import CommandCall, CommandContext
 from bot.commands.table import COMMANDS
 from bot.commands.upkeep import back_up, show_config
-from bot.config import Settings, load_settings
+from bot.config.reload import Current
+from bot.config.settings import Settings, load_settings
 from bot.messages import ChatId, IncomingMessage, PersonId
-from bot.reload import Current
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 MESSAGE = IncomingMessage("1", ChatId("terminal", "main"), PersonId("terminal", "owner"), "", NOW)

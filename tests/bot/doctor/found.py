@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from bot.config import Settings, load_settings
+from bot.config.settings import Settings, load_settings
 from bot.doctor.check import Check
 
 NOBODY = 65_534

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.backup import Backups
+from bot.archives.backup import Backups
 from bot.doctor.backups import check_backups
 from tests.bot.doctor.found import named, with_workspace
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from bot.config import Settings
+from bot.config.settings import Settings
 from bot.doctor.check import Check
 from bot.doctor.conversations import check_conversations, look_at_state
 from bot.messages import ChatId, IncomingMessage, PersonId

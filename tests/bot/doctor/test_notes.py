@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.config import Settings
+from bot.config.settings import Settings
 from bot.doctor.check import Check
 from bot.doctor.notes import check_index_of, check_notes, look_at_index
 from memory.memory import Memory

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from bot.config import ConfigError, Settings
+from bot.config.example import example_config
+from bot.config.settings import ConfigError, Settings
 from bot.doctor.check import Check
 from bot.doctor.settings import check_file, check_use, holds_secrets, set_in_vain
-from bot.embedding import open_embedding_of
-from bot.example_config import example_config
+from bot.service.embedding import open_embedding_of
 from memory.embeddings.opening import Embedding
 from tests.bot.doctor.found import about, named, settings_in
 

@@ -9,7 +9,7 @@ from bot.instances.leases import Leases
 from bot.instances.post import Post
 from bot.instances.stand_in import StandIns
 from bot.instances.times import LeaseTimes
-from bot.upkeep import BACKUP, REINDEX
+from bot.upkeep.upkeep import BACKUP, REINDEX
 from memory.postgres.server import Server
 from tests.bot.instances.relay import Relay
 

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from bot.config import Settings
+from bot.config.settings import Settings
 from bot.log import secrets_of
 
 

@@ -12,9 +12,9 @@ from bot.log.redaction import Redaction
 from bot.log.work import short_id, work_now
 from bot.models.health import Outcome, RouteName
 from bot.models.health_book import HealthBook
-from bot.scheduler import Schedule
 from bot.state.database import State
-from bot.tools import tool
+from bot.tools.toolbox import tool
+from bot.upkeep.scheduler import Schedule
 from tests.fakes.house import open_house
 
 

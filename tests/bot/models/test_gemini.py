@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from bot.builtin_tools import memory_tools
 from bot.journal import Journal
 from bot.models.connection import Connection
 from bot.models.errors import (
@@ -47,6 +46,7 @@ from bot.models.protocol import (
     UserMessage,
 )
 from bot.state.database import State
+from bot.tools.memory import memory_tools
 from memory.memory import Memory
 from memory.settings import MemorySettings
 from tests.fakes.gemini_server import NO_SIGNATURE, GeminiServer, sse

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.config import ConfigError, Settings, load_settings
+from bot.config.settings import ConfigError, Settings, load_settings
 from bot.models.errors import BadKey
 from bot.models.fallback import FallbackModel
 from bot.models.known_providers import KNOWN_PROVIDERS, provider_of

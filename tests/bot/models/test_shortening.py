@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.conversation import mended
+from bot.conversations.conversation import mended
 from bot.models.protocol import (
     AssistantMessage,
     Image,

@@ -13,7 +13,7 @@ from bot.models.health_book import HealthBook
 from bot.models.protocol import Usage
 from bot.state.database import State
 from bot.state.model_history import ModelHour
-from bot.tidying import tidy
+from bot.upkeep.tidying import tidy
 
 HOUR = 1_800_000_000.0
 """The beginning of an hour."""

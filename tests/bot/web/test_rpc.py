@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from bot.builtin_tools import memory_tools
 from bot.journal import Journal
 from bot.state import flushes, inbox
+from bot.tools.memory import memory_tools
 from bot.web.rpc.protocol import CANNOT, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, MISSING
 from memory.memory import MemoryStatus
 from tests.fakes.commonplace import Commonplace

@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta
 
 from bot.log.troubles import Trouble
 from bot.messages import ChannelHealth
-from bot.scheduler import JobStatus
+from bot.upkeep.scheduler import JobStatus
 from bot.web.page import attention
 from bot.web.page.part import Part
 

@@ -1,0 +1,1 @@
+"""Archives of notes and conversations, and conversations in other forms."""

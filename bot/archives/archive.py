@@ -1,0 +1,464 @@
+"""The archive of a backup: a .tar.gz of the notes, a copy of state.db and, at its end, a list of what is in it.
+
+It holds every regular file below the folder of the notes, also pictures and the like, under `memory/`. Hidden files and
+folders are not in it, nor symbolic links: what they lead to inside the folder is there under its own name, and nothing
+outside is.
+"""
+
+import errno
+import gzip
+import hashlib
+import json
+import os
+import tarfile
+import tempfile
+import time
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import IO, Any, BinaryIO, cast
+
+from bot.archives.backup import BackupFault
+from bot.plain_text import one_line
+from bot.state.snapshot import Stopped
+from memory import disk
+from memory.frozen import dataclass
+from memory.paths import NAME_MAX_BYTES, printable
+
+FORMAT = 2
+"""1: as 2, but always with the notes. Each archive says the least that one must know to read it."""
+MANIFEST = "commonplace-backup.json"
+STATE = "state.db"
+NOTES = "memory"
+
+PIECE = 1 << 18
+MOST_FILES = 1_000_000
+MOST_MANIFEST = 1 << 16
+MOST_PROBLEMS = 50
+MOST_AT_ONCE = 1 << 20
+"""Of an archive in memory, in bytes; far more than any name or list of ours."""
+MOST_PADDING = 1 << 16
+"""Zeros that may follow the last file, in bytes."""
+IN_RAM = 4 << 20
+"""A larger file goes through a temporary one, until it is known that it did not change meanwhile."""
+YOUNG_NS = 2_000_000_000
+TRIES = 20
+
+
+class ArchiveBroken(BackupFault):
+    """The file is damaged, or no archive of ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What is in an archive."""
+
+    made_at: str
+    """ISO 8601, in UTC."""
+    version: str
+    """Of the program that made it."""
+    files: int
+    """How many of the notes' folder."""
+    bytes: int
+    """Size of all, state.db among them."""
+    state: bool
+    """Whether state.db is in it; a workspace in which nobody ever talked has none."""
+    digest: str
+    """SHA-256 over name, size and SHA-256 of each."""
+    problems: tuple[str, ...] = ()
+    """What could not be read and is missing, each with its reason; of very many the first."""
+    notes: bool = True
+    """Whether the notes are in it, also where there are none; else whoever takes it back leaves them as they are."""
+
+
+class _Tally:
+    """Counts and hashes what goes into an archive, or comes out."""
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+        self._bytes = 0
+        self._digest = hashlib.sha256()
+
+    def add(self, name: str, size: int, digest: str) -> None:
+        self.names.add(name)
+        self._bytes += size
+        self._digest.update(f"{name}\0{size}\0{digest}\n".encode("utf-8", "surrogateescape"))
+
+    def manifest(self, *, made_at: str, version: str, problems: Sequence[str], notes: bool) -> Manifest:
+        state = STATE in self.names
+        files = len(self.names) - state
+        return Manifest(
+            made_at, version, files, self._bytes, state, self._digest.hexdigest(), tuple(problems), notes
+        )
+
+
+# -- writing ------------------------------------------------------------------------------------------------
+
+
+def write_archive(
+    target: BinaryIO,
+    *,
+    notes: Path | None,
+    state: Path | None,
+    spool: Path,
+    made_at: str,
+    version: str,
+    stopped: Callable[[], bool],
+) -> tuple[Manifest, list[str]]:
+    """Write notes and a copy of state.db, where given; give what is in it then, and what could not be read, with why.
+
+    A note that changes meanwhile is read again, so that each is of one moment. `spool`: a folder for large files on
+    their way. Raises OSError where the archive cannot be written, or Stopped.
+    """
+    tally = _Tally()
+    problems: list[str] = []
+    with (
+        gzip.GzipFile(filename="", fileobj=target, mode="wb", compresslevel=6) as packed,
+        tarfile.open(fileobj=packed, mode="w:", format=tarfile.PAX_FORMAT) as tar,
+        tempfile.SpooledTemporaryFile(IN_RAM, dir=str(spool)) as copy,
+    ):
+        if state is not None:
+            with state.open("rb") as file:
+                digest = _digest(file, stopped)
+                file.seek(0)
+                size = os.fstat(file.fileno()).st_size
+                _add(tar, STATE, file, size=size, mode=0o600, mtime=state.stat().st_mtime, stopped=stopped)
+                tally.add(STATE, size, digest)
+        for name, file_name, folder in _files_below(notes, problems) if notes else ():
+            try:
+                found, digest = _copy_one_version(file_name, folder, copy, stopped)
+            except FileNotFoundError:
+                continue  # gone meanwhile
+            except _SourceFault as fault:
+                problems.append(f"{printable(name)}: {fault}")
+                continue
+            copy.seek(0)
+            member = f"{NOTES}/{name}"
+            mode = found.st_mode & 0o777
+            _add(tar, member, copy, size=found.st_size, mode=mode, mtime=int(found.st_mtime), stopped=stopped)
+            tally.add(member, found.st_size, digest)
+        problems = [one_line(problem, limit=300) for problem in problems]
+        if len(problems) > MOST_PROBLEMS:
+            problems[MOST_PROBLEMS:] = [f"and {len(problems) - MOST_PROBLEMS} more"]
+        manifest = tally.manifest(
+            made_at=made_at, version=version, problems=problems, notes=notes is not None
+        )
+        fields = asdict(manifest)
+        if manifest.notes:
+            del fields["notes"]
+        text = json.dumps({"format": 1 if manifest.notes else FORMAT, **fields}, indent=1).encode() + b"\n"
+        copy.seek(0)
+        copy.truncate()
+        copy.write(text)
+        copy.seek(0)
+        _add(tar, MANIFEST, copy, size=len(text), mode=0o600, mtime=time.time(), stopped=stopped)
+    return manifest, problems
+
+
+class _SourceFault(Exception):
+    """A file cannot be read; the text says why."""
+
+
+def _files_below(notes: Path, problems: list[str]) -> Iterator[tuple[str, str, int]]:
+    """Walk through no link: path within the folder, name, and the open folder in which it is."""
+    top = os.path.realpath(notes)
+    folders = [""]
+    while folders:
+        folder = folders.pop()
+        prefix = f"{folder}/" if folder else ""
+        try:
+            fd = os.open(f"{top}/{folder}", os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            problems.append(f"{printable(folder) or '.'}: {disk.reason(error)}")
+            continue
+        try:
+            with os.scandir(fd) as entries:
+                shown = sorted(
+                    (entry.name, entry.is_dir(follow_symlinks=False))
+                    for entry in entries
+                    if entry.name[0] != "."
+                )
+            folders += [prefix + name for name, is_folder in reversed(shown) if is_folder]
+            for name, is_folder in shown:
+                if not is_folder:
+                    yield prefix + name, name, fd
+        finally:
+            os.close(fd)
+
+
+def _copy_one_version(
+    name: str, folder: int, copy: IO[bytes], stopped: Callable[[], bool]
+) -> tuple[os.stat_result, str]:
+    """Copy a file as it was at one moment, between two writes of other programs."""
+    for _ in range(TRIES):
+        try:
+            fd = disk.open_file(name, os.O_RDONLY, folder=folder)
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            if error.errno in {errno.ELOOP, errno.ENXIO}:  # a link, a pipe: nothing of ours
+                raise FileNotFoundError from None
+            raise _SourceFault(disk.reason(error)) from error
+        with os.fdopen(fd, "rb", buffering=0) as file:
+            before = os.fstat(fd)
+            copy.seek(0)
+            copy.truncate()
+            digest = _digest(_Reading(file), stopped, into=copy)
+            # The time of a write is that of its beginning: where it is young, only a second look tells.
+            young = time.time_ns() - before.st_mtime_ns < YOUNG_NS
+            if young:
+                file.seek(0)
+                if _digest(_Reading(file), stopped) != digest:
+                    continue
+            if disk.same_version(before, os.fstat(fd)) and copy.tell() == before.st_size:
+                return before, digest
+        time.sleep(0.02)
+    raise _SourceFault("it is being written all the time")
+
+
+class _Reading:
+    """Tells a source that cannot be read from an archive that cannot be written."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def read(self, size: int) -> bytes:
+        try:
+            return self._file.read(size)
+        except OSError as error:
+            raise _SourceFault(disk.reason(error)) from error
+
+
+class _Stoppable:
+    """A file that is read until somebody wants no more."""
+
+    def __init__(self, file: IO[bytes], stopped: Callable[[], bool]) -> None:
+        self._file = file
+        self._stopped = stopped
+
+    def read(self, size: int) -> bytes:
+        if self._stopped():
+            raise Stopped
+        return self._file.read(size)
+
+
+def _digest(
+    file: Any, stopped: Callable[[], bool], *, into: IO[bytes] | None = None, limit: int | None = None
+) -> str:
+    """SHA-256 of what is still to be read of a file, which may be written on at the same time."""
+    digest = hashlib.sha256()
+    left = limit
+    while piece := file.read(PIECE if left is None else min(PIECE, left)):
+        if stopped():
+            raise Stopped
+        digest.update(piece)
+        if into is not None:
+            into.write(piece)
+        if left is not None:
+            left -= len(piece)
+    return digest.hexdigest()
+
+
+def _add(
+    tar: tarfile.TarFile,
+    name: str,
+    file: IO[bytes],
+    *,
+    size: int,
+    mode: int,
+    mtime: float,
+    stopped: Callable[[], bool],
+) -> None:
+    member = tarfile.TarInfo(name)
+    member.size, member.mode, member.mtime = size, mode, int(mtime)
+    tar.addfile(member, _Stoppable(file, stopped))  # type: ignore[arg-type]
+
+
+# -- reading ------------------------------------------------------------------------------------------------
+
+
+def read_archive(
+    source: BinaryIO,
+    *,
+    name: str,
+    into: Path | None = None,
+    most_bytes: int | None = None,
+    stopped: Callable[[], bool] = lambda: False,
+) -> Manifest:
+    """Read every byte of an archive; give what is in it. With `into`, an empty folder, its files are put there.
+
+    Nothing is believed: a member that is no plain file under a plain name of ours, a file that is not on the list at
+    the end or not as it says, and more than `most_bytes` are all refused. Raises ArchiveBroken, calling it `name`;
+    BackupFault where it is newer; OSError where a file cannot be written; Stopped.
+    """
+    tally = _Tally()
+    manifest: Manifest | None = None
+    size = 0
+    with _damage(name):
+        source.seek(0)
+        with (
+            gzip.GzipFile(fileobj=source, mode="rb") as packed,
+            tarfile.open(
+                fileobj=cast("BinaryIO", _Bounded(packed)),
+                mode="r:",
+                encoding="utf-8",
+                errors="surrogateescape",
+            ) as tar,
+        ):
+            while (member := tar.next()) is not None:
+                if stopped():
+                    raise Stopped
+                tar.members.clear()  # type: ignore[attr-defined]  # it would keep a million of them
+                parts = _checked(member, seen=tally.names)
+                size += member.size
+                if most_bytes is not None and size > most_bytes:
+                    raise BackupFault(_no_room(name))
+                if manifest is not None or len(tally.names) > MOST_FILES:
+                    raise _Foreign
+                content = tar.extractfile(member)
+                assert content is not None  # it is a regular file
+                if member.name == MANIFEST:
+                    manifest = _read_manifest(content.read(MOST_MANIFEST), name=name)
+                    continue
+                if into is None:
+                    digest = _digest(content, stopped)
+                else:
+                    digest = _put(content, member, into.joinpath(*parts), folder=into, stopped=stopped)
+                tally.add(member.name, member.size, digest)
+            _only_padding(packed)
+    if manifest is None:
+        raise ArchiveBroken(_damaged(name))
+    found = tally.manifest(
+        made_at=manifest.made_at, version=manifest.version, problems=manifest.problems, notes=manifest.notes
+    )
+    if found != manifest:
+        raise ArchiveBroken(_damaged(name))
+    return manifest
+
+
+class _Foreign(Exception):
+    """Nothing that we wrote."""
+
+
+class _Bounded:
+    """An archive that is read in pieces: tarfile would take a name of gigabytes into memory, if it says it is one."""
+
+    def __init__(self, file: gzip.GzipFile) -> None:
+        self._file = file
+        self.seek, self.tell = file.seek, file.tell
+
+    def read(self, size: int) -> bytes:
+        if size > MOST_AT_ONCE:
+            raise _Foreign
+        return self._file.read(size)
+
+
+def _checked(member: tarfile.TarInfo, *, seen: set[str]) -> tuple[str, ...]:
+    """The parts of a member's name; raise _Foreign unless it is a regular file that may stand in our archives."""
+    if member.type not in {tarfile.REGTYPE, tarfile.AREGTYPE} or member.size < 0 or member.name in seen:
+        raise _Foreign
+    if member.name == MANIFEST:
+        if member.size > MOST_MANIFEST:
+            raise _Foreign
+        return (MANIFEST,)
+    if member.name == STATE:
+        return (STATE,)
+    parts = tuple(member.name.split("/"))
+    if len(parts) < 2 or parts[0] != NOTES:
+        raise _Foreign
+    for part in parts[1:]:
+        # Neither empty nor hidden, which `.` and `..` are too.
+        length = len(part.encode("utf-8", "surrogateescape"))
+        if not part or part[0] == "." or "\0" in part or length > NAME_MAX_BYTES:
+            raise _Foreign
+    return parts
+
+
+def _put(
+    content: IO[bytes],
+    member: tarfile.TarInfo,
+    path: Path,
+    *,
+    folder: Path,
+    stopped: Callable[[], bool],
+) -> str:
+    """Write one file of an archive below `folder`, where nothing is but what came out of it."""
+    safe = getattr(tarfile, "data_filter", lambda member, _: member)(member, str(folder))
+    mode = (0o600 if safe.mode is None else safe.mode) & 0o777
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        fd = os.open(path, flags, 0o600)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise _Foreign from error
+    with os.fdopen(fd, "wb", buffering=0) as file:
+        digest = _digest(content, stopped, into=_Whole(file))  # type: ignore[arg-type]
+        os.fchmod(fd, mode)
+    os.utime(path, (member.mtime, member.mtime))
+    return digest
+
+
+class _Whole:
+    """An unbuffered file that is written to its last byte: a full disk takes a part and says so only the next time."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def write(self, data: bytes) -> None:
+        done = 0
+        while done < len(data):
+            done += self._file.write(data[done:])
+
+
+def _read_manifest(text: bytes, *, name: str) -> Manifest:
+    fields = json.loads(text)
+    if not isinstance(fields, dict) or not isinstance(written := fields.pop("format", None), int):
+        raise _Foreign
+    if written > FORMAT:
+        raise BackupFault(f"{name} was made by a newer version of Commonplace: update it first")
+    return manifest_of(fields)
+
+
+def manifest_of(fields: dict[str, Any]) -> Manifest:
+    """Read what `asdict` and JSON have made of a manifest; raise TypeError where it is none."""
+    problems = fields.get("problems", ())
+    if not all(isinstance(each, str) for each in problems):
+        raise TypeError(problems)
+    return Manifest(**{**fields, "problems": tuple(problems)})
+
+
+def _only_padding(packed: gzip.GzipFile) -> None:
+    """Read on to the end, where the checksum of all stands."""
+    rest = packed.read(MOST_PADDING + 1)
+    if len(rest) > MOST_PADDING or rest.strip(b"\0"):
+        raise _Foreign
+
+
+@contextmanager
+def _damage(name: str) -> Iterator[None]:
+    try:
+        yield
+    except (
+        _Foreign,
+        EOFError,
+        gzip.BadGzipFile,
+        zlib.error,
+        tarfile.TarError,
+        ValueError,
+        TypeError,
+        OverflowError,
+        RecursionError,
+    ) as error:
+        raise ArchiveBroken(_damaged(name)) from error
+
+
+def _damaged(name: str) -> str:
+    return f"{name} is damaged, or was not made by `commonplace backup`; nothing was changed"
+
+
+def _no_room(name: str) -> str:
+    return f"there is not enough room on the disk for what is in {name}; free some space and try again"

@@ -1,0 +1,220 @@
+"""Backups: one archive of the notes and of state.db, made beside a running service, and read again before it counts."""
+
+import asyncio
+import errno
+import hashlib
+import os
+import re
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TypeVar
+
+from bot.state.database import StateFault
+from bot.state.snapshot import Stopped, check_database, copy_database
+from memory import disk
+from memory.frozen import dataclass
+
+FOLDER = "backups"
+SUFFIX = ".tar.gz"
+_DRAFT = ".commonplace-backup-"
+_STAMP = "%Y%m%dT%H%M%SZ"
+_NIGHTLY = re.compile(rf"commonplace-nightly-(\d{{8}}T\d{{6}}Z)(?:-\d+)?{re.escape(SUFFIX)}")
+OLD_DRAFT_SECONDS = 3600.0
+
+Result = TypeVar("Result")
+
+
+class BackupFault(Exception):
+    """A backup could not be made or taken back; the text is one line with the mend in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """An archive on disk."""
+
+    file: Path
+    size: int
+    """In bytes."""
+    files: int
+    """How many files of the notes' folder are in it."""
+    problems: tuple[str, ...] = ()
+    """What could not be read and is missing in it, each with its reason."""
+
+
+class Backups:
+    """Makes archives, by default below `.commonplace/backups/`; one at a time."""
+
+    def __init__(self, *, notes: Path, private: Path, now: Callable[[], datetime]) -> None:
+        self.folder = private / FOLDER
+        self._notes = notes
+        self._private = private
+        self._now = now
+        self._one_at_a_time = asyncio.Lock()
+
+    async def make(self, file: Path | None = None, *, key: str = "") -> Backup:
+        """Make an archive: `file`, which must not be there yet, one in that folder, or one of ours below `folder`.
+
+        With a `key`, one that was made for it before is given instead. Raises BackupFault; then nothing is left.
+        """
+        mark = hashlib.sha256(key.encode()).hexdigest()[:10] if key else ""
+        async with self._one_at_a_time:
+            if mark and (made := await asyncio.to_thread(self._made_for, mark)):
+                return made
+            return await _in_thread(lambda stopped: self._make(file, mark=mark, stopped=stopped))
+
+    async def make_nightly(self, *, keep: int, notes: bool = True) -> Backup:
+        """Make the backup of the night, then remove those of earlier nights beyond `keep`, and no other file.
+
+        `notes`: false where another instance backs them up; then it is one of the conversations alone.
+        """
+        async with self._one_at_a_time:
+            made = await _in_thread(
+                lambda stopped: self._make(None, kind="nightly-", notes=notes, stopped=stopped)
+            )
+            await asyncio.to_thread(self._remove_old, keep, made.file)
+        return made
+
+    def latest_nightly(self) -> datetime | None:
+        """When the latest backup of a night was made; None where there is none."""
+        stamps = [match[1] for match in map(_NIGHTLY.fullmatch, self._names()) if match]
+        return datetime.strptime(max(stamps), _STAMP).replace(tzinfo=UTC) if stamps else None
+
+    def _made_for(self, mark: str) -> Backup | None:
+        from bot.archives.archive import ArchiveBroken, read_archive
+
+        for name in self._names():
+            if name.endswith(f"-{mark}{SUFFIX}"):
+                file = self.folder / name
+                with suppress(ArchiveBroken, OSError), file.open("rb") as stream:
+                    made = read_archive(stream, name=name)
+                    return Backup(file, file.stat().st_size, made.files, made.problems)
+        return None
+
+    def _remove_old(self, keep: int, latest: Path) -> None:
+        old = sorted(
+            name for name in self._names() if _NIGHTLY.fullmatch(name) and name != latest.name
+        )  # the latest by its making, whatever the clock said
+        for name in old[: max(len(old) - max(keep - 1, 0), 0)]:
+            with suppress(OSError):
+                (self.folder / name).unlink()
+
+    def _names(self) -> list[str]:
+        try:
+            return sorted(each.name for each in self.folder.iterdir())
+        except OSError:  # missing; what else is wrong with it is told by the next write
+            return []
+
+    def _make(
+        self,
+        file: Path | None,
+        *,
+        kind: str = "",
+        mark: str = "",
+        notes: bool = True,
+        stopped: Callable[[], bool],
+    ) -> Backup:
+        now = self._now().astimezone(UTC)
+        try:
+            if file is None:
+                self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+                file = self.folder
+            target = self._target(file, f"commonplace-{kind}{now:{_STAMP}}", mark)
+            return self._write(target, now, stopped, notes=notes)
+        except StateFault as fault:
+            raise BackupFault(f"no backup was made: {fault}") from fault
+        except OSError as error:
+            told = f"{file} could not be written: {disk.reason(error)}"
+            raise BackupFault(f"no backup was made: {told}") from error
+
+    def _target(self, file: Path, name: str, mark: str) -> Path:
+        """Where the archive goes; a file is never written over."""
+        if not file.is_dir():
+            if os.path.lexists(file):
+                raise BackupFault(f"{file} is there already and was left as it is; give another name")
+            if not file.parent.is_dir():
+                raise BackupFault(f"there is no folder {file.parent} for the backup; make it first")
+        folder = file if file.is_dir() else file.parent
+        if folder.resolve().is_relative_to(self._notes.resolve()):
+            raise BackupFault(f"{folder} is the folder of the notes; put the backup elsewhere")
+        if folder is not file:
+            return file
+        end = f"-{mark}{SUFFIX}" if mark else SUFFIX
+        target, number = file / f"{name}{end}", 1
+        while os.path.lexists(target):
+            number += 1
+            target = file / f"{name}-{number}{end}"
+        return target
+
+    def _write(self, target: Path, now: datetime, stopped: Callable[[], bool], *, notes: bool) -> Backup:
+        from bot.archives.archive import ArchiveBroken, read_archive, write_archive
+
+        temporary = self._private / "tmp"
+        temporary.mkdir(parents=True, exist_ok=True)
+        disk.sweep(temporary, pattern="backup-*", seconds=OLD_DRAFT_SECONDS)
+        disk.sweep(target.parent, pattern=f"{_DRAFT}*", seconds=OLD_DRAFT_SECONDS)
+        token = os.urandom(8).hex()
+        copy, draft = temporary / f"backup-{token}.db", target.parent / f"{_DRAFT}{token}"
+        try:
+            state: Path | None = self._private / "state.db"
+            if state is not None and state.is_file():
+                copy_database(state, copy, stopped=stopped)
+                check_database(copy, stopped=stopped)
+                state = copy
+            else:
+                state = None
+            fd = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            with os.fdopen(fd, "w+b") as file:
+                written, problems = write_archive(
+                    file,
+                    notes=self._notes if notes else None,
+                    state=state,
+                    spool=temporary,
+                    made_at=now.isoformat(timespec="seconds"),
+                    version=program_version(),
+                    stopped=stopped,
+                )
+                file.flush()
+                os.fsync(fd)
+                if read_archive(file, name=target.name, stopped=stopped) != written:
+                    raise OSError(errno.EIO, os.strerror(errno.EIO))
+                size = os.fstat(fd).st_size
+            if os.path.lexists(target):
+                raise BackupFault(f"{target} is there already and was left as it is; give another name")
+            draft.rename(target)
+            with disk.opened_private(target.parent) as folder:
+                disk.sync_folder(folder)
+        except ArchiveBroken as error:
+            raise OSError(errno.EIO, os.strerror(errno.EIO)) from error
+        finally:
+            for each in (draft, copy, copy.with_name(f"{copy.name}-journal")):
+                each.unlink(missing_ok=True)
+        return Backup(target, size, written.files, tuple(problems))
+
+
+def program_version() -> str:
+    """The version that is installed; "" where none is."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("commonplace")
+    except PackageNotFoundError:
+        return ""
+
+
+async def _in_thread(work: Callable[[Callable[[], bool]], Result]) -> Result:
+    """Run long work on a thread; cancelled, it is told to stop and is waited for, and leaves nothing behind."""
+    stop = threading.Event()
+    task = asyncio.ensure_future(asyncio.to_thread(work, stop.is_set))
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        stop.set()
+        while not task.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait([task])
+        with suppress(Stopped, BackupFault):
+            task.result()
+        raise

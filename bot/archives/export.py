@@ -1,0 +1,154 @@
+"""Conversations as a person reads them, or as a program does: all of them, also what was summed up since."""
+
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import aclosing
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from bot import phrases
+from bot.access import TERMINAL
+from bot.conversations.conversation import RECALLED, RETRACTION, SUMMARIZED, said_in
+from bot.messages import PersonId
+from bot.models.protocol import AssistantMessage, ToolResult, UserMessage
+from bot.state.database import State
+from bot.state.export import ConversationRow, TimedRow, all_conversations, timed_entries
+
+ENTRIES_AT_ONCE = 200
+LONGEST_LINE = 200
+"""Of a tool call's arguments, and of its result, in characters; JSON has all of them."""
+PERSON = "Person"
+OWNER_AT_TERMINAL = PersonId(TERMINAL, "owner")
+KNOWN = {"user", "assistant", "result", RETRACTION, SUMMARIZED, RECALLED}
+
+
+async def conversations_of(state: State, chat: str = "") -> tuple[ConversationRow, ...]:
+    """Every conversation in the order in which they began; with `chat` (`channel:name`), those of that chat."""
+    return await state.read(lambda db: all_conversations(db, chat))
+
+
+async def as_markdown(
+    state: State, conversation: ConversationRow, *, assistant: str, zone: ZoneInfo
+) -> AsyncIterator[str]:
+    """One conversation in pieces of text: who, when, what; a line each for calls of tools and their results."""
+    began, ended = _when(conversation.started_at, zone), _when(conversation.ended_at, zone)
+    yield f"# {conversation.chat}, conversation {conversation.number}\n\n"
+    yield f"{began} to {ended}\n" if ended else f"{began}, still open\n"
+    async with aclosing(_entries(state, conversation)) as entries:
+        async for entry in entries:
+            yield "".join(f"\n{part}\n" for part in _told(entry, assistant=assistant, zone=zone))
+    yield "\n"
+
+
+async def as_json_lines(state: State, conversation: ConversationRow) -> AsyncIterator[str]:
+    """One conversation as JSON documents, one a line: itself first, then every entry with all that it holds."""
+    yield _json(
+        {
+            "kind": "conversation",
+            "conversation": conversation.number,
+            "chat": conversation.chat,
+            "started_at": conversation.started_at,
+            "ended_at": conversation.ended_at or None,
+        }
+    )
+    async with aclosing(_entries(state, conversation)) as entries:
+        async for entry in entries:
+            row = entry.row
+            yield _json(
+                {
+                    "kind": row.kind,
+                    "conversation": row.conversation,
+                    "seq": row.seq,
+                    "at": entry.at,
+                    "payload": _payload(row.payload),
+                }
+            )
+
+
+async def _entries(state: State, conversation: ConversationRow) -> AsyncGenerator[TimedRow, None]:
+    """All entries, some at a time: a conversation of years need not fit into memory, nor hold up who writes."""
+    after = 0
+    number = conversation.number
+    while True:
+        rows = await state.read(
+            lambda db, after=after: timed_entries(db, number, after=after, limit=ENTRIES_AT_ONCE)  # type: ignore[misc]
+        )
+        for each in rows:
+            yield each
+        if len(rows) < ENTRIES_AT_ONCE:
+            return
+        after = rows[-1].row.seq
+
+
+def _told(entry: TimedRow, *, assistant: str, zone: ZoneInfo) -> Iterator[str]:
+    """The paragraphs that one entry becomes."""
+    row, when = entry.row, _when(entry.at, zone)
+    fields = _fields(row.payload)
+    if row.kind == RETRACTION:
+        yield f"*{when}: the answer above was taken back, to be given again.*"
+    elif row.kind == RECALLED:
+        yield f"*{when}: {assistant} looked into its notes.*"
+    elif row.kind == SUMMARIZED:
+        yield f"*{when}: what was said so far was summed up:*"
+        yield _quoted(str(fields.get("text", "")))
+    elif row.kind not in KNOWN:
+        yield f"*{when}: an entry of the kind {row.kind}, which this version cannot read.*"
+    elif not (said := said_in((row,))):
+        yield f"*{when}: an entry that is damaged ({row.kind}).*"
+    else:
+        match said[0].message:
+            case UserMessage(text, images):
+                by = fields.get("by") or PERSON
+                yield f"**{phrases.YOU if by == str(OWNER_AT_TERMINAL) else by}**, {when}"
+                yield text
+                if images:
+                    yield f"*({len(images)} {'picture' if len(images) == 1 else 'pictures'})*"
+            case AssistantMessage(text, calls):
+                if text.strip():
+                    yield f"**{assistant}**, {when}"
+                    yield text.strip("\n")
+                for call in calls:
+                    yield f"- {when}: {call.name} {_code(call.arguments)}"
+            case ToolResult(_, name, content, failed):
+                yield f"- {when}: {name} {'failed' if failed else 'gave'} {_code(content)}"
+
+
+def _when(at: str, zone: ZoneInfo) -> str:
+    return datetime.fromisoformat(at).astimezone(zone).strftime("%Y-%m-%d %H:%M:%S") if at else ""
+
+
+def _code(text: str) -> str:
+    """On one line, shortened, such that no character of it counts as Markdown."""
+    line = " ".join(text.split())
+    if len(line) > LONGEST_LINE:
+        line = f"{line[: LONGEST_LINE - 1]}…"
+    fence = "`"
+    while fence in line:
+        fence += "`"
+    pad = " " if line.startswith("`") or line.endswith("`") or not line else ""
+    return f"{fence}{pad}{line}{pad}{fence}"
+
+
+def _quoted(text: str) -> str:
+    return "\n".join(f"> {line}".rstrip() for line in text.strip().splitlines())
+
+
+def _fields(payload: str) -> dict[str, Any]:
+    try:
+        fields = json.loads(payload)
+    except ValueError:
+        return {}
+    return fields if isinstance(fields, dict) else {}
+
+
+def _json(document: dict[str, Any]) -> str:
+    return json.dumps(document, ensure_ascii=False) + "\n"
+
+
+def _payload(payload: str) -> Any:
+    """What an entry holds; where it is no JSON, its text."""
+    try:
+        return json.loads(payload)
+    except ValueError:
+        return payload

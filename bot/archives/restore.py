@@ -1,0 +1,295 @@
+"""Taking a backup back: looked through first, then put in the place of what is there, which is kept aside.
+
+All of it is made ready beside what is in use. From then on a small file, `restore.json`, says that a restore is under
+way: as long as it is there nobody opens the workspace, and whoever restores goes on where a crash has ended it.
+"""
+
+import errno
+import fcntl
+import json
+import os
+import shutil
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import BinaryIO
+
+from bot.archives.archive import NOTES, STATE, Manifest, manifest_of, read_archive
+from bot.archives.backup import BackupFault
+from bot.presence import PENDING, UNFINISHED, is_unfinished, others_alive
+from bot.state.database import StateFault
+from bot.state.snapshot import check_database
+from memory import disk
+from memory.frozen import dataclass
+
+_STAGING = "restore-"
+_STATE_FILES = (STATE, f"{STATE}-wal", f"{STATE}-shm")
+_ELSEWHERE = {errno.EXDEV, errno.EBUSY, errno.EROFS, errno.EACCES, errno.EPERM, errno.EINVAL}
+"""A folder that is mounted, or whose parent is read-only or not ours, cannot be renamed: its content is copied."""
+IN_USE = "a service or a chat is using this workspace, or a backup is being made: end it, then restore"
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What came of a restore."""
+
+    made_at: str
+    """When the backup was made; ISO 8601 in UTC."""
+    files: int
+    kept: Path
+    """The folder with what was there before."""
+    resumed: bool = False
+    """Whether it was begun earlier, and had broken off."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Pending:
+    """What `restore.json` holds; folders by their names below the private one."""
+
+    staging: str
+    aside: str
+    manifest: Manifest
+
+
+def restore(file: Path, *, notes: Path, private: Path, now: Callable[[], datetime]) -> Restored:
+    """Put an archive's content in the place of notes and conversations; raise BackupFault where it cannot be.
+
+    One that broke off is finished first; where it was of this very archive, that is all.
+    """
+    finished: _Pending | None = None
+    try:
+        if notes.exists() and not notes.is_dir():
+            raise BackupFault(f"{notes} is no folder: move it away, then restore")
+        disk.make_private(private)
+        with _alone(private):
+            finished = _resume(notes, private)
+            with _opened(file) as source:
+                manifest = read_archive(source, name=file.name)
+                if finished and finished.manifest == manifest:
+                    return _told(finished, private, resumed=True)
+                _must_have_room(manifest.bytes, file.name, notes=notes, private=private)
+                pending = _stage(source, file.name, manifest, private=private, now=now)
+            _begin(pending, private)
+            _apply(pending, notes=notes, private=private)
+    except (OSError, BackupFault) as error:
+        told = str(error)
+        if isinstance(error, OSError):
+            place = f" ({error.filename})" if error.filename else ""
+            after = UNFINISHED if is_unfinished(private) else "nothing was changed"
+            told = f"{file} could not be restored: {disk.reason(error)}{place}; {after}"
+        if finished:
+            at = finished.manifest.made_at
+            told = f"what had broken off is done now, the backup of {at} is in place; but then: {told}"
+        raise BackupFault(told) from error
+    return _told(pending, private)
+
+
+@contextmanager
+def _alone(private: Path) -> Iterator[None]:
+    """Keep a second restore away; the lock ends with the process."""
+    locks = private / "locks"
+    locks.mkdir(parents=True, exist_ok=True)
+    fd = os.open(locks / "restore.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise BackupFault("another restore of this workspace is under way: let it end") from None
+        if others_alive(locks):
+            raise BackupFault(IN_USE)
+        yield
+    finally:
+        os.close(fd)
+
+
+@contextmanager
+def _opened(file: Path) -> Iterator[BinaryIO]:
+    fd = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(fd, "rb") as source:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise BackupFault(f"{file} is no file; give the archive that `commonplace backup` has made")
+        yield source
+
+
+# -- made ready, beside what is in use ----------------------------------------------------------------------
+
+
+def _must_have_room(wanted: int, name: str, *, notes: Path, private: Path) -> None:
+    """Refuse what would fill the disk in the middle: also that of the notes, where it is another one."""
+    needed, free = wanted, shutil.disk_usage(private).free
+    if notes.is_dir() and notes.stat().st_dev != private.stat().st_dev:
+        there = sum(each.lstat().st_size for each in notes.rglob("*") if not each.is_dir())
+        needed += there  # which is copied to be kept
+        if wanted > shutil.disk_usage(notes).free + there:
+            needed, free = wanted, 0
+    if needed > free:
+        raise BackupFault(f"there is not enough room on the disk for what is in {name}; free some space")
+
+
+def _stage(
+    source: BinaryIO,
+    name: str,
+    manifest: Manifest,
+    *,
+    private: Path,
+    now: Callable[[], datetime],
+) -> _Pending:
+    """Unpack into a folder of its own and look at the database in it; leave nothing where that fails."""
+    for left in private.glob(f"{_STAGING}*/"):  # nobody else restores, and nothing is pending
+        shutil.rmtree(left, ignore_errors=True)
+    stamp = f"{now().astimezone(UTC):%Y%m%dT%H%M%SZ}"
+    aside = _free(private / f"before-restore-{stamp}")
+    staging = private / f"{_STAGING}{os.urandom(8).hex()}"
+    staging.mkdir(mode=0o700)
+    try:
+        again = read_archive(source, name=name, into=staging, most_bytes=manifest.bytes + (1 << 16))
+        if again != manifest:
+            raise BackupFault(f"{name} is being written just now: wait, then restore")
+        if manifest.state:
+            try:
+                check_database(staging / STATE)
+            except StateFault as fault:
+                raise BackupFault(f"{name} cannot be restored: {fault}; nothing was changed") from fault
+        if manifest.notes:
+            (staging / NOTES).mkdir(exist_ok=True)
+        os.sync()  # all of it, or the order of what follows would mean nothing
+    except BaseException:
+        shutil.rmtree(staging, ignore_errors=True)
+        raise
+    return _Pending(staging.name, aside.name, manifest)
+
+
+def _begin(pending: _Pending, private: Path) -> None:
+    """Say on disk that the restore is under way; whoever started meanwhile is seen now, or sees that."""
+    try:
+        _write_pending(private, pending)
+        if others_alive(private / "locks"):
+            raise BackupFault(IN_USE)
+    except BaseException:
+        (private / PENDING).unlink(missing_ok=True)
+        shutil.rmtree(private / pending.staging, ignore_errors=True)
+        raise
+
+
+def _write_pending(private: Path, pending: _Pending) -> None:
+    draft = private / f"{PENDING}.new"
+    draft.unlink(missing_ok=True)
+    with disk.opened_private(private) as folder:
+        disk.write_new(draft.name, json.dumps(asdict(pending)).encode() + b"\n", folder=folder)
+        draft.rename(private / PENDING)
+        disk.sync_folder(folder)
+
+
+# -- put in place: each step may be done again after a crash ------------------------------------------------
+
+
+def _resume(notes: Path, private: Path) -> _Pending | None:
+    """Finish what broke off."""
+    try:
+        fields = json.loads((private / PENDING).read_bytes())
+        pending = _Pending(fields["staging"], fields["aside"], manifest_of(fields["manifest"]))
+    except FileNotFoundError:
+        return None
+    except (ValueError, LookupError, TypeError) as error:
+        raise BackupFault(f"{private / PENDING} is damaged: remove it, then restore once more") from error
+    _apply(pending, notes=notes, private=private)
+    return pending
+
+
+def _apply(pending: _Pending, *, notes: Path, private: Path) -> None:
+    staging, aside = private / pending.staging, private / pending.aside
+    aside.mkdir(mode=0o700, exist_ok=True)
+    notes = Path(os.path.realpath(notes))
+    # What is still made ready is not yet in place: whatever stands there is the old, or was begun anew since.
+    if (staging / NOTES).is_dir():
+        _put_notes(staging / NOTES, notes, aside)
+    if (staging / STATE).is_file() or not pending.manifest.state:
+        for name in _STATE_FILES:
+            if os.path.lexists(private / name):
+                (private / name).rename(_free(aside / name))
+        if pending.manifest.state:
+            _sync(private, aside)
+            (staging / STATE).rename(private / STATE)
+    _sync(private, aside, notes.parent)
+    (private / PENDING).unlink()
+    _sync(private)
+    shutil.rmtree(staging, ignore_errors=True)
+
+
+def _put_notes(staged: Path, notes: Path, aside: Path) -> None:
+    disk.make_private(notes.parent)
+    if notes.is_dir():
+        shutil.copymode(notes, staged)
+    if notes.is_dir() and any(notes.iterdir()):
+        kept = _free(aside / NOTES)
+        try:
+            notes.rename(kept)
+        except OSError as error:
+            if error.errno not in _ELSEWHERE:
+                raise
+            part = aside / f"{NOTES}.part"
+            _remove(part)
+            _copy_all(notes, part)
+            os.sync()
+            part.rename(kept)
+        _sync(aside, notes.parent)
+    try:
+        if notes.is_dir() and not any(notes.iterdir()):
+            notes.rmdir()  # fails where it is mounted
+        if not os.path.lexists(notes):
+            staged.rename(notes)
+            return
+    except OSError as error:
+        if error.errno not in _ELSEWHERE:
+            raise
+    notes.mkdir(exist_ok=True)
+    for each in notes.iterdir():
+        _remove(each)
+    _copy_all(staged, notes)
+    os.sync()
+    staged.rename(staged.with_name(f"{NOTES}.done"))
+
+
+def _copy_all(source: Path, target: Path) -> None:
+    """Copy a folder with its files, folders and links. Not by shutil's own: that hides why it failed, and goes on."""
+    target.mkdir(exist_ok=True)
+    for each in source.iterdir():
+        copy = target / each.name
+        if each.is_symlink():
+            copy.symlink_to(each.readlink())
+        elif each.is_dir():
+            _copy_all(each, copy)
+        elif each.is_file():  # no pipe: there is nothing in it
+            shutil.copy2(each, copy)
+    with suppress(OSError):  # a folder that is mounted need not be ours
+        shutil.copystat(source, target)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _free(path: Path) -> Path:
+    """`path`, or the same with a number behind it where that is taken."""
+    number, free = 1, path
+    while os.path.lexists(free):
+        number += 1
+        free = path.with_name(f"{path.name}-{number}")
+    return free
+
+
+def _sync(*folders: Path) -> None:
+    for each in folders:
+        with disk.opened_private(each) as folder:
+            disk.sync_folder(folder)
+
+
+def _told(pending: _Pending, private: Path, *, resumed: bool = False) -> Restored:
+    manifest = pending.manifest
+    return Restored(manifest.made_at, manifest.files, private / pending.aside, resumed)

@@ -1,0 +1,162 @@
+"""`commonplace backup`, `restore` and `export`: a workspace kept, taken back, and what was said in it."""
+
+import argparse
+import asyncio
+import gc
+import logging
+import os
+import re
+import signal
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from bot.cli.main import DONE, CommandFailed, WrongUsage
+from bot.config.settings import Settings
+from bot.plain_text import json_for_terminals, without_controls
+from memory import disk
+
+
+def run_backup_command(options: argparse.Namespace, settings: Settings) -> int:
+    """Do what was asked and print it; raise CommandFailed or WrongUsage where it cannot be done."""
+    logging.getLogger().addHandler(logging.NullHandler())  # on failure, standard error holds one line alone
+    gc.enable()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # so that no half archive is left
+    match options.command:
+        case "restore":
+            return _restore(options, settings)
+        case "backup":
+            if not (settings.memory_folder.is_dir() or settings.private_folder.is_dir()):
+                raise CommandFailed(f"there is nothing in {settings.workspace} yet that could be backed up")
+            with _kept_from_restore(settings):
+                return asyncio.run(_backup(options, settings))
+        case _:
+            if not (settings.private_folder / "state.db").is_file():
+                raise CommandFailed(f"there are no conversations in {settings.workspace} yet")
+            if options.out is not None:
+                _make_folder(options.out)
+            with _kept_from_restore(settings):
+                return asyncio.run(_export(options, settings))
+
+
+@contextmanager
+def _kept_from_restore(settings: Settings) -> Iterator[None]:
+    """Have nobody put another state in place meanwhile: half of what is read would be the old, half the new."""
+    from bot.presence import UNFINISHED, Presence, is_unfinished
+
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(Presence(settings.private_folder / "locks"))
+        except OSError as error:
+            raise CommandFailed(f"{settings.private_folder} cannot be used: {disk.reason(error)}") from error
+        if is_unfinished(settings.private_folder):
+            raise CommandFailed(UNFINISHED)
+        yield
+
+
+async def _backup(options: argparse.Namespace, settings: Settings) -> int:
+    from bot.archives.backup import BackupFault, Backups
+
+    backups = Backups(notes=settings.memory_folder, private=settings.private_folder, now=settings.now)
+    try:
+        made = await backups.make(options.file)
+    except BackupFault as fault:
+        raise CommandFailed(str(fault)) from fault
+    if made.problems:
+        raise CommandFailed(
+            f"{made.file} was written, but without {len(made.problems)} of the files: {'; '.join(made.problems)}"
+        )
+    _print(f"Wrote {made.file}: files {made.files}, size {made.size / 1e6:.1f} MB.")
+    return DONE
+
+
+def _restore(options: argparse.Namespace, settings: Settings) -> int:
+    from bot.archives.backup import BackupFault
+    from bot.archives.restore import restore
+
+    try:
+        done = restore(
+            options.file, notes=settings.memory_folder, private=settings.private_folder, now=settings.now
+        )
+    except BackupFault as fault:
+        raise CommandFailed(str(fault)) from fault
+    what = "Finished what had broken off: the backup" if done.resumed else "Restored the backup"
+    _print(f"{what} of {done.made_at} (files: {done.files}). What was there before is in {done.kept}.")
+    return DONE
+
+
+async def _export(options: argparse.Namespace, settings: Settings) -> int:
+    from zoneinfo import ZoneInfo
+
+    from bot.archives.export import as_json_lines, as_markdown, conversations_of
+    from bot.state.database import State, StateFault
+
+    try:
+        async with State(settings.private_folder / "state.db", now=settings.now) as state:
+            conversations = await conversations_of(state, options.chat or "")
+            if not conversations and options.chat:
+                chats = sorted({each.chat for each in await conversations_of(state)})
+                there = f"there are {', '.join(chats)}" if chats else "there is none at all yet"
+                raise CommandFailed(f"there is no conversation of {options.chat}; {there}")
+            zone = ZoneInfo(settings.timezone)
+            for each in conversations:
+                pieces = (
+                    as_json_lines(state, each)
+                    if options.json
+                    else as_markdown(state, each, assistant=settings.agent.name, zone=zone)
+                )
+                if options.out is None:
+                    await _print_all(pieces, json=options.json)
+                else:
+                    await _write_all(
+                        pieces, options.out, _file_name(each.chat, each.number), json=options.json
+                    )
+    except StateFault as fault:
+        raise CommandFailed(str(fault)) from fault
+    if options.out is not None:
+        _print(f"Wrote {len(conversations)} conversations to {options.out}.")
+    return DONE
+
+
+async def _print_all(pieces: AsyncIterator[str], *, json: bool) -> None:
+    async for piece in pieces:
+        sys.stdout.write(json_for_terminals(piece) if json else without_controls(piece))
+
+
+async def _write_all(pieces: AsyncIterator[str], folder: Path, name: str, *, json: bool) -> None:
+    """Write one conversation to a file of its own, over that of an earlier export, for its owner alone."""
+    file = folder / f"{name}.{'jsonl' if json else 'md'}"
+    draft = folder / f".{file.name}.new"
+    try:
+        draft.unlink(missing_ok=True)
+        try:
+            fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(fd, "w", encoding="utf-8", errors="replace") as stream:
+                async for piece in pieces:
+                    stream.write(piece if json else without_controls(piece))
+                stream.flush()
+                os.fsync(fd)
+            draft.rename(file)
+        finally:
+            draft.unlink(missing_ok=True)
+    except OSError as error:
+        raise CommandFailed(f"{file} could not be written: {disk.reason(error)}") from error
+
+
+def _make_folder(folder: Path) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise WrongUsage(f"export --out needs a folder, which {folder} is not")
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise CommandFailed(f"{folder} could not be made: {disk.reason(error)}") from error
+
+
+def _file_name(chat: str, number: int) -> str:
+    """Fit for every file system; the number tells apart what looks alike then."""
+    return f"{re.sub(r'[^0-9A-Za-z]+', '-', chat).strip('-')[:60]}-{number:05}"
+
+
+def _print(text: str) -> None:
+    sys.stdout.write(without_controls(text) + "\n")

@@ -1,0 +1,116 @@
+"""`commonplace doctor`: what is checked, as lines or as one JSON document."""
+
+import asyncio
+import json
+import logging
+import os
+import shutil
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from bot.cli.main import DONE, FAILED, WRONG_USAGE, complain
+from bot.config.settings import ConfigError, config_file, load_settings
+from bot.doctor.check import Check, harmless
+from bot.doctor.examination import examine, examine_broken
+from bot.log import secrets_of
+from bot.plain_text import json_for_terminals
+
+HURRY_SECONDS = 2.0
+"""After the report, for what still waits, such as for a name server that does not answer."""
+COLOURS = {"ok": "\x1b[32m", "warn": "\x1b[33m", "fail": "\x1b[31m"}
+DIM, PLAIN = "\x1b[2m", "\x1b[0m"
+
+
+def run_doctor(config: Path | None, workspace: Path | None, *, as_json: bool) -> int:
+    """Check, print, and give the exit code: 1 where something fails, 2 where the settings cannot be used."""
+    logging.getLogger().addHandler(logging.NullHandler())  # the report says it all
+    fault: ConfigError | None = None
+    secrets: list[str] = []
+    runner = asyncio.Runner()
+    try:
+        settings = load_settings(config, workspace)
+        secrets = secrets_of(settings)
+        checks = runner.run(examine(settings, os.environ))
+    except ConfigError as error:
+        fault = error
+        checks = runner.run(examine_broken(_file(config), error))
+    checks = harmless(checks, secrets)
+    failed = sum(check.status == "fail" for check in checks)
+    if as_json:
+        document = {"ok": not failed, "checks": [_as_json(check) for check in checks]}
+        sys.stdout.write(json_for_terminals(json.dumps(document, ensure_ascii=False)) + "\n")
+    else:
+        _print(checks)
+    sys.stdout.flush()
+    code = DONE
+    if fault is not None:
+        code = complain(str(fault), WRONG_USAGE)
+    elif failed:
+        code = complain(f"{failed} of {len(checks)} checks failed, see the lines with `fail`", FAILED)
+    _close(runner, code)
+    return code
+
+
+def _close(runner: asyncio.Runner, code: int) -> None:
+    """Wait for what was given up, but not for long: then the program ends where it is."""
+    hurry = threading.Timer(HURRY_SECONDS, os._exit, (code,))
+    hurry.daemon = True
+    hurry.start()
+    runner.close()
+    hurry.cancel()
+
+
+def _file(config: Path | None) -> Path | None:
+    try:
+        return config_file(config)
+    except ConfigError:  # such as a home folder that there is not
+        return None
+
+
+def _as_json(check: Check) -> dict[str, str]:
+    return {
+        "topic": check.topic,
+        "name": check.name,
+        "status": check.status,
+        "told": check.told,
+        "mend": check.mend,
+    }
+
+
+def _print(checks: Sequence[Check]) -> None:
+    """A line for each check; at a terminal in colours, and the mend below where there is no room beside it."""
+    at_terminal = sys.stdout.isatty()
+    colourful = at_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    width = shutil.get_terminal_size().columns if at_terminal else None
+    for line in lines_of(checks, width=width, colourful=colourful):
+        sys.stdout.write(line + "\n")
+    if at_terminal:
+        counts = {status: sum(check.status == status for check in checks) for status in COLOURS}
+        sys.stdout.write(f"\n{counts['ok']} ok, {counts['warn']} warn, {counts['fail']} fail\n")
+
+
+def lines_of(checks: Sequence[Check], *, width: int | None, colourful: bool) -> Iterator[str]:
+    """The report: status, topic, name, what is told, and behind an arrow the mend.
+
+    `width`: of a terminal, where a mend for which there is no room goes onto a line of its own.
+    """
+    topics = max((len(check.topic) for check in checks), default=0)
+    names = max((len(check.name) for check in checks), default=0)
+    for check in checks:
+        topic, name = check.topic.ljust(topics), check.name.ljust(names)
+        status = check.status.ljust(4)
+        line = f"{status}  {topic}  {name}  {check.told}"
+        breaks = width is not None and len(line) + len(check.mend) + 3 > width
+        if colourful:
+            shown = f"{COLOURS[check.status]}{status}{PLAIN}  {DIM}{topic}{PLAIN}  {name}  {check.told}"
+        else:
+            shown = line
+        if not check.mend:
+            yield shown
+        elif breaks:
+            yield shown
+            yield f"{' ' * (topics + names + 10)}→ {check.mend}"
+        else:
+            yield f"{shown} → {check.mend}"

@@ -1,0 +1,343 @@
+"""The `commonplace` command: parse, call, print; what costs something to import waits until it is needed."""
+
+import argparse
+import gc
+import io
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any, Literal, NoReturn, TextIO
+
+DONE, FAILED, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
+PROGRAM = "commonplace"
+LARGEST_COUNT = 1_000_000
+
+
+class CommandFailed(Exception):
+    """The work could not be done; the text is one line for people."""
+
+
+class WrongUsage(Exception):
+    """The options do not go together; the text is one line for people."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; return its exit code: 0 done, 1 failed, 2 wrong usage or settings, 130 interrupted."""
+    signal.signal(signal.SIGINT, _leave_at_once)
+    _mend_streams()
+    try:
+        try:
+            with nullcontext() if arguments else _no_garbage_collection():
+                code = _run(build_parser().parse_args(arguments))
+        except SystemExit as leaving:  # argparse: --help, --version, wrong usage
+            code = leaving.code if isinstance(leaving.code, int) else FAILED
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+        _drop_output()
+    except BrokenPipeError:  # whoever read us has seen enough
+        code = DONE
+        _drop_output()
+    except OSError as error:
+        code = complain(f"{error.strerror or error}" + (f": {error.filename}" if error.filename else ""))
+        _drop_output()
+    except Exception as error:
+        if sys.flags.dev_mode:
+            raise
+        _log_traceback()
+        code = complain(_where_it_broke(error))
+        _drop_output()
+    return code
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """Save a quarter of the CPU of a one-shot command: it ends before there is garbage worth collecting."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()  # or the interpreter goes through everything once more before it ends
+        gc.enable()
+
+
+def complain(text: str, code: int = FAILED) -> int:
+    """Say in one line on standard error what is wrong; return the exit code."""
+    from bot.plain_text import one_line
+
+    sys.stderr.write(f"{PROGRAM}: {one_line(text, limit=2000)}\n")
+    return code
+
+
+# -- the parser ---------------------------------------------------------------------------------------------
+
+
+class _Parser(argparse.ArgumentParser):
+    def __init__(self, **options: Any) -> None:
+        super().__init__(allow_abbrev=False, **options)
+
+    def error(self, message: str) -> NoReturn:
+        """Say it in one line instead of printing the usage above it."""
+        self.exit(complain(f"{message} ({self.prog} --help shows how)", WRONG_USAGE))
+
+
+class _ShowVersion(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            number = version(PROGRAM)
+        except PackageNotFoundError:
+            number = "(not installed: run from its source)"
+        print(PROGRAM, number)
+        parser.exit(DONE)
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """All commands and their options."""
+    everywhere = _Parser(add_help=False)
+    # SUPPRESS: a subcommand that was not given the option must not undo what stood before it.
+    everywhere.add_argument(
+        "--config",
+        metavar="FILE",
+        type=Path,
+        default=argparse.SUPPRESS,
+        help="settings file (default: $COMMONPLACE_CONFIG, else ./config.toml if it is there)",
+    )
+    everywhere.add_argument(
+        "--workspace",
+        metavar="DIR",
+        type=Path,
+        default=argparse.SUPPRESS,
+        help="folder that holds everything; wins over the settings",
+    )
+    parser = _Parser(
+        prog=PROGRAM,
+        description="A personal assistant whose memory is a folder of Markdown that you own.",
+        parents=[everywhere],
+    )
+    parser.add_argument("--version", action=_ShowVersion, nargs=0, help="show the version and leave")
+    commands = parser.add_subparsers(metavar="COMMAND", dest="command", required=True, parser_class=_Parser)
+
+    def command(name: str, does: str) -> _Parser:
+        return commands.add_parser(name, help=does, description=f"{does}.", parents=[everywhere])
+
+    run = command("run", "Run the service: every channel, and the HTTP server")
+    run.add_argument(
+        "--stand-in", action="store_true", help=argparse.SUPPRESS
+    )  # as bot/instances/stand_in.py does
+    chat = command("chat", "Talk in the terminal")
+    chat.add_argument("-m", "--message", metavar="TEXT", type=_text, help="say this, print the reply, leave")
+    chat.add_argument(
+        "--session",
+        metavar="NAME",
+        type=_text,
+        default="main",
+        help="name of the conversation (default: main)",
+    )
+    init = command("init", "Write a commented config.toml and the workspace folders")
+    init.add_argument(
+        "folder", metavar="DIR", nargs="?", type=Path, default=Path(), help="where (default: here)"
+    )
+    _add_memory_actions(command("memory", "Look into the memory, and write to it"), everywhere)
+    doctor = command(
+        "doctor", "Check settings, folders, tokens and providers, and say how to mend what is wrong"
+    )
+    doctor.add_argument("--json", action="store_true", help="print one JSON document")
+    _add_backup_commands(command)
+    return parser
+
+
+def _add_backup_commands(command: Callable[[str, str], _Parser]) -> None:
+    backup = command("backup", "Write notes and conversations into one archive, also while the service runs")
+    backup.add_argument(
+        "file",
+        metavar="FILE",
+        nargs="?",
+        type=Path,
+        help="a new file, or a folder for one (default: .commonplace/backups in the workspace); hidden files and "
+        "symbolic links among the notes are left out",
+    )
+    restore = command("restore", "Put what is in an archive in the place of notes and conversations")
+    restore.add_argument(
+        "file", metavar="FILE", type=Path, help="the archive; what was there before is kept in .commonplace"
+    )
+    export = command("export", "Print every conversation, also those that were ended")
+    export.add_argument(
+        "chat", metavar="CHAT", nargs="?", type=_text, help="of this chat alone, such as terminal:main"
+    )
+    export.add_argument("--json", action="store_true", help="print one JSON document a line, with everything")
+    export.add_argument(
+        "--out", metavar="DIR", type=Path, help="write a file for each conversation into this folder"
+    )
+
+
+def _add_memory_actions(memory: _Parser, everywhere: _Parser) -> None:
+    actions = memory.add_subparsers(metavar="ACTION", dest="action", required=True, parser_class=_Parser)
+
+    def action(name: str, does: str) -> _Parser:
+        parser = actions.add_parser(name, help=does, description=f"{does}.", parents=[everywhere])
+        parser.add_argument("--json", action="store_true", help="print one JSON document")
+        return parser
+
+    action("status", "Show what the memory holds; asks whether the provider of vectors answers")
+    search = action("search", "Find passages")
+    search.add_argument("query", metavar="QUERY", nargs="*", type=_text, help="what to look for")
+    search.add_argument("--limit", metavar="N", type=_count, help="how many passages at most")
+    search.add_argument(
+        "--batch",
+        metavar="FILE",
+        help="one query a line (-: standard input); prints one JSON document a line",
+    )
+    get = action("get", "Print a note, or some of its lines")
+    get.add_argument(
+        "path", metavar="PATH", type=_text, help="as a search shows it: 2026-11-21.md or 2026-11-21.md:3-9"
+    )
+    get.add_argument("--line", metavar="N", type=_count, help="first line")
+    get.add_argument("--limit", metavar="N", type=_count, help="how many lines at most")
+    write = action("write", "Note something")
+    write.add_argument(
+        "text", metavar="TEXT", nargs="+", type=_text, help="what to note; - takes it from standard input"
+    )
+    write.add_argument(
+        "--target", choices=("core", "daily"), default="daily", help="MEMORY.md, or today's log (the default)"
+    )
+    index = action("index", "Bring the index up to date, and ask for the vectors of what is new")
+    index.add_argument("--rebuild", action="store_true", help="build it anew from the notes")
+
+
+def _text(argument: str) -> str:
+    """What was typed, as UTF-8 whatever the locale says; bytes that are none are replaced."""
+    typed = os.fsencode(argument)
+    try:
+        return typed.decode()
+    except UnicodeDecodeError:
+        foreign = any("\udc80" <= letter <= "\udcff" for letter in argument)  # Python's mark for such bytes
+        return typed.decode("utf-8", "replace") if foreign else argument
+
+
+def _count(argument: str) -> int:
+    if not (argument.isdecimal() and argument.strip("0")):
+        raise argparse.ArgumentTypeError(f"{argument!r} is not a whole number from 1 on")
+    return int(argument) if len(argument) <= len(str(LARGEST_COUNT)) else LARGEST_COUNT
+
+
+# -- the commands -------------------------------------------------------------------------------------------
+
+
+def _run(options: argparse.Namespace) -> int:
+    if options.command == "run":  # whoever ends it while it is still starting has ended it
+        signal.signal(signal.SIGINT, _leave_quietly)
+        signal.signal(signal.SIGTERM, _leave_quietly)
+        if not os.isatty(0):  # else it would mean that the terminal has gone
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the settings are about to be read anyway
+        from bot.service.allocator import give_memory_back
+
+        give_memory_back()
+
+    from bot.config.errors import ConfigError
+    from memory.errors import MemoryFault
+
+    config: Path | None = getattr(options, "config", None)
+    workspace: Path | None = getattr(options, "workspace", None)
+    try:
+        if options.command == "init":
+            from bot.cli.init import init
+
+            return init(options.folder, config=config, workspace=workspace)
+        if options.command == "doctor":
+            from bot.cli.doctor import run_doctor
+
+            return run_doctor(config, workspace, as_json=options.json)
+        import asyncio
+
+        from bot.config.settings import load_settings
+
+        settings = load_settings(config, workspace)
+        if options.command != "restore" and os.path.lexists(settings.private_folder / "restore.json"):
+            from bot.presence import UNFINISHED
+
+            raise CommandFailed(UNFINISHED)
+        if options.command in {"backup", "restore", "export"}:
+            from bot.cli.backup import run_backup_command
+
+            return run_backup_command(options, settings)
+        if options.command == "memory":
+            from bot.cli.memory import run_memory_action
+
+            return asyncio.run(run_memory_action(options, settings))
+        from bot.cli.talk import run_talk
+
+        if options.command == "chat" and options.message is None:
+            gc.enable()  # it may live for years; the service has it done once all is open
+        if options.command == "chat" and options.message is not None:
+            signal.signal(signal.SIGINT, signal.default_int_handler)  # lets the turn put down what was said
+        return asyncio.run(run_talk(options, settings))
+    except (ConfigError, WrongUsage) as error:
+        return complain(str(error), WRONG_USAGE)
+    except (MemoryFault, CommandFailed) as error:
+        return complain(str(error))
+
+
+# -- streams and signals ------------------------------------------------------------------------------------
+
+
+def _leave_at_once(number: int, frame: object) -> NoReturn:
+    """End a one-shot command in the middle: everything on disk can stand that, and no thread is waited for."""
+    del number, frame
+    os._exit(INTERRUPTED)
+
+
+def _leave_quietly(number: int, frame: object) -> NoReturn:
+    del number, frame
+    os._exit(DONE)
+
+
+def _mend_streams() -> None:
+    """Make the three streams usable: UTF-8 whatever the locale, and /dev/null where one is closed."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:  # else the next file that is opened would become a standard stream
+            os.open(os.devnull, os.O_RDWR)
+    sys.stdin = _utf8(sys.stdin, "r")
+    sys.stdout = _utf8(sys.stdout, "w")
+    sys.stderr = _utf8(sys.stderr, "w")
+
+
+def _utf8(stream: TextIO | None, mode: Literal["r", "w"]) -> TextIO:
+    if stream is None:
+        return Path(os.devnull).open(mode, encoding="utf-8")
+    if isinstance(stream, io.TextIOWrapper) and mode == "r":
+        stream.reconfigure(encoding="utf-8-sig", errors="replace")
+    elif isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    return stream
+
+
+def _drop_output() -> None:
+    """Throw away what is still to be printed, so that the interpreter does not stumble over it at its end."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):
+        return
+
+
+def _log_traceback() -> None:
+    import logging
+
+    if logging.getLogger().handlers:  # without one it would go to standard error
+        logging.getLogger(__name__).exception("a bug")
+
+
+def _where_it_broke(error: Exception) -> str:
+    from bot.log.faults import told
+
+    frame = error.__traceback__
+    while frame is not None and frame.tb_next is not None:
+        frame = frame.tb_next
+    place = f" in {frame.tb_frame.f_code.co_filename}:{frame.tb_lineno}" if frame else ""
+    return f"this is a bug, please report it: {told(error)}{place}"

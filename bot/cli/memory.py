@@ -1,0 +1,283 @@
+"""`commonplace memory …`: the memory without a bot, for people and for programs."""
+
+import argparse
+import asyncio
+import gc
+import json
+import logging
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import AsyncExitStack, contextmanager, suppress
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any, TextIO
+
+from bot.cli.main import DONE, CommandFailed, WrongUsage
+from bot.config.settings import Settings
+from bot.memory_json import note_as_json, search_as_json, status_as_json, written_as_json
+from bot.places import read_place, written_place
+from bot.plain_text import json_for_terminals, without_controls
+from bot.progress_line import fetching_in_words, in_words, progress_shown
+from bot.service.embedding import open_embedding_of
+from bot.service.index_server import index_server
+from memory.embeddings.errors import EmbeddingError
+from memory.embeddings.opening import Embedding
+from memory.errors import MemoryFault
+from memory.listing import Problem
+from memory.memory import Memory, MemoryStatus
+from memory.search import SearchResults
+
+FILL_SECONDS = 3.0
+"""How long a search may wait for the vectors of what is new, and a status for whoever makes them."""
+FAILING_SECONDS = 60.0
+"""How long a batch of searches goes on asking for vectors while nobody gives any."""
+NOTHING_FOUND = "Nothing found."
+
+
+async def run_memory_action(options: argparse.Namespace, settings: Settings) -> int:
+    """Do what was asked and print it; raise MemoryFault, CommandFailed or WrongUsage where it cannot be done."""
+    logging.getLogger().addHandler(logging.NullHandler())  # on failure, standard error holds one line alone
+    embedding = Embedding() if options.action in {"get", "write"} else open_embedding_of(settings)
+    many_searches = options.action == "search" and options.batch is not None
+    async with AsyncExitStack() as stack:
+        if server := index_server(settings):
+            stack.callback(server.close)
+        memory = await stack.enter_async_context(
+            Memory(
+                settings.memory,
+                workspace=settings.workspace,
+                now=settings.now,
+                embedding=embedding,
+                lasting=many_searches,
+                server=server,
+                instance=settings.instance.name,
+            )
+        )
+        match options.action:
+            case "status":
+                await _status(memory, options, embedding)
+            case "search":
+                await _search(memory, options, embedding)
+            case "get":
+                await _get(memory, options)
+            case "write":
+                await _write(memory, options)
+            case "index":
+                await _index(memory, options, embedding)
+    return DONE
+
+
+async def _status(memory: Memory, options: argparse.Namespace, embedding: Embedding) -> None:
+    async with progress_shown(lambda: progress_told(memory, embedding)):
+        # Else a process that has asked nobody could not say what keeps vectors from coming.
+        with suppress(TimeoutError):
+            async with asyncio.timeout(FILL_SECONDS):
+                await memory.probe()
+        status = await memory.status()
+    if options.json:
+        _print_json(status_as_json(status))
+        return
+    _print(f"notes         {status.files}")
+    _print(f"chunks        {status.total_chunks}")
+    by_words = not status.vector_search_enabled or (
+        status.embedding_problem and not status.embedding_fallback
+    )
+    _print(f"search        {'by words alone' if by_words else 'by meaning and by words'}")
+    _print(f"words         {status.fts}")
+    for label, value in _vectors_in_words(status):
+        if value:
+            _print(f"{label:14}{value}")
+    for job in status.jobs:
+        _print(f"running       {in_words(job)}")
+    _print(f"last indexed  {status.last_indexed_at or 'never'}")
+    _print_problems(status.problems)
+
+
+def _vectors_in_words(status: MemoryStatus) -> Iterator[tuple[str, str]]:
+    yield "vectors from", status.embedding_reason
+    yield "problem", status.embedding_problem
+    yield "next try", status.embedding_next_try
+    if not status.vector_search_enabled:
+        return
+    yield "model", status.embedding_model
+    yield "dimensions", str(status.dimensions or "not known before the first answer")
+    yield "fallback", status.embedding_fallback
+    yield "vectors", f"of {status.chunks_with_embedding} chunks; {status.missing_vectors} texts have none"
+    yield "compared by", "; ".join(filter(None, (status.vector_backend, status.vector_backend_reason)))
+    cache = status.cache
+    yield "cache", f"{cache.entries} vectors, {cache.hits} hits, {cache.misses} misses"
+
+
+async def _search(memory: Memory, options: argparse.Namespace, embedding: Embedding) -> None:
+    query = " ".join(options.query)
+    if bool(options.query) == (options.batch is not None):
+        raise WrongUsage("memory search takes either a QUERY or --batch FILE")
+    if options.batch is not None:
+        with _opened(options.batch) as lines:
+            with suppress(MemoryFault):  # each search tells what is wrong
+                await memory.sync()
+                gc.enable()  # what follows is no small job
+                async with progress_shown(lambda: progress_told(memory, embedding)):
+                    await fill_while_answered(memory, embedding)
+            for line in lines:
+                _print_json(search_as_json(await memory.search(line.strip(), limit=options.limit)))
+                sys.stdout.flush()
+        return
+    async with progress_shown(lambda: progress_told(memory, embedding)):
+        await _fill_for_a_moment(memory, embedding)
+        results = await memory.search(query, limit=options.limit)
+    if options.json:
+        _print_json(search_as_json(results))
+    else:
+        _print_hits(results)
+
+
+async def _fill_for_a_moment(memory: Memory, embedding: Embedding) -> None:
+    """Have vectors for what is new, as far as somebody who waits should wait for them.
+
+    What goes wrong is told by the search that follows.
+    """
+    if embedding.embedder is None:
+        return
+    with suppress(MemoryFault):
+        await memory.sync()
+        with suppress(EmbeddingError, TimeoutError):
+            async with asyncio.timeout(FILL_SECONDS):
+                await memory.fill_vectors()
+
+
+async def _fill(memory: Memory, embedding: Embedding) -> str:
+    """Have a vector for every text, however long it takes; return why there is not, "" where all is well."""
+    gc.enable()  # what follows is no small job
+    try:
+        async with progress_shown(lambda: progress_told(memory, embedding)):
+            await memory.fill_vectors()
+    except EmbeddingError as error:
+        return str(error)
+    return ""
+
+
+async def fill_while_answered(
+    memory: Memory, embedding: Embedding, *, patience: float = FAILING_SECONDS
+) -> None:
+    """Have a vector for every text, until whoever makes them has failed for `patience` seconds.
+
+    What goes wrong is told by the searches that follow.
+    """
+    if embedding.embedder is None:
+        return
+    filling = asyncio.create_task(memory.fill_vectors())
+    try:
+        while not filling.done():
+            await asyncio.wait([filling], timeout=0.1)
+            state = embedding.embedder.state
+            since = [lane.since for lane in (state.primary, state.fallback) if lane]
+            if all(each and (datetime.now(UTC) - each).total_seconds() > patience for each in since):
+                break
+    finally:
+        filling.cancel()
+        with suppress(EmbeddingError, asyncio.CancelledError):
+            await filling
+
+
+def progress_told(memory: Memory, embedding: Embedding) -> str:
+    """What goes on just now and how far it is, in one line; "" for nothing."""
+    fetching = embedding.fetching
+    said = [in_words(job) for job in memory.jobs()]
+    return "; ".join([f"fetching the model: {fetching_in_words(fetching)}", *said] if fetching else said)
+
+
+@contextmanager
+def _opened(name: str) -> Iterator[TextIO]:
+    if name == "-":
+        yield sys.stdin
+        return
+    try:
+        stream = open(name, encoding="utf-8-sig", errors="replace")  # noqa: PTH123, SIM115
+    except (OSError, ValueError) as error:
+        raise CommandFailed(f"{name} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    with stream:
+        yield stream
+
+
+def _print_hits(results: SearchResults) -> None:
+    place, dim, plain = ("\x1b[36m", "\x1b[2m", "\x1b[0m") if _colourful() else ("", "", "")
+    for hit in results.hits:
+        where = written_place(hit.path, hit.line_start, hit.line_end)
+        heading = f"  {hit.heading}" if f"{hit.heading}.md" != hit.path and hit.heading else ""
+        sys.stdout.write(f"{place}{without_controls(where)}{plain}{without_controls(heading)}")
+        sys.stdout.write(f"  {dim}{hit.score:.2f}{plain}\n")
+        for line in hit.snippet.strip("\n").splitlines():
+            sys.stdout.write(f"    {without_controls(line)}\n".rstrip(" "))
+        sys.stdout.write("\n")
+    if not results.hits:
+        _print(NOTHING_FOUND)
+    if results.notice:
+        _print(results.notice)
+
+
+def _colourful() -> bool:
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+async def _get(memory: Memory, options: argparse.Namespace) -> None:
+    place = read_place(options.path)
+    line = options.line or (1 if place.line is None else place.line)
+    limit = options.limit
+    if limit is None and options.line is None and place.last_line is not None:
+        limit = place.last_line - line + 1
+    note = await memory.get(place.path, line=line, limit=limit)
+    if options.json:
+        _print_json(note_as_json(note))
+    elif sys.stdout.isatty():
+        _print(note.text.rstrip("\n"))
+    else:
+        sys.stdout.write(note.text)  # whoever reads this gets the note as it is
+
+
+async def _write(memory: Memory, options: argparse.Namespace) -> None:
+    text = sys.stdin.read() if options.text == ["-"] else " ".join(options.text)
+    written = await memory.write(text, target=options.target)
+    if options.json:
+        _print_json(written_as_json(written))
+    else:
+        _print(f"Noted in {written_place(written.path, written.line_start, written.line_end)}.")
+
+
+async def _index(memory: Memory, options: argparse.Namespace, embedding: Embedding) -> None:
+    async with progress_shown(lambda: progress_told(memory, embedding)):
+        report = await memory.sync(rebuild=options.rebuild, whole=True)
+    # The notes are indexed and can be found by their words: without vectors that is no failure.
+    problem = await _fill(memory, embedding)
+    status = await memory.status()
+    problem = problem or status.embedding_problem
+    if options.json:
+        vectors = {
+            "embedded": status.chunks_with_embedding,
+            "missing": status.missing_vectors,
+            "error": problem,
+        }
+        _print_json({**asdict(report), "vectors": vectors})
+        return
+    _print(
+        f"Indexed in {report.seconds:.1f} s: {report.added} new, {report.changed} changed, {report.removed} gone."
+    )
+    if problem:
+        _print(f"Vectors: {status.missing_vectors or 'none'} missing: {problem}")
+    elif status.vector_search_enabled:
+        _print(f"Vectors: of {status.chunks_with_embedding} chunks out of {status.total_chunks}.")
+    _print_problems(report.problems)
+
+
+def _print_problems(problems: Iterable[Problem]) -> None:
+    for problem in problems:
+        _print(f"problem       {problem.path}: {problem.reason}")
+
+
+def _print(text: str) -> None:
+    sys.stdout.write(without_controls(text) + "\n")
+
+
+def _print_json(document: dict[str, Any]) -> None:
+    sys.stdout.write(json_for_terminals(json.dumps(document, ensure_ascii=False)) + "\n")

@@ -1,0 +1,1 @@
+"""All settings, and as they count just now."""

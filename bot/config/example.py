@@ -1,0 +1,89 @@
+"""The example settings file, written from the settings' own classes and the text below each of their keys."""
+
+import ast
+import inspect
+import json
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from textwrap import dedent, wrap
+from typing import Any
+
+from pydantic import SecretStr
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from bot.config.errors import dotted
+from bot.config.fields import Model, fields_of, table_of, without_none
+from bot.config.settings import Settings
+
+WIDTH = 100
+
+OPENING = """\
+Settings of Commonplace. Every key is here with its default, and every line may be left out.
+The environment wins over this file: COMMONPLACE_MEMORY__SEARCH__FINAL_TOP_K=8 is memory.search.final_top_k.
+A line that begins with # and a key, without a space, is an example."""
+
+
+def explanations(model: Model) -> dict[str, str]:
+    """The text below each field of a section's class, by the field's name."""
+    found: dict[str, str] = {}
+    for owner in reversed(model.__mro__):
+        if not fields_of(owner) or owner.__module__.startswith("pydantic"):
+            continue
+        (body,) = ast.parse(dedent(inspect.getsource(owner))).body
+        statements = body.body if isinstance(body, ast.ClassDef) else []
+        for field, text in pairwise(statements):
+            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+                match text:
+                    case ast.Expr(ast.Constant(str(words))):
+                        found[field.target.id] = inspect.cleandoc(words)
+    return found
+
+
+def sections(
+    model: Model = Settings, keys: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], Model, bool]]:
+    """Each section in the file's order: its keys, its class, and whether its name is but an example."""
+    yield keys, model, False
+    for name, field in model.model_fields.items():
+        annotation: Any = field.annotation
+        if fields_of(annotation) is not None:
+            yield from sections(annotation, (*keys, name))
+        elif (entry := table_of(annotation)) is not None:
+            yield (*keys, name, field.examples[0] if field.examples else name), entry, True
+
+
+def plain_fields(model: Model) -> Iterator[tuple[str, FieldInfo]]:
+    """The fields of a section that are not sections themselves."""
+    for name, field in model.model_fields.items():
+        annotation = without_none(field.annotation)
+        if fields_of(annotation) is None and table_of(annotation) is None:
+            yield name, field
+
+
+def as_toml(value: Any) -> str:
+    """A default as TOML writes it."""
+    if isinstance(value, SecretStr):
+        value = value.get_secret_value()
+    return json.dumps(str(value) if isinstance(value, Path) else value, ensure_ascii=False)
+
+
+def example_config() -> str:
+    """A settings file with every key, its default and its explanation; it sets nothing but the defaults."""
+    lines = _comment(OPENING)
+    for keys, model, is_example in sections():
+        lines.append("")
+        if keys:
+            lines += [*_comment(inspect.cleandoc(model.__doc__ or "")), f"{'#' * is_example}[{dotted(keys)}]"]
+        text = explanations(model)
+        for name, field in plain_fields(model):
+            set_by_default = not is_example and field.default not in {None, PydanticUndefined}
+            value = field.examples[0] if field.examples else field.default
+            lines += _comment(text[name])
+            lines.append(f"{'' if set_by_default else '#'}{name} = {as_toml(value)}")
+    return "\n".join(lines) + "\n"
+
+
+def _comment(text: str) -> list[str]:
+    return [f"# {line}" for paragraph in text.splitlines() for line in wrap(paragraph, WIDTH)]

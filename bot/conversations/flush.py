@@ -1,0 +1,467 @@
+"""The flush: what of a conversation must be kept goes into the notes, stage by stage, each of them on disk."""
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Literal
+from weakref import WeakValueDictionary
+
+from bot import phrases
+from bot.conversations.conversation import said_in
+from bot.conversations.recall import CORE_CHARS, bounded, enclosed
+from bot.conversations.section import (
+    DOUBTFUL_MARK,
+    RAW_MARK,
+    Reading,
+    as_it_was_said,
+    core_block,
+    heading,
+    lacking,
+    merged,
+    read_answer,
+    section,
+)
+from bot.conversations.stretch import SHORT, SMALLEST_PIECE, ask, halved, in_pieces, with_days
+from bot.models.errors import ContextTooLong, ModelError
+from bot.models.protocol import Message
+from bot.places import written_place
+from bot.plain_text import one_line
+from bot.state import conversations, flushes, inbox
+from bot.state.database import State, stored
+from bot.state.flushes import Cause, Flush
+from memory.errors import EditRefused, MemoryFault, NoteMissing
+from memory.frozen import dataclass
+from memory.memory import CORE_NOTE, Memory
+
+if TYPE_CHECKING:
+    from apsw import Connection
+
+    from bot.journal import Journal
+    from bot.models.fallback import FallbackModel
+
+log = logging.getLogger(__name__)
+
+FLUSH_SECONDS = 120.0
+"""For all that a model writes about one stretch."""
+TRIES = 3
+"""How often a model is asked, where nobody waits for it, before what was said is kept as it is."""
+PATIENT: frozenset[Cause] = frozenset({"threshold", "idle"})
+BY_HAND: frozenset[Cause] = frozenset({"asked", "new"})
+RAW_TRIES = 8
+"""How often a better section is asked for unasked: with the pauses, for half a day."""
+FIRST_PAUSE = timedelta(minutes=5)
+"""Until something is tried again unasked; each further one is twice as long."""
+LONGEST_PAUSE = timedelta(hours=6)
+AT_ONCE = 3
+"""Flushes that are taken up again in one go."""
+
+INSTRUCTION = """\
+Write down what of the conversation above must be kept for years, since it will not be shown any more: facts about the
+person and others, plans, appointments, decisions and their reasons, agreements, preferences, numbers, names, addresses,
+what was done, what is still open. Leave out small talk, questions that were answered for good, what came out of the
+notes, and what was noted already: by memory_write or memory_edit, or in MEMORY.md below. A summary at the beginning is
+there to be understood alone: all of it was noted before.
+
+Write nothing but this, in Markdown:
+- a bullet for each thing, a whole sentence that will be understood in years: names, not pronouns; dates, not
+  "tomorrow"; in the language of the person;
+- where there are facts to be known at all times (who somebody is, lasting preferences): at the end a line
+  `# MEMORY.md`, and below it a bullet for each of them;
+- where nothing is to be kept, the one word NOTHING.
+
+MEMORY.md says:
+
+<notes>
+{core}
+</notes>"""
+NO_CORE = "(nothing yet)"
+
+Result = Literal["noted", "raw", "doubtful", "nothing", "old", "waits", "no model", "off", "fault"]
+
+
+@dataclass(frozen=True, slots=True)
+class Flushed:
+    """What came of a flush."""
+
+    result: Result
+    places: tuple[str, ...] = ()
+    """Where it was noted, as people are told."""
+    fault: str = ""
+    cause: Cause | None = None
+
+    @property
+    def text(self) -> str:
+        """One line for whoever asked for it."""
+        if self.result == "fault":
+            return self.fault
+        return phrases.FLUSHED[self.result].format(places=phrases.PLACES_AND.join(self.places))
+
+    @property
+    def told(self) -> str:
+        """One line for who has not asked; "" where there is nothing that one wants to know."""
+        if self.cause in phrases.FLUSH_WHY and self.result in phrases.FLUSHED_UNASKED:
+            places = phrases.PLACES_AND.join(self.places)
+            return phrases.FLUSHED_UNASKED[self.result].format(
+                why=phrases.FLUSH_WHY[self.cause], places=places
+            )
+        return self.text if self.result in ("noted", "raw", "doubtful", "fault") else ""
+
+
+class Flusher:
+    """Carries flushes on: begun, answered, written, chosen, done. Each stage may be begun twice, and is done once."""
+
+    def __init__(
+        self,
+        state: State,
+        model: "FallbackModel",
+        journal: "Journal",
+        memory: Memory,
+        *,
+        piece_tokens: int,
+        now: Callable[[], datetime],
+        wake: Callable[[], None],
+        seconds: float,
+    ) -> None:
+        """`piece_tokens`: how much a model is shown at once; `wake` is called when there is a notice to deliver."""
+        self._state = state
+        self._model = model
+        self._journal = journal
+        self._memory = memory
+        self._piece_tokens = max(piece_tokens, SHORT)
+        self._now = now
+        self._wake = wake
+        self._seconds = seconds
+        self._at_work: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
+        self._adding_facts = asyncio.Lock()
+
+    def renew(self, *, piece_tokens: int) -> None:
+        """Show a model so much at once from now on."""
+        self._piece_tokens = max(piece_tokens, SHORT)
+
+    async def flush(
+        self, chat: str, conversation: int, *, upto: int | None, cause: Cause, key: str = ""
+    ) -> Flushed:
+        """Note what must be kept of all up to an entry (None: of all) that is not flushed yet.
+
+        `key` names the command that asked: run again, it is told the same. Notes that cannot be written are no
+        error here: what was answered is kept, and written later.
+        """
+        if not self.has_model(await self._state.chosen_model(chat)):
+            return Flushed("no model")
+        done: list[Flush] = []
+        try:
+            while row := await self._begin(chat, conversation, upto=upto, cause=cause, key=key):
+                finished = await self._carry_on(row, notice=not key and cause != "threshold")
+                if finished is None:
+                    return Flushed("waits")
+                done.append(finished)
+            if not done and key:
+                done += filter(
+                    None, [await self._state.read(lambda db: flushes.of_command(db, conversation, key))]
+                )
+            if not any(row.raw for row in done):
+                done += await self._better_ones(chat, given_up=cause in BY_HAND)
+        except MemoryFault as fault:
+            log.warning("a flush in %s is not written yet: %s", chat, one_line(str(fault)))
+            return Flushed("fault", fault=str(fault))
+        return _flushed(done)
+
+    async def want(self, chat: str, conversation: int, *, key: str) -> None:
+        """Have all that is not flushed yet noted by the next `resume`."""
+        if self.has_model(await self._state.chosen_model(chat)):
+            await self._begin(chat, conversation, upto=None, cause="idle", key=key, beside=True)
+
+    def has_model(self, prefer: str) -> bool:
+        """Whether there is any language model to be asked."""
+        plan = self._model.plan
+        asked = [plan.candidates[prefer]] if prefer in plan.candidates else []
+        asked = [*asked, *plan.chain] if plan.fallback else [*asked, *plan.chain][:1]
+        return not all(each.last_resort for each in asked)
+
+    async def resume(self) -> None:
+        """Carry on a few of those that a crash or a failure has left, and have a few raw ones replaced."""
+        now = stored(self._now())
+        for row in await self._state.read(lambda db: flushes.left_open(db, now=now, most=AT_ONCE)):
+            if row.id in self._at_work:
+                continue
+            try:
+                await (self._improve(row) if row.stage == "done" else self._carry_on(row, notice=True))
+            except MemoryFault as fault:
+                log.warning("a flush in %s is not written yet: %s", row.chat, one_line(str(fault)))
+
+    # -- stages -------------------------------------------------------------------------------------------
+
+    async def _begin(
+        self,
+        chat: str,
+        conversation: int,
+        *,
+        upto: int | None,
+        cause: Cause,
+        key: str,
+        beside: bool = False,
+    ) -> Flush | None:
+        now, at = self._now(), self._state.at()
+
+        def begin(db: "Connection") -> Flush | None:
+            name, _ = flushes.known(db, chat)
+            return flushes.begin(
+                db,
+                conversation,
+                upto=upto,
+                cause=cause,
+                key=key,
+                note=f"{now:%Y-%m-%d}.md",
+                heading=heading(now, name or chat),
+                at=at,
+                beside=beside,
+            )
+
+        return await self._state.change(begin)
+
+    async def _carry_on(self, row: Flush, *, notice: bool) -> Flush | None:
+        """Bring one to its end; None where a model is to be asked again later."""
+        async with self._at_work.setdefault(row.id, asyncio.Lock()):
+            row = await self._read(row)
+            while row.stage != "done":
+                try:
+                    match row.stage:
+                        case "begun":
+                            if not await self._answer(row):
+                                return None
+                        case "answered":
+                            await self._write(row)
+                        case "written":
+                            # Else two chats at once would each find that MEMORY.md lacks the same fact.
+                            async with self._adding_facts:
+                                await self._choose(row)
+                                row = await self._read(row)
+                                if row.stage == "chosen":
+                                    await self._write_core(row, notice=notice)
+                        case "chosen":
+                            await self._write_core(row, notice=notice)
+                except MemoryFault:
+                    await self._step(row, again_at=self._later(1))
+                    raise
+                row = await self._read(row)
+            return row
+
+    async def _answer(self, row: Flush) -> bool:
+        """Settle what is to be noted; false where it is not known yet."""
+        messages, reading, error = await self._asked(row)
+        failures = row.failures + (reading is None)
+        if reading is None:
+            log.warning("no model has answered for a flush in %s: %s", row.chat, error)
+            if failures < TRIES and row.cause in PATIENT:
+                return not await self._step(row, failures=failures, again_at=self._later(failures))
+            await self._settle(
+                row, section(row.heading, as_it_was_said(messages)), raw=True, failures=failures
+            )
+        elif reading.sure:
+            await self._settle(row, section(row.heading, reading.body), reading.core)
+        else:
+            raw = as_it_was_said(messages, mark=DOUBTFUL_MARK)
+            await self._settle(row, section(row.heading, reading.body, raw), reading.core, raw=bool(raw))
+        return True
+
+    async def _improve(self, row: Flush) -> Flush | None:
+        """Ask once more for what stands there raw; None where there is nothing better."""
+        async with self._at_work.setdefault(row.id, asyncio.Lock()):
+            row = await self._read(row)
+            if row.stage != "done" or not row.raw:
+                return None
+            _, reading, error = await self._asked(row)
+            if reading is None or not reading.sure:
+                log.info("no better section for %s yet: %s", row.note, error or "no list of notes")
+                failures = row.failures + 1
+                again_at = self._later(failures) if failures < RAW_TRIES else flushes.NEVER
+                await self._step(row, failures=failures, again_at=again_at)
+                return None
+            better = section(row.heading, reading.body)
+            if not better and not reading.core:
+                await self._step(row, raw=0)  # nothing of it must be kept, and nothing of it is taken away
+                return None
+            await self._settle(row, better or row.section, reading.core, replaces=row.section)
+        return await self._carry_on(row, notice=False)
+
+    async def _settle(
+        self,
+        row: Flush,
+        block: str,
+        core: Sequence[str] = (),
+        *,
+        raw: bool = False,
+        replaces: str = "",
+        failures: int | None = None,
+    ) -> None:
+        facts = "\n".join(core)
+        await self._step(
+            row,
+            stage="answered",
+            section=block,
+            core=facts,
+            digest=_digest(block, facts),
+            raw=int(raw),
+            replaces=replaces,
+            failures=row.failures if failures is None else failures,
+            again_at=self._later(1) if raw else "",
+        )
+
+    async def _write(self, row: Flush) -> None:
+        """Have the section in the log of the day on which the flush began."""
+        if row.digest != _digest(row.section, row.core):  # forgotten by hand meanwhile, or damaged
+            log.warning("what was to be noted in %s has changed; it is asked for again", row.note)
+            stage = "done" if row.replaces else "begun"
+            await self._step(row, stage=stage, section="", core="", replaces="", raw=0)
+            return
+        places = list(row.places)
+        if row.replaces and row.section != row.replaces:
+            try:
+                written = await self._journal.edit(
+                    row.note, row.replaces, row.section, key=f"flush-{row.id}-better"
+                )
+            except (EditRefused, NoteMissing) as refusal:
+                log.info("a raw section is left as it is: %s", refusal)
+                await self._step(row, stage="done", core="", replaces="")
+                return
+            places = [written_place(written.path, written.line_start, written.line_end)]
+        elif row.section and not row.replaces:
+            title = row.note.removesuffix(".md")
+            written = await self._journal.append(row.note, row.section, key=f"flush-{row.id}", title=title)
+            places = [written_place(written.path, written.line_start, written.line_end)]
+        await self._step(row, stage="written", places=places)
+
+    async def _choose(self, row: Flush) -> None:
+        """Settle which facts MEMORY.md lacks, before any of them is written."""
+        facts = row.core.split("\n") if row.core else []
+        block = core_block(lacking(facts, await self._core())) if facts else ""
+        await self._step(row, stage="chosen", core=block)
+
+    async def _write_core(self, row: Flush, *, notice: bool) -> None:
+        places = list(row.places)
+        if row.core:
+            written = await self._journal.append(
+                CORE_NOTE, row.core, key=f"flush-{row.id}-core", title="Memory"
+            )
+            places.append(written_place(written.path, written.line_start, written.line_end))
+        told = "" if row.key or row.replaces or not notice else _flushed([row], places).told
+
+        def end(db: "Connection") -> bool:
+            ended = flushes.step(db, row, stage="done", places=places, replaces="")
+            if not ended or not told:
+                return False
+            put = inbox.put(db, row.chat, told, key=f"flush-{row.id}", owner="", at=self._state.at())
+            return put is not None
+
+        if await self._state.change(end):
+            self._wake()
+
+    # -- models -------------------------------------------------------------------------------------------
+
+    async def _asked(self, row: Flush) -> tuple[tuple[Message, ...], Reading | None, str]:
+        """What was said, what a model wants to be noted of it, and why there is no such thing."""
+        while True:
+            before = await self._rewritten(row)
+            asked = await self._asked_once(row)
+            if before == await self._rewritten(row):
+                return asked
+            row = await self._read(row)  # something of it was forgotten by hand meanwhile
+
+    async def _asked_once(self, row: Flush) -> tuple[tuple[Message, ...], Reading | None, str]:
+        summary, entries = await self._state.read(lambda db: flushes.stretch(db, row))
+        said = said_in(entry.row for entry in entries)
+        messages = tuple(each.message for each in said)
+        if not messages:  # forgotten by hand
+            return messages, Reading(""), ""
+        dated = with_days(said, [(each.row.seq, each.at) for each in entries], zone=self._now().tzinfo)
+        try:
+            core = enclosed(bounded(await self._core(), CORE_CHARS))
+        except MemoryFault as fault:
+            log.warning("what %s says is not known: %s", CORE_NOTE, one_line(str(fault)))
+            core = ""
+        instruction = INSTRUCTION.format(core=core or NO_CORE)
+        prefer = await self._state.chosen_model(row.chat)
+        try:
+            async with asyncio.timeout(self._seconds):
+                return messages, await self._written_about(dated, instruction, summary, prefer), ""
+        except ModelError as error:
+            return messages, None, one_line(str(error))
+        except TimeoutError:
+            return messages, None, f"not within {self._seconds:.0f} s"
+
+    async def _written_about(
+        self, messages: Sequence[Message], instruction: str, summary: str, prefer: str
+    ) -> Reading:
+        """Have a model write about all of it, piece by piece where it is long."""
+        most = self._piece_tokens
+        while True:
+            readings = []
+            try:
+                for piece in in_pieces(messages, most):
+                    answer = await ask(
+                        self._model,
+                        piece,
+                        instruction,
+                        summary=summary,
+                        prefer=prefer,
+                        may_shorten=most <= SMALLEST_PIECE,
+                    )
+                    readings.append(read_answer(answer.message.text, whole=not answer.cut_short))
+            except ContextTooLong as error:
+                most = halved(most, error)
+            else:
+                return merged(readings)
+
+    async def _better_ones(self, chat: str, *, given_up: bool) -> list[Flush]:
+        """Where models answer again: what of this chat stands raw in the notes becomes a section as it should be."""
+        improved: list[Flush] = []
+        for row in await self._state.read(
+            lambda db: flushes.raw_of(db, chat, given_up=given_up, most=AT_ONCE)
+        ):
+            better = await self._improve(row)
+            if better is None:  # somebody waits, and the next one would hardly fare better
+                break
+            improved.append(better)
+        return improved
+
+    # -- rows ---------------------------------------------------------------------------------------------
+
+    async def _core(self) -> str:
+        try:
+            return (await self._memory.get(CORE_NOTE)).text
+        except NoteMissing:
+            return ""
+
+    async def _read(self, row: Flush) -> Flush:
+        found = await self._state.read(lambda db: flushes.find(db, row.id))
+        assert found is not None
+        return found
+
+    async def _rewritten(self, row: Flush) -> int:
+        return await self._state.read(lambda db: conversations.rewritten(db, row.conversation))
+
+    async def _step(self, row: Flush, **changes: object) -> bool:
+        return await self._state.change(lambda db: flushes.step(db, row, **changes))
+
+    def _later(self, failures: int) -> str:
+        pause = min(FIRST_PAUSE * 2 ** (failures - 1), LONGEST_PAUSE)
+        return stored(self._now() + pause)
+
+
+def _flushed(rows: Sequence[Flush], places: Sequence[str] | None = None) -> Flushed:
+    """What came of all of them together."""
+    if not rows:
+        return Flushed("old")
+    shown = tuple(place for row in rows for place in row.places) if places is None else tuple(places)
+    if not shown:
+        return Flushed("nothing")
+    cause = rows[0].cause
+    if any(row.raw and RAW_MARK in row.section for row in rows):
+        return Flushed("raw", shown, cause=cause)
+    return Flushed("doubtful" if any(row.raw for row in rows) else "noted", shown, cause=cause)
+
+
+def _digest(block: str, core: str) -> str:
+    return hashlib.sha256(f"{block}\0{core}".encode()).hexdigest()

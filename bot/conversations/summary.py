@@ -1,0 +1,122 @@
+"""The summary that stands for the older part of a conversation: a model's, or else an extract of what people said."""
+
+import asyncio
+import logging
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from bot.conversations.stretch import SHORT, SMALLEST_PIECE, ask, halved, in_pieces
+from bot.models.errors import ContextTooLong, ModelError
+from bot.models.protocol import Message, UserMessage
+from bot.models.tokens import tokens_of_message, tokens_of_text
+from bot.plain_text import one_line, without_controls
+
+if TYPE_CHECKING:
+    from bot.models.fallback import FallbackModel
+
+log = logging.getLogger(__name__)
+
+SUMMARY_SECONDS = 60.0
+SHORTEST_SUMMARY = 40
+"""Tokens that a summary may always have."""
+TOO_SHORT = 0.02
+"""Of what it stands for: a shorter one, a refusal perhaps, does not stand alone."""
+LINE_CHARS = 200
+
+INSTRUCTION = """\
+Sum up the conversation above in at most {words} words, and the summary before it as well where there is one: yours
+takes the place of both, and the conversation goes on from it. Say what the person wants and what has come of it, what
+was decided, names, numbers, dates and file names that were spoken of, what tools have done, and what is still open.
+Write in the language of the conversation, in plain Markdown, and nothing but the summary."""
+EXTRACT = (
+    "(No model could sum this up. These are the person's own words, cut short; the earliest may be missing.)"
+)
+ALONGSIDE = "(The person's own words, cut short:)"
+
+
+async def summarize(
+    model: "FallbackModel",
+    messages: Sequence[Message],
+    *,
+    before: str,
+    prefer: str,
+    most_tokens: int,
+    piece_tokens: int,
+    seconds: float = SUMMARY_SECONDS,
+) -> str:
+    """Sum messages up, and the summary `before` them, in at most about `most_tokens`; never fails, never forgets."""
+    try:
+        async with asyncio.timeout(seconds):
+            text = await _asked(
+                model, messages, before=before, prefer=prefer, most=most_tokens, piece_tokens=piece_tokens
+            )
+    except (ModelError, TimeoutError) as error:
+        log.warning("no model has summed the conversation up: %s", one_line(str(error) or "too slow"))
+        return extract(messages, before=before, most_tokens=most_tokens)
+    length = sum(map(tokens_of_message, messages))
+    if tokens_of_text(text) < TOO_SHORT * length:
+        words = _last_lines(_lines(messages, before), most_tokens - tokens_of_text(text) - 20)
+        text = "\n".join([text, "", ALONGSIDE, *words])
+    return _bounded(text, most_tokens)
+
+
+def extract(messages: Iterable[Message], *, before: str, most_tokens: int) -> str:
+    """What people said, cut short, the latest of it; marked as what it is."""
+    mark = EXTRACT if tokens_of_text(EXTRACT) < most_tokens // 2 else "(cut short)"
+    lines = _last_lines(_lines(messages, before), most_tokens - tokens_of_text(mark) - 1)
+    return _bounded("\n".join([mark, *lines]), most_tokens)
+
+
+async def _asked(
+    model: "FallbackModel",
+    messages: Sequence[Message],
+    *,
+    before: str,
+    prefer: str,
+    most: int,
+    piece_tokens: int,
+) -> str:
+    """Have a model sum up piece by piece, each time with the summary so far."""
+    instruction = INSTRUCTION.format(words=max(20, round(most / 2 / 10) * 10))
+    size = max(piece_tokens, SHORT)
+    while True:
+        summary = before
+        try:
+            for piece in in_pieces(messages, size):
+                may_shorten = size <= SMALLEST_PIECE
+                answer = await ask(
+                    model, piece, instruction, summary=summary, prefer=prefer, may_shorten=may_shorten
+                )
+                summary = _bounded(without_controls(answer.message.text).strip(), most)
+        except ContextTooLong as error:
+            size = halved(size, error)
+        else:
+            return summary
+
+
+def _lines(messages: Iterable[Message], before: str) -> list[str]:
+    earlier = [line for line in before.split("\n") if line.strip() and line not in (EXTRACT, ALONGSIDE)]
+    said = (message.text for message in messages if isinstance(message, UserMessage))
+    return [*earlier, *(f"- {one_line(text, limit=LINE_CHARS)}" for text in said if text.strip())]
+
+
+def _last_lines(lines: Sequence[str], most_tokens: int) -> list[str]:
+    kept: list[str] = []
+    for line in reversed(lines):
+        most_tokens -= tokens_of_text(line) + 1
+        if most_tokens < 0:
+            break
+        kept.insert(0, line)
+    return kept
+
+
+def _bounded(text: str, most_tokens: int) -> str:
+    """The beginning that has room, whole lines where there are several."""
+    tokens = tokens_of_text(text)
+    if tokens <= most_tokens:
+        return text
+    most = len(text) * most_tokens // (tokens + 1)
+    while tokens_of_text(text[:most]) > most_tokens:
+        most = most * 9 // 10
+    end = text.rfind("\n", most // 2, most)
+    return text[: end if end > 0 else most].rstrip()

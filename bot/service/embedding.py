@@ -1,0 +1,58 @@
+"""From the settings to who makes the vectors of the notes: the keys and addresses of chat providers count too."""
+
+import os
+from collections.abc import Mapping
+
+from bot.config.settings import Settings
+from bot.models.known_providers import provider_of
+from memory.embeddings.auto import ChatProvider, ProviderSection
+from memory.embeddings.opening import Embedding, chosen, open_embedding
+
+
+def open_embedding_of(settings: Settings) -> Embedding:
+    """Choose and open as `[memory.embedding]` says; asks nobody and loads no model.
+
+    What is chosen but cannot be had is no error here: the memory then finds by words and says why.
+    """
+    return open_embedding(
+        settings.memory.embedding,
+        sections=_sections(settings),
+        environment=os.environ,
+        chat=chat_provider(settings, os.environ),
+    )
+
+
+def embedding_differs(settings: Settings, other: Settings) -> bool:
+    """Whether somebody else would make the vectors by the other settings, or at another address, or with another key.
+
+    Also where `[memory.embedding]` itself is the same.
+    """
+    choices = [
+        chosen(
+            each.memory.embedding,
+            sections=_sections(each),
+            environment=os.environ,
+            chat=chat_provider(each, os.environ),
+        )
+        for each in (settings, other)
+    ]
+    return choices[0] != choices[1]
+
+
+def _sections(settings: Settings) -> dict[str, ProviderSection]:
+    return {
+        name: ProviderSection(table.kind, table.base_url, next(iter(table.keys), ""))
+        for name, table in settings.providers.items()
+    }
+
+
+def chat_provider(settings: Settings, environment: Mapping[str, str]) -> ChatProvider | None:
+    """The first provider of `models.chain` that speaks OpenAI's language; None without one."""
+    for place, model in enumerate(settings.models.chain):
+        name = model.partition("/")[0]
+        provider = provider_of(name, settings.providers, environment)
+        if provider.kind == "openai":
+            return ChatProvider(
+                name, provider.base_url, next(iter(provider.keys), ""), answers_first=place == 0
+            )
+    return None

@@ -1,0 +1,181 @@
+"""What is seen to before the service starts, so that it starts wholly or says in one line why not; and signals."""
+
+import asyncio
+import errno
+import gc
+import os
+import signal
+import socket
+import stat
+import tempfile
+import threading
+from typing import Any
+
+from bot.config.settings import (
+    TELEGRAM_FORM,
+    TELEGRAM_VARIABLE,
+    ServerSettings,
+    Settings,
+    is_telegram_token,
+)
+from memory.disk import make_private
+
+LONGEST_LEAVE = 9.0
+"""Seconds after which the program leaves in any case, once it was told to."""
+
+
+class CannotStart(Exception):
+    """Something outside does not let the program start; the text is one line with the mend in it."""
+
+
+def stdin_is_a_channel() -> bool:
+    """Whether somebody may be talking there: a terminal of ours or a pipe, but no file and no /dev/null."""
+    try:
+        mode = os.fstat(0).st_mode
+    except OSError:
+        return False
+    if os.isatty(0):
+        return not _in_background()
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)  # some programs make their pipes of sockets
+
+
+def _in_background() -> bool:
+    """Whether another program has the terminal: to read from it would halt this one."""
+    try:
+        return os.tcgetpgrp(0) != os.getpgrp()
+    except OSError:  # not the terminal of this session, so it halts nobody
+        return False
+
+
+def check_folders(settings: Settings) -> None:
+    """Make the workspace's folders, and see that they can be written to; raise CannotStart otherwise."""
+    for folder in (settings.memory_folder, settings.private_folder):
+        try:
+            make_private(folder.parent if folder == settings.memory_folder else folder)
+            folder.mkdir(exist_ok=True)
+            if folder == settings.private_folder:
+                with tempfile.TemporaryFile(dir=folder) as file:
+                    file.write(b"\n")
+            elif not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        except OSError as error:
+            raise CannotStart(
+                f"the folder {folder} cannot be used: {error.strerror or error}; mend that, or set workspace"
+            ) from error
+
+
+def check_channels(settings: Settings) -> None:
+    """See that a token out of the environment can be one; raise CannotStart otherwise. Others were checked before."""
+    token = settings.telegram.token.get_secret_value()
+    if token and not is_telegram_token(token):
+        raise CannotStart(f"{TELEGRAM_VARIABLE} is not allowed as it stands: it must be {TELEGRAM_FORM}")
+
+
+def open_sockets(server: ServerSettings) -> list[socket.socket]:
+    """Open the port before anything else is begun; raise CannotStart where it is taken or there is no such address."""
+    try:
+        addresses = socket.getaddrinfo(
+            server.host, server.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+    except OSError as error:
+        raise CannotStart(
+            f"server.host is {server.host}, which is no address: {error.strerror or error}"
+        ) from error
+    opened: list[socket.socket] = []
+    absent: OSError | None = None
+    for family, _, _, _, address in dict.fromkeys(addresses):
+        try:
+            opened.append(_listener(family, address))
+        except OSError as error:
+            if error.errno in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
+                absent = error  # such as the ::1 of "localhost" where IPv6 is switched off
+                continue
+            for each in opened:
+                each.close()
+            taken = error.errno == errno.EADDRINUSE
+            reason = (
+                "is taken, perhaps by another Commonplace (then commonplace chat talks beside it)"
+                if taken
+                else f"cannot be opened ({error.strerror})"
+            )
+            raise CannotStart(
+                f"port {server.port} of {server.host} {reason}: set server.port to another one, "
+                "or server.enabled to false"
+            ) from error
+    if not opened:
+        raise CannotStart(
+            f"server.host is {server.host}, which is no address of this machine; set it to one, such as 127.0.0.1"
+        ) from absent
+    return opened
+
+
+def _listener(family: int, address: Any) -> socket.socket:
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        listener.bind(address)
+        listener.listen(128)
+        listener.setblocking(False)
+    except OSError:
+        listener.close()
+        raise
+    return listener
+
+
+def collect_garbage_from_now_on() -> None:
+    """Have the collector look at what comes after the start alone, where it has not looked at anything yet.
+
+    What is open now stays until the end. While all of it is imported, the collector would go through it again and
+    again, which takes a fifth of the start's processor time, and finds next to nothing.
+    """
+    if not gc.isenabled():
+        gc.freeze()
+        gc.enable()
+
+
+def leave_at_end_of_input() -> None:
+    """Leave as at a signal when standard input ends: whoever holds its other end has left, or died."""
+    loop = asyncio.get_running_loop()
+
+    def look() -> None:
+        try:
+            ended = not os.read(0, 4096)
+        except BlockingIOError:
+            return
+        except OSError:
+            ended = True
+        if ended:
+            loop.remove_reader(0)
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    try:
+        loop.add_reader(0, look)
+    except OSError:  # a file or /dev/null: there is nobody
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+def leave_on_signals() -> asyncio.Event:
+    """Give an event that SIGTERM and SIGINT set; a second signal, or too much time, ends the program where it is.
+
+    Not the event loop's own handlers: those wait for it where it is held up by a log that nobody reads.
+    """
+    leaving = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    told = False
+
+    def leave(*_: object) -> None:
+        nonlocal told
+        if told or loop.is_closed():
+            os._exit(0)
+        told = True
+        # A thread in the middle of long work would hold the program up; what is on disk can stand its end.
+        watchdog = threading.Timer(LONGEST_LEAVE, os._exit, (0,))
+        watchdog.daemon = True
+        watchdog.start()
+        loop.call_soon_threadsafe(leaving.set)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, leave)
+    return leaving

@@ -1,0 +1,65 @@
+"""The tool by which a model sets a reminder."""
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from bot.reminders import MOST_CHARACTERS, Asked, NotSet, Reminders, again_in_words
+from bot.state.reminders import ReminderRow
+from bot.tools.toolbox import BadCall, Tool, ToolUse, tool
+from bot.when import NoMoment
+
+HOW = (
+    'Write "when" as 2026-12-03T14:00 (the person\'s own clock), 20m, 2h, tomorrow 9:00, every monday 8:00, '
+    "every day at 7:30, every 2 weeks on friday 17:00 or every month on the 1st at 9:00."
+)
+
+
+def reminder_tools(reminders: Reminders) -> tuple[Tool, ...]:
+    """Give the tool that sets reminders in the chat in which it is called."""
+
+    @tool
+    async def remind(
+        when: Annotated[
+            str,
+            Field(
+                description="2026-12-03T14:00 on the person's clock, or 20m, tomorrow 9:00, every monday 8:00, "
+                "every month on the 1st at 9:00.",
+                max_length=200,
+            ),
+        ],
+        text: Annotated[
+            str,
+            Field(
+                description="What to say then, in the language of the person; it is delivered as it stands.",
+                min_length=1,
+                max_length=MOST_CHARACTERS,
+            ),
+        ],
+        use: ToolUse,
+    ) -> dict[str, Any]:
+        """Send the person a reminder in this chat at a time, once or again and again.
+
+        Use it when they ask to be reminded. Tell them the moment that comes back, with its weekday and date.
+        """
+        if found := await reminders.find(use.key):
+            return _told(reminders, found)
+        if not text.strip():
+            raise BadCall('"text" is empty: write what to say then.')
+        try:
+            moment, rest = reminders.read(when)
+            if rest:
+                raise BadCall(f'In "when", "{rest}" is no part of a time. {HOW}')
+            row = await reminders.add(Asked(use.key, use.chat, use.person), moment, text.strip())
+        except NoMoment as error:
+            raise BadCall(f"{error} {HOW}") from error
+        except NotSet as error:
+            raise BadCall(str(error)) from error
+        return _told(reminders, row)
+
+    return (remind,)
+
+
+def _told(reminders: Reminders, row: ReminderRow) -> dict[str, Any]:
+    told = {"number": row.number, "due": reminders.moment(row, seconds=True)}
+    return {**told, "every": again_in_words(row)} if row.rule else told

@@ -1,0 +1,213 @@
+"""What the service does by itself: notes are indexed and given vectors without a search; at night, a backup."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, time, timedelta, tzinfo
+from typing import Self
+
+from bot.archives.backup import BackupFault, Backups
+from bot.plain_text import one_line
+from bot.service.allocator import trim
+from bot.state.database import StateFault
+from bot.upkeep.scheduler import JobFailed, JobStatus, Schedule, next_daily
+from memory.errors import MemoryFault
+from memory.frozen import dataclass
+from memory.memory import Memory
+
+log = logging.getLogger(__name__)
+
+PAUSE = 30.0
+"""Seconds after which the memory's own work is begun anew where it broke off."""
+
+SETTLE = 5.0
+"""Seconds after the start before jobs are thought of: none is due that soon, and people are to be answered first."""
+
+REINDEX = "re-index"
+BACKUP = "backup"
+TIDYING = "tidying up"
+
+SOON = timedelta(minutes=10)
+"""So long after the start a backup is made where that of a night was missed, as on a machine that is off then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nights:
+    """What is done once a day, when the owner's clock shows `at`."""
+
+    at: time
+    zone: tzinfo
+    backups: Backups
+    keep: int
+    """How many backups of nights are kept; 0 for none at all."""
+    tidy: Sequence[Callable[[], Awaitable[object]]] = ()
+    """Done one after the other; one that fails does not keep the next from its work."""
+
+
+class Upkeep:
+    """Works while it is entered; an async context manager, to be left before the memory is closed."""
+
+    def __init__(
+        self,
+        memory: Memory,
+        *,
+        reindex_minutes: float | None,
+        nights: Nights | None = None,
+        pause: float = PAUSE,
+        settle: float = SETTLE,
+        elsewhere: Callable[[str], str] = lambda job: "",
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        """`reindex_minutes`: None for no regular look at all notes; `nights`: None for nothing at night.
+
+        `elsewhere` tells which other instance does a job (REINDEX, BACKUP) for all; "" where this one does.
+        """
+        self._elsewhere = elsewhere
+        self._memory = memory
+        self._minutes = reindex_minutes
+        self._nights = nights
+        self._pause = pause
+        self._settle = settle
+        self._now = now
+        self._schedule: Schedule | None = None
+        self._work: asyncio.Task[None] | None = None
+        self._problem = ""
+        self._looked_at: datetime | None = None
+        self._leaving = False
+
+    @property
+    def problem(self) -> str:
+        """What the memory's own work broke off with, in one line, until it runs again; "" while all is well."""
+        return self._problem
+
+    @property
+    def reindex(self) -> JobStatus | None:
+        """How the regular look at all notes fares, with the one at the start; None where there is none."""
+        job = self._job(REINDEX)
+        if job and job.elsewhere:
+            return job
+        return replace(job, last_run=self._looked, last_outcome="") if job and not job.last_run else job
+
+    @property
+    def backup(self) -> JobStatus | None:
+        """How the backup of the night fares; None where there is none."""
+        return self._job(BACKUP)
+
+    @property
+    def jobs(self) -> tuple[JobStatus, ...]:
+        """How all that is done regularly fares."""
+        return tuple(self.reindex or job if job.name == REINDEX else job for job in self._jobs())
+
+    def _job(self, name: str) -> JobStatus | None:
+        return next((job for job in self._jobs() if job.name == name), None)
+
+    def _jobs(self) -> Sequence[JobStatus]:
+        jobs = self._schedule.jobs() if self._schedule else ()
+        return [replace(job, elsewhere=self._elsewhere(job.name)) for job in jobs]
+
+    @property
+    def _looked(self) -> str:
+        return self._looked_at.astimezone(UTC).isoformat(timespec="seconds") if self._looked_at else ""
+
+    async def __aenter__(self) -> Self:
+        if self._minutes is not None or self._nights is not None:
+            self._schedule = await Schedule(settle_seconds=self._settle, now=self._now).__aenter__()
+        if self._schedule and self._minutes is not None:
+            self._schedule.every(self._minutes, self._reindex, name=REINDEX)
+        if self._schedule and self._nights is not None:
+            self._add_nights(self._schedule, self._nights)
+        self._work = asyncio.create_task(self._run(), name="upkeep of the memory")
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._leaving = True
+        if self._work:
+            self._work.cancel()
+            self._memory.stop()  # else it would first index all that there is
+            await asyncio.wait([self._work])
+        if self._schedule:
+            await self._schedule.__aexit__(None, None, None)
+            self._schedule = None
+
+    async def _run(self) -> None:
+        """Run the memory's own work; whatever ends it, the service goes on and it is begun anew."""
+        while True:
+            well = asyncio.get_running_loop().call_later(self._pause, self._forget_problem)
+            try:
+                await self._look()
+                await self._memory.run()
+                return  # nothing is watched, and nobody makes vectors
+            except Exception as error:
+                self._problem = _cause(error)
+                log.exception("keeping the memory up to date broke off; it begins anew in %g s", self._pause)
+            finally:
+                well.cancel()
+            await asyncio.sleep(self._pause)
+
+    async def _reindex(self) -> None:
+        if self._elsewhere(REINDEX):
+            return  # what is changed here is noticed here all the same, by the watch and by each search
+        try:
+            await self._memory.sync()
+            await asyncio.to_thread(trim)  # work on many notes leaves holes
+        except MemoryFault:
+            if not self._leaving:  # else it was stopped by us, which is no failure
+                raise
+
+    def _add_nights(self, schedule: Schedule, nights: Nights) -> None:
+        if nights.keep:
+            last = nights.backups.latest_nightly()
+            overdue = last is None or next_daily(last, nights.at, nights.zone) <= self._now()
+            schedule.daily(
+                nights.at,
+                nights.zone,
+                self._back_up,
+                name=BACKUP,
+                last_run=last,
+                soon=SOON if overdue else None,
+            )
+        if nights.tidy:
+            schedule.daily(nights.at, nights.zone, self._tidy, name=TIDYING, soon=SOON)
+
+    async def _back_up(self) -> None:
+        assert self._nights
+        try:
+            notes = not self._elsewhere(BACKUP)
+            made = await self._nights.backups.make_nightly(keep=self._nights.keep, notes=notes)
+        except BackupFault as fault:
+            raise JobFailed(str(fault)) from fault
+        log.info("backed up %d files to %s", made.files, made.file)
+        if made.problems:
+            raise JobFailed(f"{made.file.name} was written without {'; '.join(made.problems)}")
+
+    async def _tidy(self) -> None:
+        assert self._nights
+        faults = []
+        for work in self._nights.tidy:
+            try:
+                await work()
+            except (MemoryFault, StateFault) as fault:
+                faults.append(str(fault))
+            except Exception as error:
+                log.exception("tidying up broke off in the middle")
+                faults.append(_cause(error))
+        if faults:
+            raise JobFailed("; ".join(faults))
+
+    async def _look(self) -> None:
+        """Index what was written while nobody watched."""
+        try:
+            await self._memory.sync()
+            self._looked_at = self._now()
+        except MemoryFault as error:
+            log.warning("the notes were not indexed at the start: %s", error)
+
+    def _forget_problem(self) -> None:
+        self._problem = ""
+
+
+def _cause(error: BaseException) -> str:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return one_line(f"{type(error).__name__}: {error}")

@@ -1,0 +1,395 @@
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.commonplace import ROOT, Commonplace, CommonplaceHere
+from tests.fakes.in_thread import in_thread
+from tests.fakes.model_server import KEY
+from tests.fakes.openai_server import MODEL, OpenAIServer
+
+
+@pytest.fixture
+def commonplace(tmp_path: Path) -> Commonplace:
+    return CommonplaceHere(tmp_path)
+
+
+@pytest.fixture
+def with_notes(commonplace: Commonplace) -> Commonplace:
+    return noted(commonplace)
+
+
+@pytest.fixture
+def process(tmp_path: Path) -> Commonplace:
+    """The command with notes, as a process of its own."""
+    return noted(Commonplace(tmp_path))
+
+
+def noted(commonplace: Commonplace) -> Commonplace:
+    commonplace.memory.mkdir(parents=True)
+    (commonplace.memory / "house.md").write_text(
+        "# House\n\n## Boiler\n\nThe boiler was serviced in May by Mr Öztürk.\n\n"
+        "## Keys\n\nThe spare key is at Anna's.\n",
+        "utf-8",
+    )
+    return commonplace
+
+
+# -- usage --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ((), "COMMAND"),
+        (("doctr",), "doctr"),
+        (("memory",), "ACTION"),
+        (("memory", "search"), "QUERY"),
+        (("memory", "search", "x", "--batch", "-"), "either"),
+        (("memory", "search", "x", "--limit", "0"), "'0'"),
+        (("memory", "search", "x", "--limit", "-3"), "-3"),
+        (("memory", "get", "a.md", "--line", "one"), "'one'"),
+        (("memory", "write", "x", "--target", "weekly"), "weekly"),
+        (("memory", "write"), "TEXT"),
+        (("chat", "-m", "  "), "something to say"),
+        (("chat", "-m", "x", "--session", ""), "name"),
+        (("chat", "-m", "x", "--session", "a\nb"), "name"),
+        (("run", "now"), "now"),
+        (("--frobnicate", "run"), "--frobnicate"),
+        (("memory", "status", "--config", "nowhere.toml"), "nowhere.toml"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_exit_code_2(
+    commonplace: Commonplace, arguments: tuple[str, ...], told: str
+) -> None:
+    assert told in commonplace.fails(*arguments, code=2)
+    assert list(commonplace.folder.iterdir()) == []
+
+
+def test_a_broken_setting_is_one_line_and_exit_code_2(commonplace: Commonplace) -> None:
+    (commonplace.folder / "config.toml").write_text("[memory.search]\nfinal_top = 3\n")
+    assert "memory.search.final_top_k" in commonplace.fails("run", code=2)
+
+
+def test_a_provider_that_quotes_a_secret_does_not_bring_it_to_light(commonplace: Commonplace) -> None:
+    commonplace.environment["COMMONPLACE_SERVER__TOKEN"] = "hunter2"
+    with in_thread(OpenAIServer()) as server:
+        (commonplace.folder / "config.toml").write_text(
+            f'[models]\nchain = ["openai/{MODEL}"]\n'
+            f'[providers.openai]\nbase_url = "{server.base_url}"\napi_key = "{KEY}"\n'
+        )
+        server.always(server.fails(400, f"the key {KEY} and hunter2 are wrong"))
+        assert "the key *** and *** are wrong" in commonplace.fails("chat", "-m", "hello")
+
+
+def test_a_key_of_whoever_runs_the_tests_is_not_used(
+    with_notes: Commonplace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    monkeypatch.setenv("https_proxy", "http://127.0.0.1:1")  # should it be used, it gets nowhere
+    assert json.loads(with_notes.says("memory", "status", "--json"))["embedding_provider"] == "none"
+
+
+@pytest.mark.parametrize(
+    ("action", "promise"),
+    [("status", "asks whether the provider of vectors answers"), ("index", "vectors")],
+)
+def test_help_tells_that_somebody_may_be_asked_for_vectors(
+    commonplace: Commonplace, action: str, promise: str
+) -> None:
+    shown = " ".join(commonplace.says("memory", action, "--help").split())
+    assert promise in shown
+
+
+@pytest.mark.parametrize("command", ["", "run", "chat", "init", "memory", "memory search"])
+def test_every_command_explains_itself(commonplace: Commonplace, command: str) -> None:
+    shown = commonplace.says(*command.split(), "--help")
+    assert shown.startswith(f"usage: commonplace {command}".rstrip())
+    assert "--config FILE" in shown
+    assert "--workspace DIR" in shown
+
+
+def test_version(commonplace: Commonplace) -> None:
+    assert re.match(r"commonplace \S+", commonplace.says("--version"))
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_common_options_may_stand_before_and_after_the_command(with_notes: Commonplace, place: int) -> None:
+    (with_notes.folder / "workspace").rename(with_notes.folder / "elsewhere")
+    arguments = ["memory", "search", "boiler"]
+    arguments[place:place] = ["--workspace", "elsewhere"]
+    assert "house.md:5" in with_notes.says(*arguments)
+
+
+# -- memory -------------------------------------------------------------------------------------------------
+
+
+def test_search_tells_place_headings_passage_and_score(with_notes: Commonplace) -> None:
+    first, passage, *_ = with_notes.says("memory", "search", "boiler", "serviced").splitlines()
+    assert re.fullmatch(r"house\.md:5  House > Boiler  0\.\d\d", first)
+    assert passage == "    The boiler was serviced in May by Mr Öztürk."
+
+
+def test_search_as_json(with_notes: Commonplace) -> None:
+    document = json.loads(with_notes.says("memory", "search", "spare key", "--json", "--limit", "1"))
+    assert document["query"] == "spare key"
+    assert set(document) == {"query", "results"}
+    (hit,) = document["results"]
+    assert set(hit) == {"path", "line_start", "line_end", "snippet", "score", "source", "heading"}
+    assert (hit["path"], hit["line_start"], hit["source"]) == ("house.md", 9, "fts")
+    assert 0 < hit["score"] <= 1
+
+
+def test_search_that_finds_nothing_is_no_failure(with_notes: Commonplace) -> None:
+    assert with_notes.says("memory", "search", "giraffes") == "Nothing found.\n"
+    assert json.loads(with_notes.says("memory", "search", "giraffes", "--json"))["results"] == []
+
+
+def test_batch_gives_one_document_for_each_line_in_order(with_notes: Commonplace) -> None:
+    queries = ["spare key", "", "boiler", "   ", 'AND "(*', "x" * 5000, "last without break"]
+    printed = with_notes.says("memory", "search", "--batch", "-", stdin="\ufeff" + "\n".join(queries))
+    documents = [json.loads(line) for line in printed.splitlines()]
+    assert [document["query"] for document in documents] == [query.strip() for query in queries]
+    assert documents[0]["results"][0]["line_start"] == 9
+    assert documents[1]["results"] == documents[3]["results"] == []
+    (with_notes.folder / "queries.txt").write_text("\n".join(queries), "utf-8")
+    assert with_notes.says("memory", "search", "--batch", "queries.txt") == printed
+
+
+def test_batch_answers_each_line_as_it_comes(process: Commonplace) -> None:
+    with process.start("memory", "search", "--batch", "-", stdin=subprocess.PIPE) as running:
+        assert running.stdin
+        assert running.stdout
+        for query in ("boiler", "key"):
+            running.stdin.write(query + "\n")
+            running.stdin.flush()
+            assert json.loads(running.stdout.readline())["query"] == query
+        running.stdin.close()
+        assert running.wait(10) == 0
+
+
+def test_batch_of_a_file_that_is_not_there(with_notes: Commonplace) -> None:
+    assert "nowhere.txt" in with_notes.fails("memory", "search", "--batch", "nowhere.txt")
+
+
+def test_get_gives_the_note_as_it_is_and_takes_the_place_that_a_search_gave(with_notes: Commonplace) -> None:
+    text = (with_notes.memory / "house.md").read_text("utf-8")
+    assert with_notes.says("memory", "get", "house.md") == text
+    assert with_notes.says("memory", "get", "house.md:5") == text.splitlines(keepends=True)[4]
+    assert with_notes.says("memory", "get", "house.md", "--line", "3", "--limit", "3") == "".join(
+        text.splitlines(keepends=True)[2:5]
+    )
+    document = json.loads(with_notes.says("memory", "get", "house.md:3-5", "--json"))
+    assert (document["path"], document["line_start"], document["line_end"]) == ("house.md", 3, 5)
+
+
+@pytest.mark.parametrize(
+    "path", ["nothing.md", "../../etc/passwd", "/etc/passwd", "house.txt", "a\nb.md", ""]
+)
+def test_get_of_what_is_no_note(with_notes: Commonplace, path: str) -> None:
+    with_notes.fails("memory", "get", path)
+
+
+def test_write_tells_where(commonplace: Commonplace) -> None:
+    day = time.strftime("%Y-%m-%d", time.gmtime())
+    assert commonplace.says("memory", "write", "One", "fact") == f"Noted in {day}.md:3.\n"
+    document = json.loads(commonplace.says("memory", "write", "Another", "--json", "--target", "core"))
+    assert document == {"path": "MEMORY.md", "line_start": 3, "line_end": 3}
+    assert (commonplace.memory / f"{day}.md").read_text("utf-8").endswith("\n- One fact\n")
+    assert commonplace.says("memory", "write", "-", stdin="From a pipe\n") == f"Noted in {day}.md:4.\n"
+    commonplace.fails("memory", "write", " ")
+
+
+def test_index_and_status(with_notes: Commonplace) -> None:
+    assert "1 new" in with_notes.says("memory", "index")
+    assert json.loads(with_notes.says("memory", "index", "--rebuild", "--json"))["added"] == 1
+    assert "notes         1\n" in with_notes.says("memory", "status")
+    status = json.loads(with_notes.says("memory", "status", "--json"))
+    assert status["files"] == 1
+    assert status["cache"] == {"entries": 0, "hits": 0, "misses": 0}
+    assert set(status) >= {
+        "files",
+        "total_chunks",
+        "chunks_with_embedding",
+        "vector_search_enabled",
+        "embedding_provider",
+        "embedding_model",
+        "dimensions",
+        "vector_backend",
+        "fts",
+        "last_indexed_at",
+    }
+
+
+# -- what surrounds a process -------------------------------------------------------------------------------
+
+
+@pytest.mark.thorough
+def test_bytes_that_are_no_utf8_and_locales_that_know_none(process: Commonplace) -> None:
+    document = json.loads(process.says("memory", "search", b"boiler \xff\xfe", "--json"))
+    assert document["query"] == "boiler \ufffd\ufffd"
+    for locale in (
+        {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+        {"PYTHONIOENCODING": "ascii"},
+    ):
+        done = process("memory", "search", "Öztürk", environment=locale)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "Öztürk" in done.stdout
+
+
+def test_whoever_stops_reading_is_no_error(process: Commonplace) -> None:
+    (process.folder / "many.txt").write_text("boiler\n" * 2000)
+    running = process.start("memory", "search", "--batch", "many.txt")
+    assert running.stdout
+    assert running.stderr
+    running.stdout.readline()
+    running.stdout.close()
+    assert running.stderr.read() == ""
+    running.stderr.close()
+    assert running.wait(20) == 0
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_a_full_disk_at_the_other_end_is_one_line(process: Commonplace) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [*process.command, "memory", "search", "boiler"],
+            cwd=process.folder,
+            env=process.environment,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert re.fullmatch(rb"commonplace: [^\n]+\n", done.stderr)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("closed", ["0<&-", "1>&-", "2>&-", "0<&- 1>&- 2>&-"])
+def test_closed_streams_do_no_harm(process: Commonplace, closed: str) -> None:
+    command = f'exec "{sys.executable}" -m bot memory write "a fact" {closed}'
+    done = subprocess.run(
+        ["/bin/sh", "-c", command],
+        cwd=process.folder,
+        env=process.environment,
+        capture_output=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    (log,) = process.memory.glob("20*.md")
+    assert log.read_text("utf-8").endswith("\n- a fact\n")
+
+
+def test_ctrl_c_leaves_at_once_and_quietly(process: Commonplace) -> None:
+    with process.start("memory", "search", "--batch", "-", stdin=subprocess.PIPE) as running:
+        assert running.stdin
+        assert running.stdout
+        assert running.stderr
+        running.stdin.write("boiler\n")
+        running.stdin.flush()
+        running.stdout.readline()
+        running.send_signal(signal.SIGINT)
+        assert running.wait(5) == 130
+        assert running.stderr.read() == ""
+
+
+def on_a_terminal(commonplace: Commonplace, *arguments: str, **environment: str) -> str:
+    master, terminal = pty.openpty()
+    process = subprocess.Popen(
+        [*commonplace.command, *arguments],
+        cwd=commonplace.folder,
+        env={**commonplace.environment, "TERM": "xterm", **environment},
+        stdin=subprocess.DEVNULL,
+        stdout=terminal,
+    )
+    os.close(terminal)
+    shown = b""
+    while True:
+        try:
+            data = os.read(master, 65_536)
+        except OSError:
+            break
+        if not data:
+            break
+        shown += data
+    os.close(master)
+    assert process.wait(10) == 0
+    return shown.decode()
+
+
+@pytest.mark.thorough
+def test_colours_are_for_terminals_that_want_them(process: Commonplace) -> None:
+    assert "\x1b[" in on_a_terminal(process, "memory", "search", "boiler")
+    assert "\x1b[" not in on_a_terminal(process, "memory", "search", "boiler", NO_COLOR="1")
+    assert "\x1b[" not in on_a_terminal(process, "memory", "search", "boiler", TERM="dumb")
+    assert "\x1b[" not in process.says("memory", "search", "boiler")
+
+
+@pytest.mark.thorough
+def test_a_note_cannot_drive_the_terminal(process: Commonplace) -> None:
+    attack = "evil \x1b]0;owned\x07 \x1b[2J \x9b31m \r over"
+    (process.memory / "evil.md").write_text(attack, "utf-8")
+    for arguments in (("search", "evil"), ("get", "evil.md"), ("search", "evil", "--json")):
+        shown = on_a_terminal(process, "memory", *arguments)
+        shown = re.sub(r"\x1b\[\d*m", "", shown).replace("\r\n", "\n")
+        assert [letter for letter in shown if not letter.isprintable() and letter != "\n"] == []
+        assert "evil" in shown
+    assert process("memory", "get", "evil.md").stdout == attack.replace("\r", "\n")
+
+
+def test_a_search_imports_nothing_that_it_does_not_need(process: Commonplace) -> None:
+    code = (
+        "import sys; from bot.cli.main import main; main(); "
+        "print(*sorted({name.split('.')[0] for name in sys.modules}), *sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "memory", "search", "boiler"],
+        cwd=process.folder,
+        env=process.environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "house.md:5" in done.stdout
+    imported = set(done.stderr.split())
+    assert imported & {"aiohttp", "httpx", "numpy", "rich", "prompt_toolkit", "telegram", "discord"} == set()
+    assert (
+        imported & {"bot.agent", "bot.app", "bot.assistant", "bot.state.database", "bot.models.protocol"}
+        == set()
+    )
+
+
+# -- init ---------------------------------------------------------------------------------------------------
+
+
+def test_init_writes_settings_that_work_and_never_over_others(commonplace: Commonplace) -> None:
+    assert "config.toml" in commonplace.says("init", "home")
+    file = commonplace.folder / "home" / "config.toml"
+    assert file.read_text("utf-8") == (ROOT / "config.example.toml").read_text("utf-8")
+    assert file.stat().st_mode & 0o077 == 0
+    assert (commonplace.folder / "home" / "workspace" / "memory").is_dir()
+    commonplace.says("memory", "status", "--config", "home/config.toml")
+    file.write_text("mine")
+    assert "left as it is" in commonplace.fails("init", "home")
+    assert file.read_text() == "mine"
+
+
+@pytest.mark.thorough
+def test_init_where_no_folder_can_be_made(commonplace: Commonplace) -> None:
+    (commonplace.folder / "file").write_text("")
+    commonplace.fails("init", "file/below")
+    assert "left as it is" not in commonplace.fails("init", "file")
+
+
+def test_init_keeps_the_workspace_that_was_asked_for(commonplace: Commonplace) -> None:
+    commonplace.says("init", "--workspace", "my notes")
+    commonplace.says("memory", "write", "a fact")
+    assert list((commonplace.folder / "my notes" / "memory").glob("20*.md"))
