@@ -216,6 +216,15 @@ async def test_looking_for_room_takes_none_away_from_what_has_room(state: State)
     assert len(await state.entries(first.conversation)) == 4
 
 
+async def test_there_is_room_also_while_a_row_is_still_read(state: State) -> None:
+    await state.append(None, "c:1", SAID, after=0)
+    read = state._connection.execute("SELECT type FROM sqlite_schema")
+    next(read)  # as a cursor in the traceback of an error that somebody keeps
+    assert await state.has_room()
+    read.close()
+    assert not await state.read(lambda db: db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'room'").get)
+
+
 async def test_another_program_that_holds_the_lock_is_a_clear_line(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
