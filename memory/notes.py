@@ -729,16 +729,30 @@ def _without_blocks(note: Decoded, blocks: Iterable[str], *, path: str) -> tuple
 
 def _only_place(shown: str, old: str, *, path: str) -> tuple[int, int]:
     """Find the one passage that reads `old`, whatever its line ends; places that overlap count as several."""
-    line_end = r"(?:\r\n|\r(?!\n)|(?<!\r)\n)"
-    pattern = line_end.join(re.escape(line) for line in old.split("\n"))
-    places = [match.span(1) for match in re.finditer(f"(?=({pattern}))", shown)]
-    if not places:
+    # No pattern made of the passage: `re` would keep the compiled ones of the last five hundred edits.
+    text = shown.replace("\r\n", "\n").replace("\r", "\n")
+    starts: list[int] = []
+    at = text.find(old)
+    while at >= 0:
+        starts.append(at)
+        at = text.find(old, at + 1)
+    if not starts:
         raise EditRefused(f"The passage does not stand in {path}; read the note and copy it exactly.")
-    if len(places) > 1:
+    if len(starts) > 1:
         raise EditRefused(
-            f"The passage stands {len(places)} times in {path}; give more of the text around it."
+            f"The passage stands {len(starts)} times in {path}; give more of the text around it."
         )
-    return places[0]
+    return _as_written(shown, starts[0]), _as_written(shown, starts[0] + len(old))
+
+
+def _as_written(shown: str, at: int) -> int:
+    """Where a place in the text with plain line ends is in the text as it was written."""
+    pairs = 0
+    for line_end in re.finditer("\r\n", shown):
+        if line_end.start() - pairs >= at:
+            break
+        pairs += 1
+    return at + pairs
 
 
 def _whole_lines(shown: str, start: int, end: int) -> tuple[int, int]:
