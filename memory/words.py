@@ -71,6 +71,7 @@ LONGEST_QUERY = 10_000
 _MEMO_LIMIT = 50_000
 """6 MB. A large memory has as many words that are not rare; what is forgotten is folded once more."""
 _MEMO_LONGEST = 40
+_DIGIT = re.compile(r"\d")
 _memo: dict[str, str] = {}
 _stemming = threading.Lock()
 
@@ -186,7 +187,7 @@ def _fold(word: str) -> str:
     folded = _stem(_unaccented(word)) or word
     if folded == word:
         folded = word  # most are their own: held once
-    if len(word) <= _MEMO_LONGEST:
+    if len(word) <= _MEMO_LONGEST and not _DIGIT.search(word):  # of names such as b12 there is no end either
         if len(_memo) >= _MEMO_LIMIT:
             _memo.clear()
         _memo[word] = folded
