@@ -272,6 +272,8 @@ async def _texts_are_at_fault(
     match error:
         case RequestTooLarge() if not alone:
             return True
+        case AnswerUnusable() if alone and tries < TRIES and not lane.recovery.hopeless:
+            return False  # what stands between may have garbled it, and no vector would ever be asked for again
         case RequestRefused() | AnswerUnusable() | RequestTooLarge():
             if suspected:
                 return True
