@@ -33,6 +33,16 @@ class IndexPlace(Protocol):
         ...
 
     @property
+    def file(self) -> Path | None:
+        """The file that it is in; None where it is in none of ours."""
+        ...
+
+    @property
+    def problem(self) -> str:
+        """Why it cannot be asked, as last seen; "" while it can. Asks nobody."""
+        ...
+
+    @property
     def words(self) -> str:
         """How text becomes words, and what matches them."""
         ...
@@ -54,10 +64,11 @@ class IndexInFile:
     """`IndexPlace` in one SQLite file."""
 
     words = f"{_WORDS} (FTS5)"
+    problem = ""
 
     def __init__(self, private: Path, *, fingerprint: str) -> None:
         """`private` is the workspace's folder of such files."""
-        self._file = private / "index.db"
+        self.file = private / "index.db"
         self._fingerprint = fingerprint
         self.shown = f"{private.name}/index.db"
 
@@ -65,7 +76,7 @@ class IndexInFile:
         """See `IndexPlace.open`."""
         from memory.index.sqlite import SqliteIndex
 
-        return SqliteIndex(self._file, fingerprint=self._fingerprint)
+        return SqliteIndex(self.file, fingerprint=self._fingerprint)
 
     def open_comparing(self, *, lasting: bool) -> tuple[Index, Comparison]:
         """See `IndexPlace.open_comparing`."""
@@ -73,7 +84,7 @@ class IndexInFile:
         from memory.index.sqlite import SqliteIndex
 
         nearest = open_nearest(lasting=lasting)
-        index = SqliteIndex(self._file, fingerprint=self._fingerprint, nearest=nearest)
+        index = SqliteIndex(self.file, fingerprint=self._fingerprint, nearest=nearest)
         return index, Comparison(nearest.name, nearest.reason)
 
     def news(self) -> None:
@@ -84,6 +95,7 @@ class IndexOnServer:
     """`IndexPlace` in a PostgreSQL database."""
 
     words = f"{_WORDS} (tsvector)"
+    file = None
 
     def __init__(self, server: "Server", *, fingerprint: str, user: str = "", member: str = "") -> None:
         """`user` is what other instances are told of this one, `member` by what its announcements are known."""
@@ -92,6 +104,11 @@ class IndexOnServer:
         self._user = user
         self._member = member
         self.shown = server.shown
+
+    @property
+    def problem(self) -> str:
+        """See `IndexPlace.problem`."""
+        return self._server.problem
 
     def open(self) -> Index:
         """See `IndexPlace.open`."""
@@ -117,7 +134,15 @@ class IndexOnServer:
 
     def news(self) -> "News":
         """See `IndexPlace.news`."""
+        from memory.index.postgres import users
         from memory.index.postgres.schema import CHANGES
         from memory.postgres.news import News
 
-        return News(self._server, number=CHANGES, mine=self._member.__eq__)
+        name = users.name_of(self._user)
+        return News(
+            self._server,
+            number=CHANGES,
+            mine=self._member.__eq__,
+            sign=lambda db: users.stay(db, name, self._fingerprint),
+            sign_every=users.SEEN_EVERY,
+        )

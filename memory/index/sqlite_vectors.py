@@ -7,11 +7,12 @@ import apsw
 from memory.chunker import segment_text
 from memory.embeddings.protocol import ModelId, Vector
 from memory.embeddings.vectors import BYTES_A_NUMBER
+from memory.index.likeness import alike_places, similarities_of
 from memory.index.nearest.protocol import Nearest
 from memory.index.places import Place
 from memory.index.protocol import Likeness, Unembedded, VectorNumbers
 from memory.index.sqlite_schema import POSITIONS, Tables, data, number, text
-from memory.index.typical import SAMPLE, Typical, cosine, typical
+from memory.index.typical import SAMPLE, Typical, typical
 from memory.search import Similarity
 
 
@@ -225,43 +226,32 @@ def similarities(
     texts: Sequence[int],
 ) -> dict[int, Similarity]:
     """How like the question each of these texts is; those without a vector are left out."""
-    question = likeness.vector
-    cosines = nearest.similarities(db, model_id, question, texts)
+    cosines = nearest.similarities(db, model_id, likeness.vector, texts)
     if typical is None:
-        return {text_id: Similarity(found, found >= likeness.least) for text_id, found in cosines.items()}
+        return similarities_of(likeness, None, {text_id: (found,) for text_id, found in cosines.items()})
     to_typical = nearest.similarities(db, model_id, typical.direction, list(cosines))
-    of_question = cosine(question, typical.direction)
-    return {
-        text_id: Similarity(
-            typical.apart(found, of_first=to_typical[text_id], of_second=of_question),
-            is_enough=found >= likeness.least,
-        )
-        for text_id, found in cosines.items()
-    }
+    return similarities_of(
+        likeness, typical, {text_id: (found, to_typical[text_id]) for text_id, found in cosines.items()}
+    )
 
 
 def alike_segments(
     tables: Tables, nearest: Nearest, model_id: int, likeness: Likeness, *, version: str
 ) -> list[Place]:
     """The places of the segments that are most like the question, best first; equals by path and place."""
+
+    def search(most: int) -> list[tuple[int, float]]:
+        return nearest.search(tables.db, model_id, likeness.vector, most=most, version=version)
+
+    def standing(texts: Collection[int]) -> Iterable[tuple[int, str, Place]]:
+        for text_id in texts:
+            for path, segment, last in tables.run(
+                "SELECT path, segments@.id, last FROM segments@"
+                " CROSS JOIN notes@ ON notes@.id = segments@.id >> 24 WHERE text = ?",
+                (text_id,),
+            ):
+                note, first = divmod(number(segment), POSITIONS)
+                yield text_id, text(path), (note, first, number(last))
+
     most = min(likeness.most, tables.count("SELECT count(*) FROM segments@"))
-    asked = most + 1
-    while most > 0:
-        texts = nearest.search(tables.db, model_id, likeness.vector, most=asked, version=version)
-        # Where those that were left out are as good as the last one wanted, the path decides, not their order.
-        if len(texts) < asked or texts[most - 1][1] > texts[-1][1]:
-            break
-        asked *= 2
-    else:
-        return []
-    found = [
-        (-alike, text(path), number(segment) % POSITIONS, number(segment) // POSITIONS, number(last))
-        for text_id, alike in texts
-        if alike >= likeness.least
-        for path, segment, last in tables.run(
-            "SELECT path, segments@.id, last FROM segments@"
-            " CROSS JOIN notes@ ON notes@.id = segments@.id >> 24 WHERE text = ?",
-            (text_id,),
-        )
-    ]
-    return [(note, first, last) for _, _, first, note, last in sorted(found)[:most]]
+    return alike_places(search, standing, most=most, least=likeness.least)

@@ -11,6 +11,13 @@ class ServerAway(IndexUnavailable):
     """The server cannot be reached, or has closed the connection; what was under way may or may not be done."""
 
 
+class ServerClosed(IndexUnavailable):
+    """We have let go of the server ourselves; nothing is asked of it any more."""
+
+    def __init__(self) -> None:
+        super().__init__("the memory was closed")
+
+
 @contextmanager
 def faults_of(shown: str) -> Iterator[None]:
     """Raise what psycopg raises as the memory's own errors; `shown` is the server's address without secrets."""

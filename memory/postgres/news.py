@@ -50,16 +50,25 @@ class News:
     """Tells that others have changed something, for as long as somebody listens; by a session of its own."""
 
     def __init__(
-        self, server: Server, *, number: str, mine: Callable[[str], bool], poll: float = POLL_SECONDS
+        self,
+        server: Server,
+        *,
+        number: str,
+        mine: Callable[[str], bool],
+        poll: float = POLL_SECONDS,
+        sign: "Callable[[Connection[tuple[Any, ...]]], None]" = lambda _: None,
+        sign_every: float = 20.0,
     ) -> None:
         """Ask nobody yet.
 
         `number` is a statement that gives another value after every change; `mine` tells whose announcements are ours.
+        `sign` is to be left on the session now and then, for others to see that we are there.
         """
         self._server = server
         self._number = number.encode()
         self._mine = mine
         self._poll = poll
+        self._sign, self._sign_every = sign, sign_every
         self._state = NewsState(listening=False, problem="")
 
     @property
@@ -101,6 +110,7 @@ class News:
                     with answered_within(connection, _ANSWER_SECONDS):
                         connection.execute(_LISTEN.encode())
                         number = connection.execute(self._number).fetchone()
+                        self._sign(connection)
                     self._state, rest = NewsState(listening=True, problem=""), _SHORTEST_REST
                     tell()
                     self._listen_on(connection, number, tell, stop)
@@ -117,7 +127,7 @@ class News:
         tell: Callable[[], None],
         stop: threading.Event,
     ) -> None:
-        poll_at = time.monotonic() + self._poll
+        poll_at, sign_at = time.monotonic() + self._poll, time.monotonic() + self._sign_every
         while not stop.is_set():
             with faults_of(self._server.shown):
                 heard = list(connection.notifies(timeout=min(_STOP_SECONDS, self._poll), stop_after=1))
@@ -126,6 +136,9 @@ class News:
                 continue
             with faults_of(self._server.shown), answered_within(connection, _ANSWER_SECONDS):
                 before, number = number, connection.execute(self._number).fetchone()
+                if time.monotonic() >= sign_at:
+                    self._sign(connection)
+                    sign_at = time.monotonic() + self._sign_every
             # What we have announced ourselves accounts for a new number.
             if others or (number != before and not heard):
                 tell()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from memory.errors import IndexBroken, IndexUnavailable, NoteUnwritable
 from memory.locks import LOCK_SECONDS, SharedLock, same_name
 from memory.postgres.answers import answered_within
-from memory.postgres.faults import ServerAway, faults_of
+from memory.postgres.faults import ServerAway, ServerClosed, faults_of
 from memory.postgres.keys import lock_key
 from memory.postgres.server import Server
 
@@ -48,6 +48,7 @@ class NoteLocks:
         self._answer_seconds = answer_seconds
         self._turn = threading.Lock()
         self._session: _Session | None = None
+        self._closed = False
 
     @contextmanager
     def held(self, path: str, *, timeout: float = LOCK_SECONDS) -> Iterator[SharedLock]:
@@ -67,16 +68,19 @@ class NoteLocks:
             lock.leave()
 
     def close(self) -> None:
-        """Let go of the session, and of all locks with it."""
+        """Let go of the session, and of all locks with it; who writes after that does so as without the server."""
         with self._turn:
+            self._closed = True
             self._drop()
 
     def _ask(self, statement: str, *values: int, session: "_Session | None") -> "tuple[_Session, bool]":
         """Ask this session, or any where that is None; give back which one it was, and its answer.
 
-        Raises IndexUnavailable.
+        Raises IndexUnavailable, `ServerClosed` once this was closed.
         """
         with self._turn:
+            if self._closed:
+                raise ServerClosed
             if session and session is not self._session:
                 raise ServerAway(f"the connection to {self._server.shown} was lost")
             asked = self._session = self._session or _Session(self._server)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from memory.errors import IndexUnavailable
 from memory.postgres.address import shown_address
-from memory.postgres.answers import answered_within
-from memory.postgres.faults import ServerAway, faults_of
+from memory.postgres.answers import SILENT_SECONDS, answered_within, looked_after
+from memory.postgres.faults import ServerAway, ServerClosed, faults_of
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -37,15 +37,26 @@ _KEEPALIVES: dict[str, Any] = {
 class Server:
     """One database, for any thread. It is asked for the first time when somebody wants a connection.
 
-    Every error of its connections is an `IndexUnavailable` (`ServerAway` where it cannot be reached) or `IndexBroken`.
+    Every error of its connections is an `IndexUnavailable` (`ServerAway` where it cannot be reached, `ServerClosed`
+    once this was closed) or `IndexBroken`. A server that hangs in the middle of a statement is waited for for
+    `silent_seconds` and some six more; twice as long where only this connection of it does.
     """
 
-    def __init__(self, url: str, *, name: str = "commonplace", most: int = MOST_CONNECTIONS) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        name: str = "commonplace",
+        most: int = MOST_CONNECTIONS,
+        silent_seconds: float = SILENT_SECONDS,
+    ) -> None:
         """Connect to nobody yet. `name` is what the server's own lists show of us; `most` connections in the pool."""
         self._url = url
+        self._silent_seconds = silent_seconds
         self._name = name[:63]
         self._most = most
         self._pool: ConnectionPool[Connection[tuple[Any, ...]]] | None = None
+        self._class: type[Connection[tuple[Any, ...]]] | None = None
         self._opening = threading.Lock()
         self._away: tuple[float, str] = (0.0, "")
         self._closed = False
@@ -72,6 +83,8 @@ class Server:
         """A connection of one's own, where each statement is committed by itself: for LISTEN and advisory locks."""
         self._check()
         with self._watched(), self._connect() as connection:
+            if self._closed:
+                raise ServerClosed
             connection.autocommit = True
             yield connection
 
@@ -88,7 +101,7 @@ class Server:
         self._check()
         with self._opening:
             if self._closed:
-                raise IndexUnavailable("the memory was closed")
+                raise ServerClosed
             if self._pool and not self._away[1]:
                 return self._pool
             # Asked directly first: a pool tells that nobody came in time, and not why.
@@ -106,6 +119,7 @@ class Server:
 
         return ConnectionPool(
             self._url,
+            connection_class=self._connections(),
             kwargs=self._options(),
             configure=_configure,
             check=_check_answers,
@@ -120,17 +134,36 @@ class Server:
 
     def _connect(self) -> "Connection[tuple[Any, ...]]":
         try:
-            import psycopg
+            connection = self._connections().connect(self._url, **self._options())
         except ImportError as error:
             raise library_is_missing() from error
-
-        connection = psycopg.connect(self._url, **self._options())
         try:
             _configure(connection)
         except BaseException:
             connection.close()
             raise
         return connection
+
+    def _connections(self) -> "type[Connection[tuple[Any, ...]]]":
+        self._class = self._class or looked_after(self._is_at_it, after=self._silent_seconds)
+        return self._class
+
+    def _is_at_it(self, process: int) -> bool:
+        """Whether this process of the server has something to do; raises OperationalError where nobody answers."""
+        import psycopg
+
+        sql = "SELECT 1 FROM pg_stat_activity WHERE pid = %s AND coalesce(state, '') NOT LIKE 'idle%%'"
+        try:
+            with (
+                psycopg.connect(self._url, **self._options()) as connection,
+                answered_within(connection, CONNECT_SECONDS),
+            ):
+                return connection.execute(sql, [process]).fetchone() is not None
+        except psycopg.OperationalError as error:
+            # That it has no place left for a connection is an answer too.
+            if "FATAL" in str(error):
+                return True
+            raise
 
     def _options(self) -> dict[str, Any]:
         from psycopg.conninfo import conninfo_to_dict
@@ -140,6 +173,8 @@ class Server:
         return {key: value for key, value in mine.items() if key not in given}
 
     def _check(self) -> None:
+        if self._closed:
+            raise ServerClosed
         until, why = self._away
         if time.monotonic() < until:
             raise ServerAway(why)

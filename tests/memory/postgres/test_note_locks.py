@@ -92,9 +92,28 @@ def test_who_waits_has_the_lock_as_soon_as_it_is_free(start: Start) -> None:
         waiting.start()
         time.sleep(0.3)
         assert not (here.folder / "a.md").exists()
-    waiting.join(5)
+    waiting.join(20)
     assert "- waited" in (here.folder / "a.md").read_text()
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 5
+
+
+def test_locks_that_were_closed_open_no_connection_again(
+    start: Start, postgres: PostgresServer, database: str
+) -> None:
+    here = start("here")
+    here.notes.append("a.md", "- one", title="T")
+    here.locks.close()
+    with pytest.raises(NoteUnwritable, match="the memory was closed"):
+        here.notes.edit("a.md", "one", "two")
+    # To add a line asks nobody: it is as without the server.
+    here.notes.append("a.md", "- two", title="T")
+    assert (here.folder / "a.md").read_text() == "# T\n\n- one\n- two\n"
+    here.server.close()
+    there = "SELECT count(*) FROM pg_stat_activity WHERE datname = %s"
+    deadline = time.monotonic() + 5
+    while postgres.execute(there, database.rpartition("/")[2]) != [(0,)]:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 def test_nothing_is_changed_by_who_has_lost_its_lock(

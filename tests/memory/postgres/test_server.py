@@ -1,18 +1,24 @@
 """Connections to a real server, which comes and goes."""
 
+import socket
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import pytest
 
 from memory.errors import IndexBroken, IndexUnavailable
-from memory.postgres.faults import ServerAway
+from memory.postgres.faults import ServerAway, ServerClosed
 from memory.postgres.keys import lock_key
 from memory.postgres.migrations import migrate
 from memory.postgres.server import REST_SECONDS, Server
 from tests.fakes.postgres_server import PostgresServer
+
+if TYPE_CHECKING:
+    from psycopg import Connection
 
 
 @pytest.fixture
@@ -50,16 +56,24 @@ def test_what_the_address_says_counts_before_our_own(database: str) -> None:
     server.close()
 
 
-def test_where_nobody_listens_it_says_why_and_does_not_ask_again_at_once() -> None:
-    server = Server("postgresql://me:s3cr3t@127.0.0.1:9/there")
-    with pytest.raises(ServerAway, match="refused") as told, server.transaction():
-        pass
-    assert "s3cr3t" not in str(told.value)
-    assert str(told.value).startswith("postgresql://me@127.0.0.1:9/there does not answer (Connection refused")
-    began = time.monotonic()
-    with pytest.raises(ServerAway, match="refused"), server.session():
-        pass
-    assert time.monotonic() - began < 0.05
+def test_where_nobody_listens_it_says_why_and_does_not_ask_again_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("memory.postgres.server.REST_SECONDS", 600.0)
+    with socket.socket() as door:
+        door.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{door.getsockname()[1]}/there"
+        server = Server(f"postgresql://me:s3cr3t@{address}")
+        with pytest.raises(ServerAway, match="refused") as told, server.transaction():
+            pass
+        assert "s3cr3t" not in str(told.value)
+        assert str(told.value).startswith(f"postgresql://me@{address} does not answer (Connection refused")
+        door.listen()
+        door.setblocking(False)
+        with pytest.raises(ServerAway, match="refused"), server.session():
+            pass
+        with pytest.raises(BlockingIOError):
+            door.accept()
     assert "refused" in server.problem
     server.close()
 
@@ -108,6 +122,115 @@ def test_a_closed_server_says_so(server: Server) -> None:
     server.close()
     with pytest.raises(IndexUnavailable, match="closed"):
         one(server, "SELECT 1")
+
+
+def test_a_closed_server_opens_no_session_either(server: Server, postgres: PostgresServer) -> None:
+    server.close()
+    before = sessions(postgres)
+    with pytest.raises(ServerClosed), server.session():
+        pass
+    with pytest.raises(ServerClosed), server.transaction():
+        pass
+    assert sessions(postgres) == before
+
+
+def sessions(postgres: PostgresServer) -> int:
+    """How many there have ever been, but for those that count them."""
+    sql = "SELECT sum(sessions) FROM pg_stat_database WHERE datname LIKE 'test_%'"
+    return int(postgres.execute(sql)[0][0] or 0)
+
+
+def test_a_statement_that_takes_long_is_not_cut_while_the_server_is_at_it(database: str) -> None:
+    server = Server(database, silent_seconds=0.2)
+    assert one(server, "SELECT count(pg_sleep(0.7))") == 1
+    with server.session() as connection:
+        connection.execute("CREATE TABLE t (n integer)")
+        with connection.cursor() as cursor, cursor.copy("COPY t FROM STDIN") as copy:
+            copy.write_row([1])
+            time.sleep(0.3)
+            copy.write_row([2])
+        assert connection.execute("SELECT sum(n), max(pg_sleep(0.3)::text) FROM t").fetchone() == (3, "")
+    server.close()
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("how", ["transaction", "session"])
+def test_a_server_that_hangs_in_the_middle_of_a_statement_is_waited_for_no_longer(how: str) -> None:
+    postgres = PostgresServer()
+    server = Server(postgres.url(), silent_seconds=0.5)
+    try:
+        assert one(server, "SELECT 1") == 1
+        halting = threading.Timer(0.3, postgres.halt)
+        halting.start()
+        began = time.monotonic()
+        with pytest.raises(ServerAway, match=r"no answer for 0\.5 seconds"):
+            sleep_in(getattr(server, how))
+        assert time.monotonic() - began < 10
+        assert server.problem
+        postgres.resume()
+        time.sleep(REST_SECONDS)
+        assert one(server, "SELECT 2") == 2
+    finally:
+        server.close()
+        postgres.close()
+
+
+def sleep_in(
+    opened: Callable[[], AbstractContextManager["Connection[tuple[Any, ...]]"]],
+    seconds: float = 60,
+    meanwhile: Callable[[], None] = lambda: None,
+) -> None:
+    with opened() as connection:
+        connection.execute("SET statement_timeout = 0")
+        meanwhile()
+        connection.execute("SELECT pg_sleep(%s)", [seconds])
+
+
+@pytest.mark.thorough
+def test_an_answer_that_got_lost_is_not_waited_for(database: str) -> None:
+    with lossy(database) as (through, lose):
+        server = Server(through, silent_seconds=0.3)
+        with pytest.raises(ServerAway, match=r"no answer for 0\.6 seconds"):
+            sleep_in(server.session, 0, meanwhile=lose)
+        server.close()
+
+
+@contextmanager
+def lossy(database: str) -> Iterator[tuple[str, Callable[[], None]]]:
+    """The same database behind a proxy that loses what comes on the connections that there are."""
+    parts = urlsplit(database)
+    dead: set[socket.socket] = set()
+    pairs: list[tuple[socket.socket, socket.socket]] = []
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def pass_on(source: socket.socket, target: socket.socket) -> None:
+            with suppress(OSError):
+                while data := source.recv(65536):
+                    if source not in dead:
+                        target.sendall(data)
+                target.shutdown(socket.SHUT_WR)
+
+        def accept() -> None:
+            with suppress(OSError):
+                while True:
+                    ours, _ = listening.accept()
+                    theirs = socket.create_connection((parts.hostname, parts.port))
+                    pairs.append((ours, theirs))
+                    for pair in ((ours, theirs), (theirs, ours)):
+                        threading.Thread(target=pass_on, args=pair, daemon=True).start()
+
+        threading.Thread(target=accept, daemon=True).start()
+        port = listening.getsockname()[1]
+        try:
+            yield (
+                database.replace(f":{parts.port}/", f":{port}/"),
+                lambda: dead.update(theirs for _, theirs in pairs),
+            )
+        finally:
+            listening.shutdown(socket.SHUT_RDWR)
+            for pair in pairs:
+                for each in pair:
+                    each.close()
 
 
 def test_a_table_that_is_gone_means_a_broken_index(server: Server) -> None:

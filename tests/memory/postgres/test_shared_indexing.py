@@ -158,7 +158,10 @@ def test_what_one_has_indexed_the_other_one_finds_and_does_not_index(here: Desk,
     assert here.claims() == 0
 
 
-def test_a_search_waits_for_a_note_that_another_one_is_just_indexing(here: Desk, there: Desk) -> None:
+def test_a_search_waits_for_a_note_that_another_one_is_just_indexing(
+    here: Desk, there: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memory.sync.PATIENCE_SECONDS", 20.0)
     old_note = here.folder / "a.md"
     old_note.write_text("- umbrella")
     old(old_note)
@@ -182,7 +185,10 @@ def test_a_search_waits_for_a_note_that_another_one_is_just_indexing(here: Desk,
     assert here.claims() == 0
 
 
-def test_many_notes_that_others_are_at_are_not_waited_for(here: Desk, there: Desk) -> None:
+def test_many_notes_that_others_are_at_are_not_waited_for(
+    here: Desk, there: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memory.sync.PATIENCE_SECONDS", 20.0)
     write_notes(here.folder, 30)
     there.index.identity()
     claimed = there.index.claim([f"note-{number:05}.md" for number in range(20)])
@@ -190,7 +196,7 @@ def test_many_notes_that_others_are_at_are_not_waited_for(here: Desk, there: Des
     began = time.monotonic()
     report = here.sync()
     assert (report.added, report.elsewhere) == (10, 20)
-    assert time.monotonic() - began < 1.5
+    assert time.monotonic() - began < 10
     there.index.give_back(claimed)
     assert (here.sync().added, here.claims()) == (20, 0)
 
@@ -305,12 +311,32 @@ def test_the_work_of_one_who_dies_is_done_by_the_others(tmp_path: Path, database
     while len(desk.index.known()) < 200 and time.monotonic() < deadline:
         time.sleep(0.02)
     indexers[0].kill()
-    with desk.server.transaction() as connection:
-        # As if most of the time had gone by already.
-        connection.execute("UPDATE commonplace.claims SET until = until - interval '10 seconds'")
     for indexer in indexers[1:]:
         indexer.end()
     assert (len(desk.index.known()), desk.sync().added, desk.claims()) == (1_000, 0, 0)
+    desk.close()
+
+
+@pytest.mark.thorough
+def test_a_search_finds_at_once_what_a_process_was_killed_at(tmp_path: Path, database: str) -> None:
+    write_notes(tmp_path / "memory", 3)
+    command = "index.claim([f'note-{n:05}.md' for n in range(3)]); print(flush=True); time.sleep(60)"
+    process = subprocess.Popen(
+        [sys.executable, "-c", INDEXER.partition("sys.stdin")[0] + command, str(tmp_path), "a", database],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert process.stdout
+    assert process.stdout.readline() == "ready \n"
+    assert process.stdout.readline() == "\n"
+    desk = Desk(tmp_path, "desk", database)
+    assert desk.sync().elsewhere == 3
+    process.kill()
+    process.communicate()
+    began = time.monotonic()
+    assert (desk.sync().added, desk.claims()) == (3, 0)
+    assert time.monotonic() - began < 1.5
     desk.close()
 
 
@@ -329,16 +355,18 @@ def test_who_asks_for_notes_that_are_being_indexed_neither_waits_nor_stands_in_t
         if not path.endswith("0.md")
     ]
     others = {path: Stamp(1, 2, 3) for path in paths if path.endswith("0.md")}
+    there.index.claim([])  # opens its connections
     assert set(here.index.claim(paths)) == set(paths)
     with ThreadPoolExecutor(1) as thread:
         indexing = thread.submit(here.index.apply, some, restamped=others)
         taken: set[str] = set()
-        longest = 0.0
+        longest, started = 0.0, time.monotonic()
         while not indexing.done():
             began = time.monotonic()
             taken |= set(there.index.claim(paths))
             longest = max(longest, time.monotonic() - began)
             there.index.give_back(taken)
         indexing.result()
+        took = time.monotonic() - started
     assert {note.stamp for note in here.index.known().values()} == {Stamp(1, 2, 3)}
-    assert longest < 0.2
+    assert longest < max(0.2, took / 2)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from memory.memory import Memory
+from memory.postgres.address import shown_address
 from memory.postgres.server import REST_SECONDS, Server
 from memory.settings import MemorySettings
 from tests.fakes.commonplace import Commonplace
@@ -61,7 +62,8 @@ async def test_what_is_written_is_found_and_told(tmp_path: Path, database: str) 
         status = await memory.status()
         assert (status.files, status.problems) == (2, ())
         assert "tsvector" in status.fts
-        assert status.last_indexed_at.startswith("20")
+        assert (status.last_indexed_at or "").startswith("20")
+        assert status.index == shown_address(database)
     assert not (tmp_path / ".commonplace" / "index.db").exists()
     assert_sound_on_server(database)
 
@@ -110,11 +112,13 @@ async def test_without_its_server_the_files_are_searched_and_indexing_goes_on_wh
         assert time.monotonic() - began < 5
         status = await memory.status()
         assert status.files == 2
-        assert "does not answer" in status.problems[0].reason
+        assert "does not answer" in status.index_problem
+        assert (status.total_chunks, status.last_indexed_at) == (None, None)
         mortal.start()
         await until_answered(lambda: time.monotonic(), memory)
         assert len(await paths(memory, "dentist")) == 1
-        assert (await memory.status()).problems == ()
+        status = await memory.status()
+        assert (status.problems, status.index_problem, status.total_chunks) == ((), "", 2)
     assert len(contents_on_server(mortal.url())) == 2
     assert_sound_on_server(mortal.url())
 

@@ -1,10 +1,11 @@
 """Several instances on one index: whose settings count, who is at which note, and who may what."""
 
+import asyncio
 import math
 import random
 from array import array
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, aclosing, closing
 from dataclasses import replace
 from pathlib import Path
 from threading import Thread
@@ -14,9 +15,10 @@ import pytest
 from memory.chunker import split_chunks, split_passages, split_segments
 from memory.embeddings.protocol import ModelId, Vector
 from memory.errors import IndexUnavailable
+from memory.index.opening import IndexOnServer
 from memory.index.postgres.hnsw import begin_graphs, has_graph
 from memory.index.postgres.index import PostgresIndex
-from memory.index.postgres.nearest import open_nearest
+from memory.index.postgres.nearest import ServerNearest, open_nearest
 from memory.index.postgres.schema import STEPS
 from memory.index.protocol import IndexedNote, Likeness, Stamp
 from memory.index.sqlite import SqliteIndex
@@ -134,6 +136,131 @@ def test_claims_end_with_their_index(open_index: Open, database: str) -> None:
     assert set(open_index().claim(["a.md"])) == {"a.md"}
 
 
+def test_what_a_dead_process_has_claimed_is_free_at_once(
+    open_index: Open, database: str, postgres: PostgresServer
+) -> None:
+    dead, other = open_index(), open_index()
+    dead.apply([note("a.md", "- passport\n- suitcase")])
+    assert set(dead.claim(["a.md", "b.md"])) == {"a.md", "b.md"}
+    assert len(dead.unembedded(MODEL, most=5)) == 2
+    assert set(other.claim(["a.md", "c.md"])) == {"c.md"}
+    assert other.unembedded(MODEL, most=5) == []
+    end_presence(postgres, database, but=other)
+    assert set(other.claim(["a.md", "b.md"])) == {"a.md", "b.md"}
+    assert len(other.unembedded(MODEL, most=5)) == 2
+    # It was not dead, but cut off: what others have claimed meanwhile is theirs.
+    dead.apply([note("a.md", "- umbrella"), note("b.md", "- umbrella")])
+    assert digests(dead) == {"a.md": "- passport\n- suitcase"}
+    assert set(dead.claim(["a.md", "d.md"])) == {"d.md"}
+
+
+def end_presence(postgres: PostgresServer, database: str, *, but: PostgresIndex) -> None:
+    """As where all processes but one are killed."""
+    postgres.execute(
+        "SELECT pg_terminate_backend(pid, 5000) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1"
+        " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+        " AND classid::bigint << 32 | objid::bigint <> ('x' || left(%s, 16))::bit(64)::bigint",
+        but._holder,
+        database=database.rpartition("/")[2],
+    )
+
+
+async def test_a_service_that_is_idle_is_still_one_that_uses_the_index(
+    database: str, postgres: PostgresServer, open_index: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memory.index.postgres.users.SEEN_EVERY", 0.1)
+    idle = "UPDATE commonplace.index_users SET seen = now() - interval '3 minutes' WHERE name = 'kitchen'"
+    with closing(Server(database)) as server:
+        place = IndexOnServer(server, fingerprint=HERE, user="kitchen", member="k")
+        with closing(place.open()) as index:
+            index.apply([note("a.md", "- passport")])
+        async with aclosing(place.news().changes()) as changes:
+            await anext(changes)
+            postgres.execute(idle, database=database.rpartition("/")[2])
+            for _ in range(500):
+                await asyncio.sleep(0.01)
+                if is_active(postgres, database):
+                    break
+            with pytest.raises(IndexUnavailable, match="in use by kitchen with other settings"):
+                open_index("study", THERE).stamps()
+    assert digests(open_index("garden")) == {"a.md": "- passport"}
+
+
+async def test_whoever_is_refused_the_index_leaves_no_sign_of_using_it(
+    database: str, postgres: PostgresServer, open_index: Open
+) -> None:
+    open_index("kitchen").apply([note("a.md", "- passport")])
+    with closing(Server(database)) as server:
+        news = IndexOnServer(server, fingerprint=THERE, user="study", member="s").news()
+        async with aclosing(news.changes()) as changes:
+            await anext(changes)
+    names = postgres.execute("SELECT name FROM commonplace.index_users", database=database.rpartition("/")[2])
+    assert names == [("kitchen",)]
+
+
+def is_active(postgres: PostgresServer, database: str) -> bool:
+    sql = (
+        "SELECT 1 FROM commonplace.index_users WHERE name = 'kitchen' AND seen > now() - interval '1 minute'"
+    )
+    return bool(postgres.execute(sql, database=database.rpartition("/")[2]))
+
+
+def forget_a_line(index: PostgresIndex) -> None:
+    index.apply([note("a.md", "- xylophagous beetles"), note("b.md", "- bravo")])
+    texts = index.unembedded(MODEL, most=5)
+    index.keep_vectors(MODEL, {text.digest: ONE for text in texts})
+    index.apply([note("a.md", "- alpha")])
+
+
+def holds(postgres: PostgresServer, text: bytes) -> bool:
+    """Whether the files of the server's tables hold it."""
+    postgres.execute("CHECKPOINT")
+    return any(text in file.read_bytes() for file in (postgres.data / "base").glob("*/*") if file.is_file())
+
+
+def test_what_is_purged_is_in_no_file_of_a_table(open_index: Open, postgres: PostgresServer) -> None:
+    index = open_index()
+    forget_a_line(index)
+    assert holds(postgres, b"xylophag")
+    index.purge()
+    assert not holds(postgres, b"xylophag")
+
+
+def test_what_somebody_may_still_read_is_not_said_to_be_purged(
+    open_index: Open, database: str, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memory.index.postgres.purge.READERS_SECONDS", 0.2)
+    index = open_index()
+    index.apply([note("a.md", "- xylophagous beetles")])
+    with closing(Server(database)) as reader:
+        with reader.transaction() as db:
+            db.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+            db.execute("SELECT count(*) FROM commonplace.notes_a")
+            index.apply([note("a.md", "- alpha")])
+            with pytest.raises(IndexUnavailable, match="somebody else has been reading"):
+                index.purge()
+        index.purge()
+    assert not holds(postgres, b"xylophag")
+
+
+def test_nobody_waits_long_for_a_purge_that_has_to_wait(
+    open_index: Open, database: str, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memory.index.postgres.purge.LOCK_SECONDS", 0.2)
+    index = open_index()
+    forget_a_line(index)
+    with closing(Server(database)) as other:
+        with other.transaction() as db:
+            db.execute("LOCK TABLE commonplace.passages_a IN ACCESS SHARE MODE")
+            with pytest.raises(
+                IndexUnavailable, match=r"VACUUM \(FULL\) on commonplace\.passages_a, at a time"
+            ):
+                index.purge()
+        assert len(index.candidates([Term(("bravo",))], most=1).runs) == 1
+        index.purge()
+    assert not holds(postgres, b"xylophag")
+
+
 def test_a_note_that_was_indexed_after_the_look_is_not_restamped(open_index: Open) -> None:
     one, other = open_index(), open_index()
     one.apply([note("a.md", "- old")])
@@ -247,9 +374,48 @@ def test_a_graph_finds_what_comparing_all_finds(open_index: Open, database: str)
         assert [index.candidates([], most=5, likeness=each) for each in asked] == before
 
 
+@pytest.mark.thorough
+def test_a_graph_is_asked_for_more_than_it_gives_in_one_step(open_index: Open, database: str) -> None:
+    index, choose = open_index(), random.Random(5)
+    for part in range(5):
+        index.apply([note(f"{part}.md", "\n".join(f"- line {part} {m}" for m in range(500)))])
+    texts = index.unembedded(MODEL, most=5000)
+    index.keep_vectors(MODEL, {text.digest: unit(choose, 8) for text in texts})
+    asked = unit(choose, 8)
+    with closing(Server(database)) as server:
+        with server.transaction() as db:
+            exact = ServerNearest().search(db, 1, asked, most=2000, state="")
+        thread = begin_graphs(server, least=2500)
+        assert thread
+        thread.join()
+        with server.transaction() as db:
+            assert has_graph(db, 1)
+            found = ServerNearest().search(db, 1, asked, most=2000, state="")
+    assert len(found) == 2000
+    assert len(set(found) & set(exact)) > 1950
+
+
+def test_where_the_server_has_little_memory_for_a_graph_the_log_says_what_is_to_be_done(
+    open_index: Open, database: str, postgres: PostgresServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    index, choose = open_index(), random.Random(5)
+    model = replace(MODEL, dimensions=4000)
+    index.apply([note("a.md", "\n".join(f"- line {m}" for m in range(200)))])
+    texts = index.unembedded(model, most=1000)
+    index.keep_vectors(model, {text.digest: unit(choose, 4000) for text in texts})
+    name = database.rpartition("/")[2]
+    postgres.execute(f"ALTER DATABASE {name} SET maintenance_work_mem = '1MB'", database=name)
+    with closing(Server(database)) as server:
+        thread = begin_graphs(server, least=200)
+        assert thread
+        thread.join()
+    assert "ALTER ROLE … SET maintenance_work_mem" in caplog.text
+
+
 def unit(choose: random.Random, size: int) -> Vector:
     numbers = [choose.gauss(0, 1) for _ in range(size)]
-    return array("f", [each / math.hypot(*numbers) for each in numbers]).tobytes()
+    length = math.hypot(*numbers)
+    return array("f", [each / length for each in numbers]).tobytes()
 
 
 def test_a_service_finds_by_signs_in_memory_what_the_server_finds(open_index: Open, database: str) -> None:

@@ -1,0 +1,52 @@
+"""Pure: which segments are like a question, and how much, once an index has compared the vectors of their texts."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+from memory.index.places import Place
+from memory.index.protocol import Likeness
+from memory.index.typical import Typical, cosine
+from memory.search import Similarity
+
+
+def alike_places(
+    search: Callable[[int], Sequence[tuple[int, float]]],
+    standing: Callable[[Collection[int]], Iterable[tuple[int, str, Place]]],
+    *,
+    most: int,
+    least: float,
+) -> list[Place]:
+    """The places of the `most` segments that are most alike, best first; equals by path and place.
+
+    `search` gives so many texts, (id, cosine), best first; `standing` where texts stand: (text, path, place).
+    """
+    if most <= 0:
+        return []
+    asked = most + 1
+    texts = search(asked)
+    # Where those that were left out are as good as the last one wanted, the path decides, not their order.
+    while len(texts) >= asked and texts[most - 1][1] <= texts[-1][1]:
+        asked *= 2
+        texts = search(asked)
+    alike = {text: found for text, found in texts if found >= least}
+    ordered = sorted(
+        (-alike[text], path, first, note, last) for text, path, (note, first, last) in standing(alike)
+    )
+    return [(note, first, last) for _, _, first, note, last in ordered[:most]]
+
+
+def similarities_of(
+    likeness: Likeness, common: Typical | None, cosines: Mapping[int, Sequence[float]]
+) -> dict[int, Similarity]:
+    """How like the question each text is, less what all have in common.
+
+    `cosines` are of each text with the question and, where there is something common, with its direction.
+    """
+    if common is None:
+        return {text: Similarity(found, found >= likeness.least) for text, (found, *_) in cosines.items()}
+    of_question = cosine(likeness.vector, common.direction)
+    return {
+        text: Similarity(
+            common.apart(found, of_first=to_common, of_second=of_question), is_enough=found >= likeness.least
+        )
+        for text, (found, to_common) in cosines.items()
+    }

@@ -1,0 +1,94 @@
+"""What is forgotten leaves the files of the tables too, where deleted rows stay readable until others take their room.
+
+Only writing a table anew does that, and meanwhile nobody reads it: so it is bounded, and what took too long is told.
+"""
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from memory.errors import IndexUnavailable
+from memory.index.postgres.hnsw import has_graph
+from memory.index.postgres.schema import NOTE_TABLES
+from memory.postgres.server import Server
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+    Db = Connection[tuple[Any, ...]]
+
+READERS_SECONDS = 10.0
+"""So long those are waited for who began to read before: what they may still see would be kept."""
+LOCK_SECONDS = 3.0
+"""For a table that others read; whoever comes after has to wait too."""
+REWRITE_SECONDS = 30.0
+"""A table that takes longer to write anew is left as it was: some two gigabytes."""
+
+# Of other users' sessions this is shown to nobody but superusers; nobody else uses these tables.
+_OLDER_READERS = (
+    "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    " AND age(backend_xmin) > age(%s::text::xid)"
+    # These remove rows that they could still see.
+    " AND pid NOT IN (SELECT pid FROM pg_stat_progress_vacuum) LIMIT 1"
+)
+
+
+def this_moment(db: "Db") -> str:
+    """A name of this transaction, by which to tell who began to read before it."""
+    row = db.execute("SELECT pg_current_xact_id()::xid::text").fetchone()
+    return str(row and row[0])
+
+
+def write_anew(server: Server, generation: str, *, forgotten_in: str) -> None:
+    """Leave in the files nothing that is in no row; `forgotten_in` as of `this_moment`.
+
+    The smallest tables come first. Raises IndexUnavailable with what could not be done, and then does all that makes
+    nobody wait.
+    """
+    names = [f"{name}_{generation}" for name in NOTE_TABLES] + ["texts", "embeddings", "refusals"]
+    with server.session() as db:
+        _wait_for_readers(db, forgotten_in)
+        sizes = {name: _size(db, name) for name in names}
+        left = [name for name in sorted(names, key=lambda name: sizes[name]) if not _write_anew(db, name)]
+        db.execute("SET statement_timeout = 0")
+        for name in left:
+            db.execute(f"VACUUM commonplace.{name}".encode())
+    if left:
+        raise IndexUnavailable(
+            f"it is found no more, but the files of {server.shown} may hold it until somebody calls VACUUM (FULL) on "
+            f"{', '.join(f'commonplace.{name}' for name in left)}, at a time when nobody searches"
+        )
+
+
+def _wait_for_readers(db: "Db", moment: str) -> None:
+    deadline = time.monotonic() + READERS_SECONDS
+    while db.execute(_OLDER_READERS, [moment]).fetchone():
+        if time.monotonic() >= deadline:
+            raise IndexUnavailable("somebody else has been reading or indexing since before it was removed")
+        time.sleep(0.05)
+
+
+def _size(db: "Db", name: str) -> int:
+    row = db.execute("SELECT pg_total_relation_size(%s::regclass)", [f"commonplace.{name}"]).fetchone()
+    return int(row[0]) if row else 0
+
+
+def _write_anew(db: "Db", name: str) -> bool:
+    """Whether it could be done in time."""
+    from psycopg import errors
+
+    if name == "embeddings" and _has_graphs(db):
+        return False  # they would be made anew at the same time, which takes many minutes
+    db.execute(
+        f"SET lock_timeout = {LOCK_SECONDS * 1000:.0f}; SET statement_timeout = {REWRITE_SECONDS * 1000:.0f}".encode()
+    )
+    try:
+        db.execute(f"VACUUM (FULL) commonplace.{name}".encode())
+    except (errors.LockNotAvailable, errors.QueryCanceled):
+        return False
+    return True
+
+
+def _has_graphs(db: "Db") -> bool:
+    return any(
+        has_graph(db, model) for (model,) in db.execute("SELECT id FROM commonplace.models").fetchall()
+    )
