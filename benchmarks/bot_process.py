@@ -3,16 +3,20 @@
 import asyncio
 import json
 import signal
+import socket
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from model_servers import KEY
-from workspaces import COMMAND, ENVIRONMENT, ROOT
+from workspaces import COMMAND, ENVIRONMENT, ROOT, make_workspace, write_config
 
 BOT = str(ROOT / "benchmarks" / "platform_bot.py")
 LEAVES_WITHIN = 10.0
+SETTLED_SECONDS = 0.03
+"""Without any processor time for so long, it has nothing more to do."""
 
 
 def bot_settings(
@@ -51,21 +55,13 @@ class BotProcess:
         self._process = process
 
     @classmethod
-    async def start(
-        cls, config: Path, socket: Path, log: Path, *, clock: str = "", profile: Path | None = None
-    ) -> "BotProcess":
+    async def run(cls, command: Sequence[str], folder: Path, log: Path) -> "BotProcess":
+        """Any command that ends at SIGTERM, in a folder; what it says goes to the log."""
         with log.open("ab") as file:
-            more = [clock] if clock else []
-            profiler = ["-m", "cProfile", "-o", str(profile)] if profile else []
             return cls(
                 await asyncio.create_subprocess_exec(
-                    sys.executable,
-                    *profiler,
-                    BOT,
-                    str(config),
-                    str(socket),
-                    *more,
-                    cwd=config.parent,
+                    *command,
+                    cwd=folder,
                     env=ENVIRONMENT,
                     stdin=asyncio.subprocess.DEVNULL,
                     stdout=file,
@@ -74,22 +70,13 @@ class BotProcess:
             )
 
     @classmethod
-    async def serve(cls, config: Path, log: Path) -> "BotProcess":
-        """As people run it."""
-        with log.open("ab") as file:
-            return cls(
-                await asyncio.create_subprocess_exec(
-                    *COMMAND,
-                    "run",
-                    "--config",
-                    str(config),
-                    cwd=config.parent,
-                    env=ENVIRONMENT,
-                    stdin=asyncio.subprocess.DEVNULL,
-                    stdout=file,
-                    stderr=file,
-                )
-            )
+    async def start(
+        cls, config: Path, platform: Path, log: Path, *, clock: str = "", profile: Path | None = None
+    ) -> "BotProcess":
+        """On the fake platform."""
+        profiler = ["-m", "cProfile", "-o", str(profile)] if profile else []
+        command = [sys.executable, *profiler, BOT, str(config), str(platform), *([clock] if clock else [])]
+        return await cls.run(command, config.parent, log)
 
     @property
     def pid(self) -> int:
@@ -128,3 +115,66 @@ class BotProcess:
             if line.startswith(f"{field}:"):
                 return int(line.split()[1]) * 1024 / 1e6
         raise LookupError(field)
+
+
+# -- as people run it -----------------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def service(config: Path, log: Path) -> AsyncIterator[BotProcess]:
+    """`commonplace run`, just begun; it is told to leave in the end."""
+    bot = await BotProcess.run([*COMMAND, "run", "--config", str(config)], config.parent, log)
+    try:
+        yield bot
+    finally:
+        await bot.leave()
+
+
+@asynccontextmanager
+async def service_on(
+    channel: str, api: Mapping[str, object], folder: Path, addresses: Mapping[str, str]
+) -> AsyncIterator[BotProcess]:
+    """The same in a new workspace, on one channel alone, for everybody there.
+
+    `api`: the channel's table of the settings; `addresses`: of models, by protocol.
+    """
+    config = write_config(
+        folder.with_suffix(".toml"),
+        make_workspace(folder),
+        server={"port": 0},
+        access={"allow": [f"{channel}:*"]},
+        models={"chain": ["openai/gpt-test"]},
+        limits={"messages_per_minute": 100_000},
+        memory_embedding={"provider": "none"},
+        memory_flush={"token_threshold": 1_000_000},
+        providers_openai={"kind": "openai", "base_url": addresses["openai"], "api_key": KEY},
+        **{channel: dict(api)},
+    )
+    async with service(config, folder.with_suffix(".log")) as bot:
+        yield bot
+
+
+def free_port() -> int:
+    """One on which nobody listens just now."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+        return port
+
+
+async def settled(bot: BotProcess) -> float:
+    """Processor time once nothing is done any more."""
+    before = bot.cpu_seconds()
+    while True:
+        await asyncio.sleep(SETTLED_SECONDS)
+        if (now := bot.cpu_seconds()) - before < 0.0005:
+            return now
+        before = now
+
+
+def faults_in(folder: Path) -> list[str]:
+    """What the logs tell of that should not be."""
+    faults = []
+    for log in folder.glob("*.log"):
+        lines = log.read_text("utf-8").splitlines()
+        faults += ["\n".join(lines[at : at + 40]) for at, line in enumerate(lines) if " ERROR " in line]
+    return faults

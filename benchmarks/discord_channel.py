@@ -9,20 +9,19 @@ gateway, and a model server that answers at once. Each message is said once all 
 import argparse
 import asyncio
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import httpx
-from bot_process import BotProcess
-from model_servers import KEY, model_servers
-from telegram_channel import faults_in
-from turns import Report, instant_server, raw_call, settled
-from workspaces import ENVIRONMENT, ROOT, make_workspace, write_config
+from bot_process import BotProcess, faults_in, service_on, settled
+from figures import Report, import_seconds, measure_to_the_end
+from model_servers import model_servers
+from turns import instant_server, raw_call
+from workspaces import ROOT
 
 sys.path.insert(0, str(ROOT))
 from tests.fakes.discord_api.server import DiscordApi
@@ -32,26 +31,11 @@ BETWEEN_SECONDS = 1.3
 IMPORTS = "import aiohttp.web, discord"
 
 
-@asynccontextmanager
-async def service(folder: Path, addresses: Mapping[str, str], api: DiscordApi) -> AsyncIterator[BotProcess]:
-    """A new workspace, and the service in it, on Discord alone."""
-    config = write_config(
-        folder.with_suffix(".toml"),
-        make_workspace(folder),
-        server={"port": 0},
-        discord={"token": api.token, "api_base": api.api_base},
-        access={"allow": ["discord:*"]},
-        models={"chain": ["openai/gpt-test"]},
-        limits={"messages_per_minute": 100_000},
-        memory_embedding={"provider": "none"},
-        memory_flush={"token_threshold": 1_000_000},
-        providers_openai={"kind": "openai", "base_url": addresses["openai"], "api_key": KEY},
-    )
-    bot = await BotProcess.serve(config, folder.with_suffix(".log"))
-    try:
-        yield bot
-    finally:
-        await bot.leave()
+def service(
+    folder: Path, addresses: Mapping[str, str], api: DiscordApi
+) -> AbstractAsyncContextManager[BotProcess]:
+    """The service on Discord alone."""
+    return service_on("discord", {"token": api.token, "api_base": api.api_base}, folder, addresses)
 
 
 async def measure(arguments: argparse.Namespace) -> list[str]:
@@ -60,7 +44,7 @@ async def measure(arguments: argparse.Namespace) -> list[str]:
         async with DiscordApi() as api:
             anna = api.person("anna")
             channel = api.guild("Home", anna).text("general")
-            imports = statistics.median(_import_seconds() for _ in range(3))
+            imports = statistics.median(import_seconds(IMPORTS) for _ in range(3))
             began = time.monotonic()
             async with service(Path(name) / "cost", addresses, api) as bot:
                 await api.connected(within=60)
@@ -107,26 +91,12 @@ async def measure(arguments: argparse.Namespace) -> list[str]:
     return report.failed
 
 
-def _import_seconds() -> float:
-    code = f"import time; {IMPORTS}; print(time.process_time())"
-    told = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code], env=ENVIRONMENT, capture_output=True, check=True
-    )
-    return float(told.stdout)
-
-
 def main() -> None:
     """Print every figure; exit 1 where one is not as promised."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--messages", type=int, default=60)
     arguments = parser.parse_args()
-    # Else each start of the service would compile its modules anew, where Python is told to keep nothing.
-    subprocess.run(
-        [sys.executable, "-m", "compileall", "-q", "adapters", "bot", "memory"], cwd=ROOT, check=True
-    )
-    failed = asyncio.run(measure(arguments))
-    print(f"not as promised: {'; '.join(failed) or 'nothing'}")
-    sys.exit(bool(failed))
+    measure_to_the_end(measure(arguments))
 
 
 if __name__ == "__main__":

@@ -15,9 +15,11 @@ from zoneinfo import ZoneInfo
 from workspaces import ROOT
 
 sys.path.insert(0, str(ROOT))
-from bot.app import log_embedding, open_assistant, run_channels
 from bot.config.settings import Settings, load_settings
 from bot.log import log_to_stderr
+from bot.service.opening import open_assistant
+from bot.service.running import run_channels
+from bot.service.serving import log_choices
 from bot.service.startup import CannotStart, check_folders, leave_on_signals
 from bot.state.database import StateFault
 from tests.fakes.platform_adapter import PlatformAdapter
@@ -63,7 +65,7 @@ async def serve(settings: Settings, socket: Path) -> None:
     leaving = leave_on_signals()
     async with open_assistant(settings, alone=True) as parts:
         log_to_stderr(settings.log_level, format=settings.log_format)
-        log_embedding(parts.embedding)
+        log_choices(parts)
         platform = PlatformAdapter(socket)
         parts.assistant.attach(platform)
         async with parts.upkeep:

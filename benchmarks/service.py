@@ -11,9 +11,7 @@ notes, a watcher that looks at them, a long poll and a heartbeat; and the same w
 import argparse
 import asyncio
 import json
-import socket
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -23,10 +21,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
-from bot_process import BotProcess
-from telegram_channel import faults_in
-from turns import Report
-from workspaces import ENVIRONMENT, ROOT, make_workspace, write_config, write_notes
+from bot_process import BotProcess, faults_in, free_port, service
+from figures import Report, import_seconds, measure_to_the_end
+from workspaces import ROOT, make_workspace, write_config, write_notes
 
 sys.path.insert(0, str(ROOT))
 from tests.fakes.bot_api.server import BotApi
@@ -49,15 +46,6 @@ def imports_of(channels: Sequence[str]) -> str:
     return f"import {', '.join(['aiohttp', *(LIBRARIES[each] for each in channels)])}"
 
 
-def import_seconds(channels: Sequence[str]) -> float:
-    """Processor time until a new interpreter has imported the libraries."""
-    code = f"import time; {imports_of(channels)}; print(time.process_time())"
-    told = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code], env=ENVIRONMENT, capture_output=True, check=True
-    )
-    return float(told.stdout)
-
-
 class Platforms:
     """Both platforms, for one service after the other."""
 
@@ -75,7 +63,7 @@ class Platforms:
             tables["telegram"] = {"token": self.telegram.token, "api_base": self.telegram.url}
         if "discord" in channels:
             tables["discord"] = {"token": self.discord.token, "api_base": self.discord.api_base}
-        port = _free_port()
+        port = free_port()
         config = write_config(
             workspace.with_suffix(".toml"),
             workspace,
@@ -86,11 +74,8 @@ class Platforms:
             providers_openai={"kind": "openai", "base_url": NOBODY, "api_key": "benchmark-key-123456"},
             **tables,
         )
-        bot = await BotProcess.serve(config, workspace.with_suffix(".log"))
-        try:
+        async with service(config, workspace.with_suffix(".log")) as bot:
             yield bot, f"http://127.0.0.1:{port}/healthz"
-        finally:
-            await bot.leave()
 
 
 @asynccontextmanager
@@ -99,12 +84,6 @@ async def both() -> AsyncIterator[Platforms]:
     async with BotApi() as telegram, DiscordApi() as discord:
         discord.guild("Home", discord.person("anna")).text("general")
         yield Platforms(telegram, discord)
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-        return port
 
 
 async def up(bot: BotProcess, address: str, channels: Sequence[str]) -> float:
@@ -144,7 +123,7 @@ async def start(report: Report, platforms: Platforms, folder: Path, rounds: int)
         imports: list[float] = []
         starts = {"the first of all": Starts(), "the next one": Starts()}
         for number in range(rounds):
-            imports.append(await asyncio.to_thread(import_seconds, channels))
+            imports.append(await asyncio.to_thread(import_seconds, imports_of(channels)))
             name = make_workspace(folder / f"start-{'-'.join(channels)}-{number}")
             for each in starts.values():
                 began = time.monotonic()
@@ -212,13 +191,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--only", choices=("start", "idle"))
     arguments = parser.parse_args()
-    # Else each start of the service would compile its modules anew, where Python is told to keep nothing.
-    subprocess.run(
-        [sys.executable, "-m", "compileall", "-q", "adapters", "bot", "memory"], cwd=ROOT, check=True
-    )
-    failed = asyncio.run(measure(arguments))
-    print(f"not as promised: {'; '.join(failed) or 'nothing'}")
-    sys.exit(bool(failed))
+    measure_to_the_end(measure(arguments))
 
 
 if __name__ == "__main__":

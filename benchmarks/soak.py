@@ -196,22 +196,13 @@ class Soak:
     @asynccontextmanager
     async def service(self, config: Path) -> AsyncIterator[BotProcess]:
         """The service, up; it is told to leave in the end."""
-        with self.log.open("ab") as log:
-            process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                str(ROOT / "benchmarks" / "watched_bot.py"),
-                str(self.folder / "inside.json"),
-                *(["--trace"] if self.trace else []),
-                "run",
-                "--config",
-                str(config),
-                cwd=self.folder,
-                env=ENVIRONMENT,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-            )
-        bot = BotProcess(process)
+        trace = ["--trace"] if self.trace else []
+        watched = [
+            sys.executable,
+            str(ROOT / "benchmarks" / "watched_bot.py"),
+            str(self.folder / "inside.json"),
+        ]
+        bot = await BotProcess.run([*watched, *trace, "run", "--config", str(config)], self.folder, self.log)
         try:
             await self.telegram.polled(within=90)
             await self.discord.connected(within=90)
@@ -663,8 +654,8 @@ def main() -> None:
     arguments = parser.parse_args()
     logging.disable()  # the platforms would tell of every request that was given up
     with tempfile.TemporaryDirectory() as name:
-        folder = arguments.keep or Path(name)
-        folder.mkdir(exist_ok=True)
+        folder = arguments.keep or Path(name) / "soak"
+        folder.mkdir()  # never one that a service of an earlier run may still be at
         wrong = asyncio.run(measure(arguments, folder))
     print("not as promised:" if wrong else "all as promised")
     for each in wrong:

@@ -10,9 +10,7 @@ looked at, as that of a person does; that is the larger part of it.
 import argparse
 import asyncio
 import random
-import socket
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -21,10 +19,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import httpx
-from bot_process import BotProcess
-from telegram_channel import faults_in
-from turns import Report
-from workspaces import ROOT, make_workspace, write_config, write_notes
+from bot_process import BotProcess, faults_in, free_port, service
+from figures import Report, measure_to_the_end
+from workspaces import make_workspace, write_config, write_notes
 
 from bot.models.errors import Overloaded
 from bot.models.health import Outcome, RouteName
@@ -61,8 +58,8 @@ async def write_history(private: Path) -> None:
 
 
 @asynccontextmanager
-async def service(folder: Path, *, notes: int) -> AsyncIterator[tuple[BotProcess, httpx.AsyncClient]]:
-    workspace, port = make_workspace(folder / "workspace"), _free_port()
+async def indexed_service(folder: Path, *, notes: int) -> AsyncIterator[tuple[BotProcess, httpx.AsyncClient]]:
+    workspace, port = make_workspace(folder / "workspace"), free_port()
     write_notes(workspace / "memory", notes)
     await write_history(workspace / ".commonplace")
     config = write_config(
@@ -73,23 +70,17 @@ async def service(folder: Path, *, notes: int) -> AsyncIterator[tuple[BotProcess
         memory_embedding={"provider": "none"},
         providers_openai={"kind": "openai", "base_url": NOBODY, "api_key": "benchmark-key-123456"},
     )
-    bot = await BotProcess.serve(config, folder / "service.log")
-    try:
-        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False) as client:
-            ends = time.monotonic() + 60
-            while not await is_indexed(client, notes):
-                if bot.ended or time.monotonic() > ends:
-                    sys.exit("the service did not start")
-                await asyncio.sleep(0.1)
-            yield bot, client
-    finally:
-        await bot.leave()
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-        return port
+    base = f"http://127.0.0.1:{port}"
+    async with (
+        service(config, folder / "service.log") as bot,
+        httpx.AsyncClient(base_url=base, trust_env=False) as client,
+    ):
+        ends = time.monotonic() + 60
+        while not await is_indexed(client, notes):
+            if bot.ended or time.monotonic() > ends:
+                sys.exit("the service did not start")
+            await asyncio.sleep(0.1)
+        yield bot, client
 
 
 async def is_indexed(client: httpx.AsyncClient, notes: int) -> bool:
@@ -118,7 +109,7 @@ async def measure(arguments: argparse.Namespace) -> list[str]:
     report = Report()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        async with service(folder, notes=arguments.notes) as (bot, client):
+        async with indexed_service(folder, notes=arguments.notes) as (bot, client):
             for path in ("/", "/progress", "/search?q=what+was+said"):
                 first, then, kilobytes = await cost(bot, client, path, arguments.requests)
                 print(f"{path} with {arguments.notes} notes, {kilobytes:.0f} kB")
@@ -138,13 +129,7 @@ def main() -> None:
     parser.add_argument("--notes", type=int, default=1000)
     parser.add_argument("--requests", type=int, default=20)
     arguments = parser.parse_args()
-    # Else the start of the service would compile its modules, where Python is told to keep nothing.
-    subprocess.run(
-        [sys.executable, "-m", "compileall", "-q", "adapters", "bot", "memory"], cwd=ROOT, check=True
-    )
-    failed = asyncio.run(measure(arguments))
-    print(f"not as promised: {'; '.join(failed) or 'nothing'}")
-    sys.exit(bool(failed))
+    measure_to_the_end(measure(arguments))
 
 
 if __name__ == "__main__":

@@ -12,20 +12,20 @@ the bursts that it lets through in practice.
 import argparse
 import asyncio
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import httpx
-from bot_process import BotProcess
+from bot_process import BotProcess, faults_in, service_on, settled
+from figures import Report, import_seconds, measure_to_the_end
 from model_servers import KEY, model_servers
-from turns import Report, instant_server, raw_call, settled
-from workspaces import ENVIRONMENT, ROOT, make_workspace, write_config
+from turns import instant_server, raw_call
+from workspaces import ROOT
 
 sys.path.insert(0, str(ROOT))
 from tests.fakes.bot_api.limits import Limits
@@ -66,26 +66,11 @@ def writing_server() -> dict[str, "ModelServer"]:
     return {"openai": server}
 
 
-@asynccontextmanager
-async def service(folder: Path, addresses: Mapping[str, str], api: BotApi) -> AsyncIterator[BotProcess]:
-    """A new workspace, and the service in it, on Telegram alone."""
-    config = write_config(
-        folder.with_suffix(".toml"),
-        make_workspace(folder),
-        server={"port": 0},
-        telegram={"token": api.token, "api_base": api.url},
-        access={"allow": ["telegram:*"]},
-        models={"chain": ["openai/gpt-test"]},
-        limits={"messages_per_minute": 100_000},
-        memory_embedding={"provider": "none"},
-        memory_flush={"token_threshold": 1_000_000},
-        providers_openai={"kind": "openai", "base_url": addresses["openai"], "api_key": KEY},
-    )
-    bot = await BotProcess.serve(config, folder.with_suffix(".log"))
-    try:
-        yield bot
-    finally:
-        await bot.leave()
+def service(
+    folder: Path, addresses: Mapping[str, str], api: BotApi
+) -> AbstractAsyncContextManager[BotProcess]:
+    """The service on Telegram alone."""
+    return service_on("telegram", {"token": api.token, "api_base": api.url}, folder, addresses)
 
 
 # -- what it costs ---------------------------------------------------------------------------------------------
@@ -94,7 +79,7 @@ async def service(folder: Path, addresses: Mapping[str, str], api: BotApi) -> As
 async def cost(report: Report, folder: Path, messages: int) -> None:
     """The start, then one message after the other in one chat, each once all is quiet."""
     with model_servers(instant_server) as addresses:
-        imports = statistics.median(_import_seconds() for _ in range(3))
+        imports = statistics.median(import_seconds(IMPORTS) for _ in range(3))
         async with BotApi() as api:
             began = time.monotonic()
             async with service(folder / "cost", addresses, api) as bot:
@@ -143,12 +128,6 @@ async def _messages(
 
 def _shown(api: BotApi) -> int:
     return len(api.calls_of(*SHOWS))
-
-
-def _import_seconds() -> float:
-    code = f"import time; {IMPORTS}; print(time.process_time())"
-    told = subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, capture_output=True, check=True)
-    return float(told.stdout)
 
 
 # -- many at once ----------------------------------------------------------------------------------------------
@@ -221,15 +200,6 @@ def _most_within(calls: "Sequence[object]", seconds: float) -> int:
     return most
 
 
-def faults_in(folder: Path) -> list[str]:
-    """What the logs tell of that should not be."""
-    faults = []
-    for log in folder.glob("*.log"):
-        lines = log.read_text("utf-8").splitlines()
-        faults += ["\n".join(lines[at : at + 40]) for at, line in enumerate(lines) if " ERROR " in line]
-    return faults
-
-
 async def measure(arguments: argparse.Namespace) -> list[str]:
     report = Report()
     with tempfile.TemporaryDirectory() as name:
@@ -249,13 +219,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--only", choices=("cost", "crowd"))
     arguments = parser.parse_args()
-    # Else each start of the service would compile its modules anew, where Python is told to keep nothing.
-    subprocess.run(
-        [sys.executable, "-m", "compileall", "-q", "adapters", "bot", "memory"], cwd=ROOT, check=True
-    )
-    failed = asyncio.run(measure(arguments))
-    print(f"not as promised: {'; '.join(failed) or 'nothing'}")
-    sys.exit(bool(failed))
+    measure_to_the_end(measure(arguments))
 
 
 if __name__ == "__main__":

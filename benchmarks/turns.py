@@ -12,19 +12,18 @@ import argparse
 import asyncio
 import json
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
-from bot_process import BotProcess, bot_settings
+from bot_process import SETTLED_SECONDS, BotProcess, bot_settings, settled
+from figures import Report, measure_to_the_end
 from model_servers import KEY, model_servers
 from workspaces import ROOT, make_workspace
 
@@ -42,8 +41,6 @@ MOST_SECONDS = 3.0
 MOST_MEGABYTES = 40.0
 CROWD = 200
 CROWD_SECONDS = 1.0
-SETTLED_SECONDS = 0.03
-"""Without any processor time for so long, a turn is over."""
 NEIGHBOURS = 5
 """Turn 1 and turn 100 are medians of so many turns, of every chat."""
 MODEL = {"openai": "openai/gpt-test"}
@@ -146,31 +143,7 @@ async def service(
             await bot.leave()
 
 
-async def settled(bot: BotProcess) -> float:
-    """Processor time once nothing is done any more."""
-    before = bot.cpu_seconds()
-    while True:
-        await asyncio.sleep(SETTLED_SECONDS)
-        if (now := bot.cpu_seconds()) - before < 0.0005:
-            return now
-        before = now
-
-
 # -- the cost of a turn --------------------------------------------------------------------------------------
-
-
-@dataclass(slots=True)
-class Report:
-    """Prints figures and remembers those that are not as promised."""
-
-    failed: list[str] = field(default_factory=list)
-
-    def figure(self, text: str, value: float, *, most: float | None = None) -> None:
-        kept = most is None or value <= most
-        wanted = f"  (wanted: <= {most:g})" if most is not None else ""
-        print(f"  {text:62}{value:9.2f}{wanted}{'' if kept else '  NOT KEPT'}", flush=True)
-        if not kept:
-            self.failed.append(f"{text}: {value:.2f}")
 
 
 async def cost_of_turns(
@@ -293,13 +266,7 @@ def main() -> None:
         "--profile", type=Path, help="have cProfile write here; what is measured is then slower"
     )
     arguments = parser.parse_args()
-    # Else each start of the service would compile its modules anew, where Python is told to keep nothing.
-    subprocess.run(
-        [sys.executable, "-m", "compileall", "-q", "adapters", "bot", "memory"], cwd=ROOT, check=True
-    )
-    failed = asyncio.run(measure(arguments))
-    print(f"not as promised: {'; '.join(failed) or 'nothing'}")
-    sys.exit(bool(failed))
+    measure_to_the_end(measure(arguments))
 
 
 if __name__ == "__main__":
