@@ -1,12 +1,15 @@
 """One turn at a time in a chat, across processes: two terminals may talk in the same conversation."""
 
 import asyncio
+import fcntl
 import hashlib
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import os
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 from bot.messages import ChatId
+from memory.disk import make_private
 
 LOOK_AGAIN_SECONDS = 0.02
 
@@ -20,9 +23,8 @@ async def chat_locked(folder: Path, chat: ChatId) -> AsyncIterator[None]:
     from filelock import FileLock, Timeout
 
     folder.mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240 - microseconds
-    name = hashlib.sha256(str(chat).encode("utf-8", "surrogatepass")).hexdigest()[:32]
     # Not bound to a thread: a turn may be closed from another one than began it.
-    lock = FileLock(folder / f"chat-{name}.lock", thread_local=False)
+    lock = FileLock(folder / f"chat-{_name_of(chat)}.lock", thread_local=False)
     while True:
         try:
             lock.acquire(timeout=0)
@@ -34,3 +36,28 @@ async def chat_locked(folder: Path, chat: ChatId) -> AsyncIterator[None]:
         yield
     finally:
         lock.release()
+
+
+@contextmanager
+def sitting_at(folder: Path, chat: ChatId) -> Iterator[bool]:
+    """Be at a chat whose locks are in `folder`; gives whether another process is there already.
+
+    Both are answered, one turn at a time, each its own messages; in which order, depends on who gets the lock first.
+    Raises OSError where no lock can be had.
+    """
+    make_private(folder)
+    fd = os.open(folder / f"talk-{_name_of(chat)}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        others = False
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            others = True
+        fcntl.flock(fd, fcntl.LOCK_SH)  # at most an instant away: nobody stays alone with it
+        yield others
+    finally:
+        os.close(fd)
+
+
+def _name_of(chat: ChatId) -> str:
+    return hashlib.sha256(str(chat).encode("utf-8", "surrogatepass")).hexdigest()[:32]

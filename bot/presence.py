@@ -1,13 +1,17 @@
 """Who has this workspace open: each process holds a lock that the system lets go of when it dies; or a restore."""
 
 import fcntl
+import json
 import os
-from contextlib import suppress
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
 from types import TracebackType
 from typing import Self
 
+from bot.plain_text import one_line
 from memory.disk import make_private
 
 PENDING = "restore.json"
@@ -17,6 +21,8 @@ UNFINISHED = (
     "call `commonplace restore FILE` once more, which goes on with it"
 )
 _BEGINNING, _ENDING = "run-", ".lock"
+_SERVICE = "service.lock"
+_LONGEST_NOTE = 4096
 
 
 def is_unfinished(private: Path) -> bool:
@@ -61,6 +67,57 @@ def others_alive(folder: Path, *, sweep: bool = True) -> bool:
     `sweep`: whether what the dead have left is removed.
     """
     return any(_is_locked(file, sweep=sweep) for file in folder.glob(f"{_BEGINNING}*{_ENDING}"))
+
+
+class ServedAlready(Exception):
+    """Another service has the workspace; the text says who it is and how it is stopped, to follow a name of its own."""
+
+
+@contextmanager
+def serving(folder: Path, *, shared: bool) -> Iterator[None]:
+    """Be the one service of a workspace whose locks are in `folder`.
+
+    A process that dies lets go, however it dies: what its file says counts for nothing without its lock. `shared`:
+    beside others that settle between them who does what. Raises ServedAlready where there is one that does not, or
+    any where this one does not; OSError where there can be no lock.
+    """
+    make_private(folder)
+    fd = os.open(
+        folder / _SERVICE, os.O_RDWR | os.O_CREAT, 0o600
+    )  # never removed: others may be about to lock it
+    try:
+        try:
+            fcntl.flock(fd, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ServedAlready(_who_serves(os.pread(fd, _LONGEST_NOTE, 0))) from None
+        with suppress(OSError):  # such as a full disk: the lock counts, the note only helps
+            os.ftruncate(fd, 0)
+            if not shared:  # of several, nobody could tell which is the one that still lives
+                note = {"pid": os.getpid(), "host": socket.gethostname(), "pids": _process_ids()}
+                os.pwrite(fd, json.dumps(note).encode(), 0)
+        yield
+    finally:
+        os.close(fd)
+
+
+def _who_serves(note: bytes) -> str:
+    """Name a service and how it is stopped, by its note; that may be empty, or cut short by a full disk."""
+    try:
+        told = json.loads(note)
+        pid, host, pids = int(told["pid"]), str(told["host"]), str(told["pids"])
+    except (ValueError, TypeError, KeyError):
+        return "one or more processes: stop them"
+    if (host, pids) == (socket.gethostname(), _process_ids()):
+        return f"process {pid}: stop it (kill {pid})"
+    return f"process {pid} on {one_line(host, limit=100)}: stop it there, or its container"
+
+
+def _process_ids() -> str:
+    """Within what a process's number is its own: each container counts from 1; "" where the system does not say."""
+    try:
+        return str(Path("/proc/self/ns/pid").readlink())
+    except OSError:
+        return ""
 
 
 def _file(folder: Path, token: str) -> Path:

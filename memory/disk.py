@@ -15,7 +15,7 @@ _REASONS = {
     errno.EFBIG: "the file would become larger than the system allows",
     errno.EACCES: "permission denied; give the user who runs this program access to it",
     errno.EPERM: "permission denied; give the user who runs this program access to it",
-    errno.EROFS: "the file system is read-only",
+    errno.EROFS: "the file system is read-only; mount it so that it can be written to",
     errno.EISDIR: "it is a folder, not a file; rename the folder",
     errno.ENOTDIR: "a part of its path is a file, not a folder",
     errno.ELOOP: "it is a symbolic link that leads nowhere",

@@ -54,8 +54,9 @@ NOTE_MAX_BYTES = 16 * 1024 * 1024
 _TRIES = 20
 _YOUNG_NS = 2_000_000_000
 _OLD_DRAFT_SECONDS = 3600.0
-# Another file system; a file mounted by itself; a folder or an owner that is not ours.
-_NO_RENAME = {errno.EXDEV, errno.EBUSY, errno.EACCES, errno.EPERM}
+# Another file system; a file mounted by itself, also in a folder that cannot be written to; a folder or an owner that
+# is not ours.
+_NO_RENAME = {errno.EXDEV, errno.EBUSY, errno.EROFS, errno.EACCES, errno.EPERM}
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _MARKER = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
 

@@ -1,14 +1,19 @@
 """`commonplace run` and `commonplace chat`: from the command line to the composition root."""
 
 import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 
-from bot import app
+from bot import app, phrases
+from bot.access import TERMINAL
+from bot.chat_lock import sitting_at
 from bot.cli.main import DONE, CommandFailed, WrongUsage
 from bot.config.settings import Settings
 from bot.log import secrets_of
-from bot.messages import NotAccepted
+from bot.messages import ChatId, NotAccepted
 from bot.models.errors import ModelError
-from bot.service.startup import CannotStart
+from bot.service.startup import CannotStart, only_service
 from bot.state.database import StateFault
 from memory.redaction import without_secrets
 
@@ -17,9 +22,11 @@ async def run_talk(options: argparse.Namespace, settings: Settings) -> int:
     """Do it to its end; raise CommandFailed or WrongUsage where that is not possible."""
     try:
         if options.command == "run":
-            await app.serve(settings, stand_in=options.stand_in)
+            with only_service(settings):
+                await app.serve(settings, stand_in=options.stand_in)
         elif options.message is None:
-            await app.talk(settings, session=_session(options.session))
+            with _company_told(settings, _session(options.session)) as session:
+                await app.talk(settings, session=session)
         elif options.message.strip():
             await app.say(settings, options.message, session=_session(options.session))
         else:
@@ -31,6 +38,18 @@ async def run_talk(options: argparse.Namespace, settings: Settings) -> int:
     except (StateFault, CannotStart, NotAccepted) as error:
         raise CommandFailed(str(error)) from error
     return DONE
+
+
+@contextmanager
+def _company_told(settings: Settings, session: str) -> Iterator[str]:
+    """Tell whoever sits at a terminal where somebody else is in the same conversation just now."""
+    with ExitStack() as stack:
+        with suppress(OSError):  # whoever opens the workspace says what is wrong with it
+            locks = settings.private_folder / "locks"
+            others = stack.enter_context(sitting_at(locks, ChatId(TERMINAL, session)))
+            if others and sys.stdin.isatty() and sys.stdout.isatty():
+                print(phrases.IN_COMPANY.format(session=session))
+        yield session
 
 
 def _session(name: str) -> str:

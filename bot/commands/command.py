@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from bot.models.fallback import FallbackModel
     from bot.reminders import Reminders
     from bot.state.database import State
+    from bot.upkeep.rebuilding import Rebuilding
     from bot.upkeep.upkeep import Upkeep
     from memory.memory import Memory
 
@@ -78,6 +79,8 @@ class CommandContext:
     stop: Stop = _nothing_runs
     upkeep: "Upkeep | None" = None
     """What goes on by itself; None where nothing does."""
+    rebuilding: "Rebuilding | None" = None
+    """Where a new index is asked for here and elsewhere; None where nobody else asks."""
     channels: Callable[[], Mapping[str, ChannelHealth]] = dict
     """How each channel fares, by its name."""
     instance: "Callable[[], InstanceStatus | None]" = lambda: None

@@ -84,18 +84,15 @@ async def look_after_memory(call: CommandCall, context: CommandContext) -> str:
         case "get":
             return await _note(wanted, context) if wanted else phrases.GET_WHAT
         case "rebuild":
-            report = await context.memory.sync(rebuild=True)
-            return phrases.REBUILT.format(notes=report.added, seconds=report.seconds) + _problems(
-                report.problems
-            )
+            return await _rebuild(context)
         case _:
             status = await context.memory.status()
             text = phrases.MEMORY_STATUS.format(
                 files=status.files,
-                chunks=status.total_chunks,
+                chunks=how_many(status.total_chunks),
                 search=how_it_searches(status, why=True),
                 fts=status.fts,
-                indexed=_time(status.last_indexed_at, context.now()) or phrases.NEVER,
+                indexed=_last_indexed(status, context.now()),
             )
             return "\n".join([text, *how_it_keeps_up(status, context.upkeep, context.now())]) + _problems(
                 status.problems
@@ -113,6 +110,15 @@ async def _open(call: CommandCall, context: CommandContext, *, memory: bool) -> 
     return phrases.MEMORY_ON if memory else phrases.MEMORY_OFF
 
 
+async def _rebuild(context: CommandContext) -> str:
+    """Have the index built anew; where somebody else has begun that, on the status page perhaps, it is the same one."""
+    joined = bool(context.rebuilding and context.rebuilding.runs)
+    work = context.rebuilding.run() if context.rebuilding else context.memory.sync(rebuild=True)
+    report = await work
+    told = phrases.REBUILT.format(notes=report.added, seconds=report.seconds)
+    return "\n".join([told, *([phrases.REBUILD_JOINED] if joined else ())]) + _problems(report.problems)
+
+
 async def reindex(call: CommandCall, context: CommandContext) -> str:
     """Look at all notes now; the vectors of what is new follow."""
     del call
@@ -121,8 +127,15 @@ async def reindex(call: CommandCall, context: CommandContext) -> str:
     return phrases.REINDEXED.format(seconds=report.seconds, **counts) + _problems(report.problems)
 
 
+def how_many(count: int | None) -> str:
+    """A number, or that nobody knows it just now."""
+    return phrases.NOT_KNOWN if count is None else str(count)
+
+
 def how_it_searches(status: "MemoryStatus", *, why: bool) -> str:
     """By meaning or not; the reason may name files and addresses, so not everybody is told it."""
+    if status.index_problem:
+        return phrases.BY_FILES_FOR_NOW
     if status.embedding_problem and status.vector_search_enabled and not status.embedding_fallback:
         return phrases.BY_WORDS_FOR_NOW
     if status.vector_search_enabled:
@@ -133,22 +146,28 @@ def how_it_searches(status: "MemoryStatus", *, why: bool) -> str:
 
 
 def how_it_keeps_up(status: "MemoryStatus", upkeep: "Upkeep | None", now: datetime) -> "Iterator[str]":
-    """A line each on vectors, watch, regular look, and what runs now."""
-    if status.vector_search_enabled:
-        yield _vectors(status, now)
+    """A line each on the index where it fails, vectors, watch, regular look, and what runs now."""
+    if status.index_problem:
+        # Where a server is, its own words may tell: that is nothing for a chat.
+        away = status.index_on_server
+        yield phrases.INDEX_AWAY if away else phrases.INDEX_PROBLEM.format(problem=status.index_problem)
+    if status.vector_search_enabled and status.missing_vectors is not None:
+        yield _vectors(status.missing_vectors, status, now)
     if watch := status.watch:
         line = phrases.WATCH[watch.mode] if watch.alive or watch.mode == "waiting" else phrases.WATCH_DEAD
         reason = watch.reason or watch.error
         yield f"{line} ({reason})" if reason else line
     if upkeep and upkeep.problem:
-        yield phrases.UPKEEP_PROBLEM.format(problem=upkeep.problem)
+        yield phrases.UPKEEP_PROBLEM.format(problem=_unplaced(upkeep.problem, status))
     if upkeep and (reindex := upkeep.reindex):
         yield (
             phrases.REINDEX_ELSEWHERE.format(holder=reindex.elsewhere)
             if reindex.elsewhere
             else phrases.REINDEX_NOW
             if reindex.running
-            else phrases.REINDEX.format(last=_last(reindex, now), next=_time(reindex.next_run, now))
+            else phrases.REINDEX.format(
+                last=_unplaced(_last(reindex, now), status), next=_time(reindex.next_run, now)
+            )
         )
     if upkeep and (backup := upkeep.backup):
         if backup.elsewhere:
@@ -156,10 +175,17 @@ def how_it_keeps_up(status: "MemoryStatus", upkeep: "Upkeep | None", now: dateti
         yield (
             phrases.BACKUP_NOW
             if backup.running
-            else phrases.BACKUP_JOB.format(last=_last(backup, now), next=_time(backup.next_run, now))
+            else phrases.BACKUP_JOB.format(
+                last=_unplaced(_last(backup, now), status), next=_time(backup.next_run, now)
+            )
         )
     for job in status.jobs:
         yield in_words(job).capitalize()
+
+
+def _unplaced(text: str, status: "MemoryStatus") -> str:
+    """The text without the address of the index's server."""
+    return text.replace(status.index, phrases.INDEX_SERVER) if status.index_on_server else text
 
 
 def _last(job: "JobStatus", now: datetime) -> str:
@@ -171,9 +197,13 @@ def _time(moment: str, now: datetime) -> str:
     return moment_in_short(datetime.fromisoformat(moment), now) if moment else ""
 
 
-def _vectors(status: "MemoryStatus", now: datetime) -> str:
-    missing, problem = status.missing_vectors, status.embedding_problem
-    if problem:
+def _last_indexed(status: "MemoryStatus", now: datetime) -> str:
+    at = status.last_indexed_at
+    return phrases.NOT_KNOWN if at is None else _time(at, now) or phrases.NEVER
+
+
+def _vectors(missing: int, status: "MemoryStatus", now: datetime) -> str:
+    if problem := status.embedding_problem:
         next_try = _time(status.embedding_next_try, now)
         again = phrases.NEXT_TRY.format(time=next_try) if next_try else ""
         return phrases.VECTORS_PROBLEM.format(missing=missing, problem=problem) + again

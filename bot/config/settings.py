@@ -5,7 +5,7 @@ import re
 from dataclasses import field
 from datetime import datetime, time
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import Field, PrivateAttr, SecretStr, Strict, ValidationError, field_validator, model_validator
 
@@ -15,6 +15,9 @@ from bot.models.known_providers import KNOWN_PROVIDERS, ProviderKind
 from memory.frozen import dataclass
 from memory.settings import MAX_COUNT, ConflictError, IndexSettings, Section, Texts, section, web_address
 from memory.settings import MemorySettings as NotesSettings
+
+if TYPE_CHECKING:
+    from ipaddress import IPv4Network, IPv6Network
 
 __all__ = ["ConfigError", "Settings", "config_file", "load_settings", "read_again"]
 
@@ -56,6 +59,30 @@ class ServerSettings(Section):
     """Port to listen on; 0 takes any that is free."""
     token: SecretStr = SecretStr("")
     """Secret that programs send as "Authorization: Bearer ..."."""
+    trusted_proxies: Texts = ()
+    """Proxies in front whose X-Forwarded-For is believed, such as ["127.0.0.1", "172.16.0.0/12"]:
+    then who guesses the token waits alone."""
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _networks(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        from ipaddress import ip_network
+
+        for entry in value:
+            try:
+                ip_network(entry, strict=False)
+            except ValueError:
+                raise ValueError(
+                    f'a list of addresses or networks, such as "127.0.0.1" or "172.16.0.0/12", which {entry!r} is not'
+                ) from None
+        return value
+
+    @property
+    def proxies(self) -> "tuple[IPv4Network | IPv6Network, ...]":
+        """The networks of `trusted_proxies`."""
+        from ipaddress import ip_network
+
+        return tuple(ip_network(entry, strict=False) for entry in self.trusted_proxies)
 
     @field_validator("host")
     @classmethod
@@ -166,23 +193,26 @@ class AccessSettings(Section):
     @field_validator("owners", "allow", "guests")
     @classmethod
     def _people(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        people = []
         for entry in value:
-            channel, colon, person = entry.partition(":")
+            written, colon, person = entry.partition(":")
+            channel = written.lower()
             if not (
                 channel.isidentifier() and colon and person and person.isprintable() and " " not in person
             ):
                 raise ValueError(f'a list of "channel:id" or "channel:*", which {entry!r} is not')
-            if channel.lower() == "telegram" and person != "*" and not person.lstrip("-").isdecimal():
+            if channel == "telegram" and person != "*" and not person.lstrip("-").isdecimal():
                 raise ValueError(
                     'a list with Telegram ids as numbers, such as "telegram:123456"; a name may be somebody else\'s '
                     f"tomorrow, and {entry!r} is none of these"
                 )
-            if channel.lower() == "discord" and not re.fullmatch(r"\*|\d+|\d+/[@#]\d+", person):
+            if channel == "discord" and not re.fullmatch(r"\*|\d+|\d+/[@#]\d+", person):
                 raise ValueError(
                     'a list with Discord ids as numbers, such as "discord:9876", or with a role or a channel of a '
                     f'server, such as "discord:1234/@5678" and "discord:1234/#5678"; {entry!r} is none of these'
                 )
-        return value
+            people.append(f"{channel}:{person}")
+        return tuple(people)
 
     @field_validator("owners")
     @classmethod

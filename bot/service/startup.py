@@ -9,8 +9,12 @@ import socket
 import stat
 import tempfile
 import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
+from bot.access import TERMINAL
 from bot.config.settings import (
     TELEGRAM_FORM,
     TELEGRAM_VARIABLE,
@@ -20,6 +24,7 @@ from bot.config.settings import (
 )
 from memory.disk import make_private
 
+CHANNELS = ("telegram", "discord")
 LONGEST_LEAVE = 9.0
 """Seconds after which the program leaves in any case, once it was told to."""
 
@@ -47,6 +52,31 @@ def _in_background() -> bool:
         return False
 
 
+@contextmanager
+def only_service(settings: Settings) -> Iterator[None]:
+    """Keep other services off the workspace, which would ask the same bots for the same messages.
+
+    With `index.url`, services settle between them who does what; they keep off those alone that have none. Raises
+    CannotStart.
+    """
+    from bot.presence import ServedAlready, serving
+
+    private = settings.private_folder
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(
+                serving(private / "locks", shared=bool(settings.index.url.get_secret_value()))
+            )
+        except ServedAlready as other:
+            raise CannotStart(
+                f"the workspace {settings.workspace} is served already, by {other}, or set workspace to another "
+                "folder for this one; commonplace chat talks beside it"
+            ) from None
+        except OSError as error:
+            raise _unusable(private, error) from error
+        yield
+
+
 def check_folders(settings: Settings) -> None:
     """Make the workspace's folders, and see that they can be written to; raise CannotStart otherwise."""
     for folder in (settings.memory_folder, settings.private_folder):
@@ -57,18 +87,35 @@ def check_folders(settings: Settings) -> None:
                 with tempfile.TemporaryFile(dir=folder) as file:
                     file.write(b"\n")
             elif not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
-                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+                is_read_only = os.statvfs(folder).f_flag & os.ST_RDONLY
+                refusal = errno.EROFS if is_read_only else errno.EACCES
+                raise OSError(refusal, os.strerror(refusal))
         except OSError as error:
-            raise CannotStart(
-                f"the folder {folder} cannot be used: {error.strerror or error}; mend that, or set workspace"
-            ) from error
+            raise _unusable(folder, error) from error
+
+
+def _unusable(folder: Path, error: OSError) -> CannotStart:
+    return CannotStart(
+        f"the folder {folder} cannot be used: {error.strerror or error}; mend that, or set workspace"
+    )
 
 
 def check_channels(settings: Settings) -> None:
-    """See that a token out of the environment can be one; raise CannotStart otherwise. Others were checked before."""
+    """See that a token out of the environment can be one, and that who may talk is of a channel that there is.
+
+    Raises CannotStart. Other tokens were checked before.
+    """
     token = settings.telegram.token.get_secret_value()
     if token and not is_telegram_token(token):
         raise CannotStart(f"{TELEGRAM_VARIABLE} is not allowed as it stands: it must be {TELEGRAM_FORM}")
+    access = settings.access
+    for key, entries in (("owners", access.owners), ("allow", access.allow), ("guests", access.guests)):
+        for entry in entries:
+            if entry.partition(":")[0] not in (*CHANNELS, TERMINAL):
+                raise CannotStart(
+                    f"access.{key} has {entry!r}, which matches nobody: there are the channels "
+                    f"{' and '.join(CHANNELS)}; write one of them, or remove the entry"
+                )
 
 
 def open_sockets(server: ServerSettings) -> list[socket.socket]:

@@ -43,13 +43,13 @@ def build_web_app(
     open_paths = [HEALTH, SIGN_IN, *(hook.path for hook in hooks)]
     middlewares = [guard(inside.token, open_paths=open_paths, refuse=refuse)] if inside else []
     app = web.Application(client_max_size=LARGEST_BODY, middlewares=middlewares)
-    app[watched_key] = Watched(channels, memory, patience, shared=bool(inside and inside.instance()))
+    app[watched_key] = Watched(channels, memory, patience, inside.instance if inside else lambda: None)
     app.on_response_prepare.append(add_headers)
     app.router.add_get(HEALTH, healthz)
     add_hooks(app, hooks)
     if inside:
         app[inside_key] = inside
-        app[wrong_key] = WrongTokens()
+        app[wrong_key] = WrongTokens(proxies=inside.proxies)
         add_sign_in(app)
         add_metrics(app)
         add_rpc(app)

@@ -3,9 +3,9 @@
 import hmac
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
-from ipaddress import IPv6Address, ip_address, ip_network
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -17,10 +17,16 @@ from bot.web.session import SESSION, is_session
 
 SAFE: Final = ("GET", "HEAD", "OPTIONS")
 MOST_WRONG = 10
-"""Wrong tokens from one address within `WRONG_SECONDS`, after which its tokens are not looked at."""
+"""Wrong tokens from one address within `WRONG_SECONDS`, after which it has to wait."""
+LONG_TOKEN = 16
+"""Letters of a token that nobody guesses, however often: so many are looked at also of an address that has to wait.
+Else whoever shares it, behind a proxy or at home, could keep the owner out."""
 WRONG_SECONDS = 60.0
 MOST_ADDRESSES = 1000
 """Of which wrong tokens are counted; more would only come of somebody who has many."""
+FORWARDED_FOR: Final = "X-Forwarded-For"
+
+Network = IPv4Network | IPv6Network
 
 Refuse = Callable[[web.Request, int, str], web.StreamResponse]
 """Make the answer for whoever may not come in: status and one sentence."""
@@ -29,9 +35,31 @@ Refuse = Callable[[web.Request, int, str], web.StreamResponse]
 class WrongTokens:
     """How many wrong tokens each address has sent lately."""
 
-    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, *, proxies: Sequence[Network] = (), clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`proxies`: networks of those that tell where a request comes from, and are believed."""
+        self._proxies = proxies
         self._clock = clock
         self._seen: OrderedDict[str, list[float]] = OrderedDict()
+
+    def sender(self, request: web.Request) -> str:
+        """Whose tokens are counted together: where a request comes from, beyond all proxies that are believed."""
+        told = ",".join(request.headers.getall(FORWARDED_FOR, [])).split(",")
+        return counted_as(sender_behind(request.remote or "", told, self._proxies))
+
+    def refusal(self, request: web.Request, said: str, token: str) -> str:
+        """Why what somebody says does not let them in; "" where it is the token. Wrong ones are counted."""
+        sender = self.sender(request)
+        waits = self.too_many(sender)
+        if waits and len(token) < LONG_TOKEN:
+            return phrases.WEB_TOO_MANY
+        if is_token(said, token):
+            return ""
+        if waits:
+            return phrases.WEB_TOO_MANY
+        self.note(sender)
+        return phrases.WEB_WRONG
 
     def note(self, address: str) -> None:
         """Count one more."""
@@ -76,13 +104,10 @@ def guard(token: str, *, open_paths: Iterable[str], refuse: Refuse) -> Middlewar
         if comes_from_elsewhere(request):
             return refuse(request, 403, phrases.WEB_FOREIGN_SITE)
         if token and not _is_known(request, token):
-            if request.app[wrong_key].too_many(_address(request)):
-                return refuse(request, 429, phrases.WEB_TOO_MANY)
             if not (said := _said(request)):
                 return refuse(request, 401, phrases.WEB_SIGN_IN_FIRST)
-            if not is_token(said, token):
-                request.app[wrong_key].note(_address(request))
-                return refuse(request, 401, phrases.WEB_WRONG)
+            if told := request.app[wrong_key].refusal(request, said, token):
+                return refuse(request, 429 if told == phrases.WEB_TOO_MANY else 401, told)
         return await handler(request)
 
     return check
@@ -115,17 +140,6 @@ def comes_from_elsewhere(request: web.Request) -> bool:
         return True
 
 
-def check_sign_in(request: web.Request, said: str, token: str) -> str:
-    """What to tell whoever tried to sign in with this; "" where it is the token."""
-    wrong = request.app[wrong_key]
-    if wrong.too_many(_address(request)):
-        return phrases.WEB_TOO_MANY
-    if is_token(said, token):
-        return ""
-    wrong.note(_address(request))
-    return phrases.WEB_WRONG
-
-
 def _is_known(request: web.Request, token: str) -> bool:
     """Whether a browser has signed in before; a cookie cannot be guessed, so no tries are counted.
 
@@ -139,13 +153,44 @@ def _said(request: web.Request) -> str:
     return said.strip() if scheme.lower() == "bearer" else ""
 
 
-def _address(request: web.Request) -> str:
-    """Where it comes from; of IPv6 the network, in which anybody has more addresses than can be counted."""
-    remote = request.remote or ""
+def sender_behind(remote: str, told: Sequence[str], proxies: Sequence[Network]) -> str:
+    """Pure: the address from which a request came to the first proxy of ours.
+
+    `remote` has called us; `told` is what X-Forwarded-For says, the latest hop last. Each proxy adds who has called it:
+    what one of `proxies` says is believed, and nothing that stands further to the left than the first other address.
+    """
+    sender = remote
+    for hop in reversed(told):
+        if not _is_within(sender, proxies):
+            break
+        hop = hop.strip()
+        if hop.startswith("["):  # with a port, as some proxies write it
+            hop = hop[1:].partition("]")[0]
+        elif hop.count(":") == 1:
+            hop = hop.partition(":")[0]
+        if _read(hop) is None:
+            break  # "unknown", or a name: then it is the proxy's
+        sender = hop
+    return sender
+
+
+def counted_as(sender: str) -> str:
+    """An address; of IPv6 the network, in which anybody has more addresses than can be counted."""
+    address = _read(sender)
+    if isinstance(address, IPv6Address):
+        return str(ip_network((address, 64), strict=False))
+    return str(address or sender)
+
+
+def _is_within(sender: str, networks: Sequence[Network]) -> bool:
+    address = _read(sender)
+    return address is not None and any(address in each for each in networks)
+
+
+def _read(address: str) -> IPv4Address | IPv6Address | None:
+    """An address; IPv4 as such, however it is written."""
     try:
-        address = ip_address(remote.partition("%")[0])
+        read = ip_address(address.partition("%")[0])
     except ValueError:
-        return remote
-    if not isinstance(address, IPv6Address):
-        return remote
-    return str(address.ipv4_mapped or ip_network((address, 64), strict=False))
+        return None
+    return (read.ipv4_mapped or read) if isinstance(read, IPv6Address) else read

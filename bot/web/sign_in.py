@@ -7,7 +7,7 @@ from aiohttp import web
 
 from bot import phrases
 from bot.web.bodies import read_form
-from bot.web.guard import check_sign_in, comes_from_elsewhere
+from bot.web.guard import comes_from_elsewhere, wrong_key
 from bot.web.inside import inside_key
 from bot.web.page.rendering import page
 from bot.web.session import SESSION, SESSION_SECONDS, new_session
@@ -50,7 +50,7 @@ async def _sign_in(request: web.Request) -> web.Response:
     token = request.app[inside_key].token
     form = await read_form(request)
     then = _within(form.get("then", "/"))
-    if token and (told := check_sign_in(request, form.get("token", "").strip(), token)):
+    if token and (told := request.app[wrong_key].refusal(request, form.get("token", "").strip(), token)):
         return _form(request, status=429 if told == phrases.WEB_TOO_MANY else 401, then=then, told=told)
     answer = web.Response(status=303, headers={"Location": then})
     if token:

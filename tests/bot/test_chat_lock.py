@@ -3,7 +3,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from bot.chat_lock import chat_locked
+from bot.chat_lock import chat_locked, sitting_at
 from bot.messages import ChatId
 
 CHAT = ChatId("terminal", "main")
@@ -47,7 +47,7 @@ async def test_whoever_waits_can_be_stopped(tmp_path: Path) -> None:
         waiting.cancel()
         await asyncio.wait([waiting])
         assert waiting.cancelled()
-    async with asyncio.timeout(1), chat_locked(tmp_path, CHAT):
+    async with asyncio.timeout(20), chat_locked(tmp_path, CHAT):
         pass
 
 
@@ -61,4 +61,23 @@ async def test_a_process_that_dies_lets_go(tmp_path: Path) -> None:
         assert not waiting.done()
         holder.kill()
         holder.wait()
-        await asyncio.wait_for(waiting, 5)
+        await asyncio.wait_for(waiting, 20)
+
+
+async def test_who_comes_to_a_chat_is_told_whether_another_process_is_there(tmp_path: Path) -> None:
+    sitter = HOLDER.replace("async with chat_locked", "with sitting_at").replace("chat_locked", "sitting_at")
+    with subprocess.Popen(
+        [sys.executable, "-c", sitter, str(tmp_path)], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "held\n"
+        with sitting_at(tmp_path, CHAT) as others:
+            assert others
+        with sitting_at(tmp_path, ChatId("terminal", "other")) as others:
+            assert not others
+        process.kill()
+        process.wait()
+        with sitting_at(tmp_path, CHAT) as others:
+            assert not others, "who has died, or left, is not there"
+        with sitting_at(tmp_path, CHAT) as others, sitting_at(tmp_path, CHAT) as more:
+            assert (others, more) == (False, True)

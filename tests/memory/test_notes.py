@@ -805,6 +805,43 @@ def test_a_note_mounted_by_itself_is_edited_in_place(notes: Notes, folder: Path,
     assert set(trash(folder).values()) == {"one\ntwo, which is longer\n", "two, which is longer\n"}
 
 
+@pytest.fixture
+def read_only(folder: Path) -> Iterator[Path]:
+    """The folder of notes on a file system of its own that is read-only, but for `mine.md`."""
+    folder.mkdir()
+    (folder / "MEMORY.md").write_text("- one\n")
+    (folder / "mine.md").write_text("- mine\n")
+    mounted: list[Path] = []
+    try:
+        for place in (folder, folder / "mine.md"):
+            mount = ["mount", "--bind", str(place), str(place)]
+            if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode:
+                pytest.skip("a folder cannot be mounted here")
+            mounted.append(place)
+        subprocess.run(["mount", "-o", "remount,ro,bind", str(folder)], check=True)
+        yield folder
+    finally:
+        for place in reversed(mounted):
+            subprocess.run(["umount", str(place)], check=True)
+
+
+def test_a_read_only_folder_is_told_with_its_mend_and_a_note_mounted_for_writing_is_edited(
+    notes: Notes, read_only: Path
+) -> None:
+    told = "the file system is read-only; mount it so that it can be written to"
+    with pytest.raises(NoteUnwritable, match=told):
+        notes.append(DAY, "- x", title="T")
+    with pytest.raises(NoteUnwritable, match=told):
+        notes.append("MEMORY.md", "- x", title="T")
+    with pytest.raises(NoteUnwritable, match=told):
+        notes.edit("MEMORY.md", "one", "two")
+    with notes.held("MEMORY.md", existing=True) as note, pytest.raises(NoteUnwritable, match=told):
+        note.remove(["- one"])
+    assert notes.read("MEMORY.md").text == "- one\n"
+    notes.edit("mine.md", "mine", "still mine")
+    assert (read_only / "mine.md").read_text() == "- still mine\n"
+
+
 @pytest.mark.parametrize("how", ["edited", "removed"])
 def test_what_is_written_in_the_instant_of_a_rename_is_kept(
     notes: Notes, folder: Path, monkeypatch: pytest.MonkeyPatch, how: str

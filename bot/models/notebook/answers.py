@@ -187,9 +187,13 @@ def _share_of_words(query: str, text: str, language: Language) -> float:
 
 # Text, not compiled: `re` compiles each when it is first used, and keeps it.
 _MARKERS = r"(?:[-*+•][ \t]+|#{1,6}[ \t]+|>[ \t]?)*"
-_KEPT = r"(`[^`]+`|(?<![\w*])\*\*\w(?:[^*_`<>\[\]\\&~|]*\w)?\*\*(?![\w*]))"
+_WHOLE = r"\w(?:[^*_`<>\[\]\\&~|]*[^\W_])?"
+_KEPT = (
+    rf"(`[^`]+`|(?<![\w*])\*\*{_WHOLE}\*\*(?![\w*])"
+    rf"|(?<![\w*_])\*(?!_){_WHOLE}\*(?![\w*_])|(?<![\w*])_(?!_){_WHOLE}_(?![\w*]))"
+)
 _ACTIVE = (
-    r"\\(?=[!-/:-@\[-`{-~]|$)|[*`]|(?<![^\W_])_|_(?![^\W_])|(?<=\])[(:]"
+    r"\\(?=[!-/:-@\[-`{-~]|$)|`|(?<!\s)\*|\*(?!\s)|(?<![^\W_])_|_(?![^\W_])|(?<=\])[(:]"
     r"|<(?=[A-Za-z/!?])|&(?=#?\w+;)|~(?=~)|\|(?=\|)"
 )
 _OPENING = r"(\d{1,9})?(?(1)(?=[.)](?:\s|$))|(?=>|#{1,6}(?:\s|$)|[-+](?:\s|$)|=+$|[-:|][-:| ]*$|~~~))"
@@ -207,7 +211,7 @@ def _line(line: str) -> str:
 
 
 def plain(line: str) -> str:
-    """Markdown that shows a line of somebody's text as it is; only bold and code that are whole stay so."""
+    """Markdown that shows a line of somebody's text as it is; only bold, italics and code that are whole stay so."""
     whole = "``" not in line and line.count("`") % 2 == 0
     pieces = re.split(_KEPT, line) if whole else [line]
     escaped = "".join(

@@ -11,8 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
+from bot.access import Standing, standing_of
 from bot.config.fields import fields_of, follow, is_secret, known_keys, table_of
 from bot.config.settings import ConfigError, Settings, config_file, load_settings
+from bot.messages import PersonId
 
 EVERY_KEY = """
 workspace = "./workspace"
@@ -339,6 +341,15 @@ def test_the_environment_wins_over_the_file_key_by_key() -> None:
     assert read.access.owners == ("telegram:1", "discord:2")
 
 
+def test_a_channel_may_be_written_in_any_case() -> None:
+    access = load(
+        '[access]\nowners = ["Telegram:5"]\nallow = ["DISCORD:*"]\nguests = ["discord:1234/@5678"]'
+    ).access
+    assert (access.owners, access.allow) == (("telegram:5",), ("discord:*",))
+    assert standing_of(PersonId("telegram", "5"), access) is Standing.OWNER
+    assert standing_of(PersonId("discord", "7"), access) is Standing.ALLOWED
+
+
 @pytest.mark.parametrize(
     "name", ["COMMONPLACE_SERVER__PORT", "commonplace_server__port", "Commonplace_Server__Port"]
 )
@@ -475,6 +486,10 @@ def test_every_key_can_be_a_variable(keys: tuple[str, ...]) -> None:
         ("[memory.local]\nx = 1", ["memory.local is"]),
         ("[memory.embedding.cache]\nsize = 1", ["memory.embedding.cache.size is"]),
         # people
+        (
+            '[server]\ntrusted_proxies = ["10.0.0.0/33"]',
+            ["server.trusted_proxies", "'10.0.0.0/33' is not", "172.16.0.0/12"],
+        ),
         ('[access]\nowners = ["telegram:@anna"]', ["access.owners", "telegram:123456", "'telegram:@anna'"]),
         ('[access]\nallow = ["telegram:7", "Telegram:anna"]', ["access.allow", "'Telegram:anna'"]),
         ('[access]\nguests = ["telegram:@anna"]', ["access.guests", "ids as numbers"]),

@@ -1,10 +1,12 @@
+import os
 import socket
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from bot.config.settings import ServerSettings, Settings, load_settings
-from bot.service.startup import CannotStart, check_channels, open_sockets
+from bot.service.startup import CannotStart, check_channels, check_folders, open_sockets
 
 HERE = (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", 0))
 ELSEWHERE = (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("192.0.2.1", 0))
@@ -37,3 +39,27 @@ def test_a_token_of_the_environment_that_can_be_none_is_told_when_the_service_st
     monkeypatch.setenv("TELEGRAM_BOT_TOKEN", "12:abc")
     check_channels(load_settings())
     check_channels(Settings())
+
+
+def test_a_read_only_folder_of_notes_is_named_as_such(tmp_path: Path) -> None:
+    settings = Settings(workspace=tmp_path / "workspace")
+    settings.memory_folder.mkdir(parents=True)
+    mount = ["mount", "--bind", str(settings.memory_folder), str(settings.memory_folder)]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("a folder cannot be mounted here")
+    try:
+        subprocess.run(["mount", "-o", "remount,ro,bind", str(settings.memory_folder)], check=True)
+        with pytest.raises(CannotStart, match=r"/memory cannot be used: Read-only file system; mend that"):
+            check_folders(settings)
+    finally:
+        subprocess.run(["umount", str(settings.memory_folder)], check=True)
+
+
+@pytest.mark.parametrize("key", ["owners", "allow", "guests"])
+def test_who_is_of_no_channel_is_told_when_the_service_starts(key: str) -> None:
+    with pytest.raises(
+        CannotStart, match=rf"access\.{key} has 'telegramm:5', .* telegram and discord"
+    ) as told:
+        check_channels(Settings.model_validate({"access": {key: ["telegram:1", "telegramm:5"]}}))
+    assert "terminal" not in str(told.value)
+    check_channels(Settings.model_validate({"access": {key: ["Telegram:1", "DISCORD:2", "terminal:owner"]}}))

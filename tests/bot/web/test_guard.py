@@ -1,12 +1,20 @@
 import time
 from collections.abc import AsyncIterator
+from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
-from aiohttp.test_utils import make_mocked_request
 
 from bot import phrases
-from bot.web.guard import MOST_WRONG, WRONG_SECONDS, WrongTokens, _address, is_token, names_this_machine
+from bot.web.guard import (
+    MOST_WRONG,
+    WRONG_SECONDS,
+    WrongTokens,
+    counted_as,
+    is_token,
+    names_this_machine,
+    sender_behind,
+)
 from bot.web.session import SESSION, new_session
 from tests.fakes.website import TOKEN, Website, open_website
 
@@ -73,10 +81,72 @@ async def test_who_guesses_has_to_wait_and_health_is_told_all_the_same(closed: W
     for _ in range(MOST_WRONG):
         assert await post(closed, Authorization="Bearer guess") == 401
     assert await post(closed, Authorization="Bearer guess") == 429
-    assert await post(closed, Authorization=f"Bearer {TOKEN}") == 429, (
-        "else guessing would go on being worth it"
-    )
     assert (await closed.client.get("/healthz")).status == 200
+    async with closed.client.get("/", headers={"Accept": "text/html"}) as answer:
+        assert (answer.status, "sign-in" in await answer.text()) == (401, True), "asking for it is no guess"
+
+
+async def test_the_token_is_taken_whatever_others_at_the_same_address_have_guessed(closed: Website) -> None:
+    for _ in range(MOST_WRONG + 5):
+        await post(closed, Authorization="Bearer guess")
+    assert await post(closed, Authorization="Bearer guess") == 429
+    assert await post(closed, Authorization=f"Bearer {TOKEN}") == 303
+    for said, status in (("guess", 429), (TOKEN, 303)):
+        async with closed.client.post(
+            "/sign-in", data={"token": said, "then": "/"}, allow_redirects=False
+        ) as answer:
+            assert answer.status == status, said
+
+
+async def test_a_short_token_can_be_guessed_so_an_address_that_tries_is_not_heard(tmp_path: Path) -> None:
+    async with open_website(tmp_path, token="swordfish") as site:
+        for _ in range(MOST_WRONG):
+            assert await post(site, Authorization="Bearer guess") == 401
+        assert await post(site, Authorization="Bearer swordfish") == 429
+
+
+async def test_behind_a_proxy_that_is_trusted_each_stranger_has_an_allowance_of_his_own(
+    tmp_path: Path,
+) -> None:
+    server = {"token": "swordfish", "trusted_proxies": ["127.0.0.0/8", "::1"]}
+    async with open_website(tmp_path, server=server) as site:
+        for number in range(MOST_WRONG):  # what he says of himself changes nothing
+            stranger = f"198.51.100.{number}, 203.0.113.9"
+            assert await post(site, Authorization="Bearer guess", X_Forwarded_For=stranger) == 401
+        assert await post(site, Authorization="Bearer guess", X_Forwarded_For="203.0.113.9") == 429
+        assert await post(site, Authorization="Bearer swordfish", X_Forwarded_For="203.0.113.10") == 303
+
+
+async def test_what_nobody_trusted_says_of_the_address_is_not_believed(tmp_path: Path) -> None:
+    async with open_website(tmp_path, token="swordfish") as site:
+        for number in range(MOST_WRONG):
+            told = f"203.0.113.{number}"
+            assert await post(site, Authorization="Bearer guess", X_Forwarded_For=told) == 401
+        assert await post(site, Authorization="Bearer guess", X_Forwarded_For="203.0.113.99") == 429
+
+
+@pytest.mark.parametrize(
+    ("remote", "told", "sender"),
+    [
+        ("10.0.0.1", "203.0.113.9", "203.0.113.9"),
+        ("10.0.0.1", "198.51.100.1, 203.0.113.9", "203.0.113.9"),
+        ("10.0.0.1", "198.51.100.1, 203.0.113.9, 10.0.0.2", "203.0.113.9"),
+        ("10.0.0.1", "10.0.0.7, 10.0.0.2", "10.0.0.7"),
+        ("::ffff:10.0.0.1", "203.0.113.9", "203.0.113.9"),
+        ("10.0.0.1", "203.0.113.9:4711", "203.0.113.9"),
+        ("10.0.0.1", "[2001:db8::1]:4711", "2001:db8::1"),
+        ("10.0.0.1", "2001:db8::1", "2001:db8::1"),
+        ("10.0.0.1", "203.0.113.9, unknown", "10.0.0.1"),
+        ("10.0.0.1", "", "10.0.0.1"),
+        ("10.0.0.1", "203.0.113.9, , ", "10.0.0.1"),
+        ("192.0.2.1", "203.0.113.9", "192.0.2.1"),
+        ("", "203.0.113.9", ""),
+    ],
+)
+def test_the_latest_address_that_is_no_proxy_of_ours_has_sent_it(remote: str, told: str, sender: str) -> None:
+    ours = [ip_network("10.0.0.0/24")]
+    assert sender_behind(remote, told.split(","), ours) == sender
+    assert sender_behind(remote, told.split(","), []) == remote
 
 
 def test_wrong_tokens_are_forgotten_after_a_while_and_never_pile_up() -> None:
@@ -175,10 +245,7 @@ async def test_a_password_of_a_proxy_does_not_keep_a_browser_out_that_has_signed
 
 
 def test_of_ipv6_a_network_counts_as_one_address() -> None:
-    def address(remote: str) -> str:
-        return _address(make_mocked_request("GET", "/").clone(remote=remote))
-
-    assert address("2001:db8::1") == address("2001:db8::ffff:2%eth0") != address("2001:db8:0:1::1")
-    assert address("::ffff:10.0.0.1") == address("10.0.0.1") != address("::ffff:10.0.0.2")
-    assert address("::1") != address("127.0.0.1")
-    assert address("a socket") == "a socket"
+    assert counted_as("2001:db8::1") == counted_as("2001:db8::ffff:2%eth0") != counted_as("2001:db8:0:1::1")
+    assert counted_as("::ffff:10.0.0.1") == counted_as("10.0.0.1") != counted_as("::ffff:10.0.0.2")
+    assert counted_as("::1") != counted_as("127.0.0.1")
+    assert counted_as("a socket") == "a socket"

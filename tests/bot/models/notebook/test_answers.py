@@ -30,6 +30,8 @@ def _text(inline: Token) -> str:
             "code_inline",
             "strong_open",
             "strong_close",
+            "em_open",
+            "em_close",
             "hardbreak",
             "softbreak",
         ), token.type
@@ -43,7 +45,7 @@ def _text(inline: Token) -> str:
         *(
             "snake_case_name and __init__",
             "2*3*4",
-            "*a* **b",
+            "*a **b",
             "a ~~b~~ c",
             "<b>bold</b> & &amp; &#65;",
             "vector<int>",
@@ -106,8 +108,27 @@ def test_plain_text_has_no_backslashes() -> None:
         "a_b@example.org",
         "安娜的护照。",
         "x - y, 3 * 4",
+        "it is *important*, _very_ important, **so** much",
+        "*all of it, so*",
+        "f(x) [ ] [x] $5",
     ):
-        assert plain(line).replace("\\*", "*") == line
+        assert plain(line) == line
+
+
+@pytest.mark.parametrize(
+    ("line", "seen"),
+    [
+        ("*a* and _b c_ and **d**", "a and b c and d"),
+        ("*a* **b", "a **b"),
+        ("*a*b* *c", "*a*b* *c"),
+        ("*a*_b_", "*a*_b_"),
+        ("__a__ _a_b_ a_b_", "__a__ _a_b_ a_b_"),
+        ("2*3*4 * 5", "2*3*4 * 5"),
+        ("*护照*在", "*护照*在"),
+    ],
+)
+def test_italics_that_are_whole_stay_so(line: str, seen: str) -> None:
+    assert shown(f"- {plain(line)} `a.md:3`") == [f"{seen} a.md:3"]
 
 
 MARKS = st.text("`*_~[]()<>#&;:|\\!-+=.19ab \u00e9护", max_size=30)
@@ -123,9 +144,9 @@ def test_any_line_reads_as_it_stands(line: str) -> None:
         return
     (text,) = shown(f"- x  \n  {plain(line)}  \n  `a.md:3`")
     text = text.removeprefix("x\n").removesuffix("\na.md:3")
-    # What stays bold or code loses its marks and nothing else.
-    assert re.sub(r"[*` ]", "", text) == re.sub(r"[*` ]", "", line)
-    if not re.search(r"`[^`]+`|\*\*\w", line):
+    # What stays bold, italic or code loses its marks and nothing else.
+    assert re.sub(r"[*_` ]", "", text) == re.sub(r"[*_` ]", "", line)
+    if not re.search(r"`[^`]+`|[*_]\w", line):
         assert text == line
 
 

@@ -341,9 +341,9 @@ UNITS = [
 @pytest.mark.parametrize("unit", UNITS)
 def test_a_very_long_message_is_read_in_no_time(unit: str) -> None:
     message = unit * (100_000 // len(unit))
-    start = time.perf_counter()
+    start = time.thread_time()
     read(message)
-    assert time.perf_counter() - start < 3  # measured: 0.25 s at most
+    assert time.thread_time() - start < 3  # measured: 0.25 s at most
 
 
 def test_nothing_of_a_very_long_text_is_left_out() -> None:

@@ -3,10 +3,14 @@ import re
 import threading
 import time
 from collections.abc import AsyncIterator
+from contextlib import aclosing
+from datetime import UTC, datetime
 from pathlib import Path
+from secrets import token_hex
 
 import pytest
 
+from bot.messages import ChatId, IncomingMessage, PersonId
 from memory.errors import IndexUnavailable
 from memory.sync import SyncReport
 from tests.fakes.html_page import HtmlPage
@@ -36,7 +40,7 @@ async def rebuild(site: Website) -> None:
 
 
 async def ended(site: Website) -> str:
-    ends, (runs, shown) = time.monotonic() + 5, await progress(site)
+    ends, (runs, shown) = time.monotonic() + 30, await progress(site)
     while runs and time.monotonic() < ends:
         await asyncio.sleep(0.01)
         runs, shown = await progress(site)
@@ -52,7 +56,7 @@ async def test_nothing_is_told_where_nothing_runs(site: Website) -> None:
 
 async def test_a_rebuild_is_told_of_from_the_click_to_the_end(site: Website) -> None:
     done = threading.Event()
-    held = site.parts.memory._rebuilding.submit(done.wait, 5)
+    held = site.parts.memory._rebuilding.submit(done.wait, 30)
     await rebuild(site)
     runs, shown = await progress(site)
     assert runs
@@ -64,14 +68,14 @@ async def test_a_rebuild_is_told_of_from_the_click_to_the_end(site: Website) -> 
     assert re.search(again, text)
     done.set()
     held.result()
-    assert re.fullmatch(r"Rebuilt \d\d:\d\d, just now: 1 note in 0\.\d s", await ended(site))
+    assert re.fullmatch(r"Rebuilt \d\d:\d\d, just now: 1 note in [\d.]+ s", await ended(site))
     async with site.client.get("/") as answer:
         assert "http-equiv" not in await answer.text()
 
 
 async def test_a_rebuild_asked_for_twice_runs_once(site: Website) -> None:
     done, runs = threading.Event(), 0
-    held = site.parts.memory._rebuilding.submit(done.wait, 5)
+    held = site.parts.memory._rebuilding.submit(done.wait, 30)
     sync = site.parts.memory.sync
 
     async def counted(*, rebuild: bool = False) -> SyncReport:
@@ -87,6 +91,52 @@ async def test_a_rebuild_asked_for_twice_runs_once(site: Website) -> None:
         held.result()
         await ended(site)
     assert runs == 1
+
+
+async def test_who_asks_in_a_chat_while_the_button_was_pressed_is_told_of_that_one_and_the_other_way(
+    site: Website,
+) -> None:
+    async def asked() -> str:
+        terminal = ChatId("terminal", "main")
+        message = IncomingMessage(
+            id=token_hex(4),
+            chat=terminal,
+            sender=PersonId("terminal", "owner"),
+            text="/memory rebuild",
+            sent_at=datetime.now(UTC),
+        )
+        async with aclosing(site.parts.assistant.answer(message)) as answer:
+            return [part.text async for part in answer][-1]
+
+    done = threading.Event()
+    held = site.parts.memory._rebuilding.submit(done.wait, 10)
+    await rebuild(site)
+    waiting = asyncio.create_task(asked())
+    await asyncio.sleep(0.2)
+    assert not waiting.done()
+    done.set()
+    held.result()
+    told = await waiting
+    assert "Notes: 1" in told
+    assert "under way already" in told
+    first = site.parts.rebuilding.last
+    assert first
+    assert first.report
+    assert f"{first.report.seconds:.1f} s" in told
+
+    done = threading.Event()
+    held = site.parts.memory._rebuilding.submit(done.wait, 10)
+    waiting = asyncio.create_task(asked())
+    runs = False
+    while not runs:
+        runs, shown = await progress(site)
+    assert shown.elements[0].text == "Rebuilding the index about to begin"
+    await rebuild(site)
+    done.set()
+    held.result()
+    assert "under way" not in await waiting
+    assert site.parts.rebuilding.last is not first
+    assert not site.parts.rebuilding.runs, "the button has begun no second one"
 
 
 async def test_a_rebuild_that_fails_says_why(site: Website) -> None:
