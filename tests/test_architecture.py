@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("adapters", "bot", "memory")
 MAY_IMPORT = {"memory": {"memory"}, "bot": {"bot", "memory"}, "adapters": {"adapters", "bot", "memory"}}
-COMPOSITION_ROOT = "bot.app"
+COMPOSITION_ROOT = "bot.service.adapters"
 HEAVY = {"aiohttp", "discord", "httpx", "numpy", "prompt_toolkit", "rich", "telegram"}
 LIGHT_MODULES = ("bot.cli.main", "bot.config.settings", "memory.memory")
 VAGUE_FILES = re.compile(r"(utils?|helpers?|common|misc|managers?|handlers?)")

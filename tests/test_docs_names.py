@@ -15,7 +15,6 @@ import yaml  # type: ignore[import-untyped]
 from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
-from bot.app import inside_of
 from bot.attachments.speech_providers import SPEECH_MODELS
 from bot.commands.table import COMMANDS
 from bot.config.fields import known_keys
@@ -24,6 +23,7 @@ from bot.log.lines import JsonLines
 from bot.log.redaction import Redaction
 from bot.log.work import working_on
 from bot.models.known_providers import KNOWN_PROVIDERS
+from bot.service.http import inside_of
 from bot.service.startup import CannotStart, open_sockets
 from bot.web.rpc.methods import rpc_methods
 from memory.embeddings.table import PROVIDERS
@@ -208,7 +208,7 @@ async def test_every_slash_command_and_address_exists(website: Website) -> None:
 
 
 async def test_the_methods_that_are_told_are_those_that_there_are(website: Website) -> None:
-    methods = rpc_methods(inside_of(website.settings, website.parts))
+    methods = rpc_methods(inside_of(website.parts))
     rows = re.findall(r"^\| `([a-z.]+\.[a-z]+)` \| ([^|]*)\|", OPERATIONS, flags=re.MULTILINE)
     assert dict(rows).keys() == methods.keys()
     for method, parameters in rows:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bot.app import Parts
+from bot.service.assembly import Parts
 from memory.errors import MemoryFault
 from memory.memory import Memory
 from tests.fakes.complaints import Complaints

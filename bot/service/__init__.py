@@ -1,1 +1,1 @@
-"""The service as a whole: what it is opened with, and how it starts."""
+"""The composition root: everything opened by the settings, put together, run, and closed in reverse."""

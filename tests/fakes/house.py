@@ -6,58 +6,32 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 
-from bot.access import Access
-from bot.agent import Agent
-from bot.answering import House as Parts
-from bot.archives.backup import Backups
 from bot.assistant import Assistant
-from bot.attachments.filing import Filing, number_of
-from bot.attachments.reading import AttachmentReader
+from bot.attachments.filing import Filing
 from bot.attachments.speech import Speech
-from bot.channels import Channels
-from bot.commands.command import CommandContext
-from bot.commands.table import COMMANDS
 from bot.config.reload import Current
-from bot.config.settings import AccessSettings, FlushSettings, Settings
+from bot.config.settings import AccessSettings, FlushSettings, LimitsSettings, MemorySettings, Settings
 from bot.conversations.compaction import Compactor
 from bot.conversations.conversation import Conversation
-from bot.delivery import Delivery
-from bot.forgetting import Forgetting
 from bot.inbox import Inbox
-from bot.journal import Journal
-from bot.limits import DailyBudget, MessageRate
 from bot.measures import Measures
 from bot.messages import Adapter, Attachment, ChatId, IncomingMessage, Quoted
 from bot.models.fallback import FallbackModel
 from bot.models.health_book import HealthBook
 from bot.presence import Presence
 from bot.reminders import Reminders
+from bot.service.assembly import Pace, assemble
 from bot.state.database import State
-from bot.tools.documents import document_tools
-from bot.tools.memory import memory_tools
-from bot.tools.reminders import reminder_tools
-from bot.tools.toolbox import Tool, Toolbox
+from bot.tools.toolbox import Tool
 from memory.memory import Memory
-from memory.settings import MemorySettings
 from tests.fakes.first_start import laid_state
 from tests.fakes.recording_adapter import RecordingAdapter
 from tests.fakes.scripted_model import ScriptedModel, alone
 from tests.fakes.talking import NOW, message
 
 ACCESS = AccessSettings(owners=("telegram:1",), allow=("telegram:2",), guests=("telegram:3",))
-
-
-@dataclass(slots=True)
-class Prompt:
-    breaks: bool = False
-
-    def __call__(self, recalled: str) -> str:
-        if self.breaks:
-            raise ZeroDivisionError("a bug of ours")
-        return recalled
 
 
 @dataclass(slots=True)
@@ -71,12 +45,11 @@ class House:
     compactor: Compactor
     reminders: Reminders
     filing: Filing
-    terminal: RecordingAdapter
-    telegram: RecordingAdapter
-    prompt: Prompt
     woken: asyncio.Event
+    measures: Measures
+    terminal: RecordingAdapter = field(default_factory=lambda: RecordingAdapter("terminal"))
+    telegram: RecordingAdapter = field(default_factory=lambda: RecordingAdapter("telegram"))
     sent: list[IncomingMessage] = field(default_factory=list)
-    measures: Measures = field(default_factory=Measures)
 
     async def say(
         self,
@@ -166,109 +139,57 @@ async def open_house(
     channels: Sequence[Adapter] = (),
     speech: Speech | None = None,
 ) -> AsyncIterator[House]:
+    """Put it together as the service does; what is not said here is as in its settings, but it waits for nothing."""
     model = model or ScriptedModel()
-    private = folder / ".commonplace"
-    settings = Settings(workspace=folder)
-    flush = flush or FlushSettings()
+    settings = Settings(
+        workspace=folder,
+        access=access,
+        limits=LimitsSettings(
+            messages_per_minute=per_minute, steps_per_turn=steps_per_turn, daily_tokens=daily_tokens
+        ),
+        memory=MemorySettings(flush=flush or FlushSettings()),
+    )
+    private = settings.private_folder
     async with AsyncExitStack() as stack:
         state = await stack.enter_async_context(State(laid_state(private / "state.db"), now=now))
         presence = stack.enter_context(Presence(private / "locks"))
-        memory = await stack.enter_async_context(Memory(MemorySettings(), workspace=folder, now=now))
+        memory = await stack.enter_async_context(Memory(settings.memory, workspace=folder, now=now))
         measures = Measures()
-        chain = chain_of(state) if chain_of else alone(model, HealthBook(state), measures)
-        prompt, woken = Prompt(), asyncio.Event()
-        journal = Journal(memory, state)
-        opened = Channels()
-        reader = AttachmentReader(
-            opened.fetch,
-            settings.attachments,
-            speech,
-            number_of=partial(number_of, state),
+        parts = assemble(
+            Current(settings),
+            presence=presence,
+            state=state,
+            memory=memory,
+            model=chain_of(state) if chain_of else alone(model, HealthBook(state), measures),
             measures=measures,
-            sleep=lambda _: asyncio.sleep(0),
-        )
-        filing = Filing(state, journal, reader, now=now)
-        inbox = Inbox(state, presence)
-        guests_access = Access(access, state, now=now, wake=woken.set, home_of=opened.home_of)
-        reminders = Reminders(state, now=now, zone="UTC")
-        compactor = Compactor(state, chain, journal, memory, settings=flush, now=now)
-
-        for_memory = (*memory_tools(memory, journal), *document_tools(filing))
-
-        def agent(*, with_memory: bool) -> Agent:
-            async def make_room(conversation: Conversation) -> None:
-                may_flush = await compactor.may_flush(conversation.chat)
-                await compactor.compact(conversation, cause="overflow", flush=may_flush)
-
-            mine = (*for_memory, *reminder_tools(reminders), *tools) if with_memory else ()
-            return Agent(
-                chain,
-                Toolbox(mine),
-                prompt=prompt,
-                steps_per_turn=steps_per_turn,
-                make_room=make_room,
-                measures=measures,
-                closed=() if with_memory else [each.spec.name for each in for_memory],
-            )
-
-        assistant = Assistant(
-            Parts(
-                agent=agent(with_memory=True),
-                guest_agent=agent(with_memory=False),
-                access=guests_access,
-                context=CommandContext(
-                    commands=COMMANDS,
-                    memory=memory,
-                    state=state,
-                    model=chain,
-                    access=guests_access,
-                    journal=journal,
-                    reminders=reminders,
-                    compactor=compactor,
-                    forgetting=Forgetting(memory, state, now=now),
-                    backups=Backups(notes=folder / "memory", private=private, now=now),
-                    current=Current(settings),
-                    filing=filing,
-                    channels=opened.health,
-                    now=now,
-                ),
-                memory=memory,
-                state=state,
-                inbox=inbox,
-                compactor=compactor,
-                rate=MessageRate(per_minute),
-                budget=DailyBudget(state, daily_tokens, now=now, settle=chain.health.write),
-                channels=opened,
-                locks=private / "locks",
-                read=reader.read,
-                instead=reader.instead,
-                measures=measures,
+            now=now,
+            tools=tools,
+            pace=Pace(
+                turns_at_once=turns_at_once,
+                delivery_pauses=pauses,
+                disk_pauses=disk_pauses,
+                fetch_sleep=lambda _: asyncio.sleep(0),
             ),
-            delivery=Delivery(inbox, opened, pauses=pauses, measures=measures),
-            woken=woken,
-            turns_at_once=turns_at_once,
-            disk_pauses=disk_pauses,
         )
+        stack.push_async_callback(parts.rebuilding.close)
+        parts.reader.speech.renew(speech)
         house = House(
-            assistant,
-            memory,
-            state,
-            inbox,
-            chain,
-            model,
-            compactor,
-            reminders,
-            filing,
-            RecordingAdapter("terminal"),
-            RecordingAdapter("telegram"),
-            prompt,
-            woken,
+            assistant=parts.assistant,
+            memory=memory,
+            state=state,
+            inbox=parts.inbox,
+            chain=parts.model,
+            model=model,
+            compactor=parts.compactor,
+            reminders=parts.reminders,
+            filing=parts.filing,
+            woken=parts.woken,
             measures=measures,
         )
         for adapter in channels or (house.terminal, house.telegram):
-            assistant.attach(adapter)
-        await assistant.take_up()
+            house.assistant.attach(adapter)
+        await house.assistant.take_up()
         try:
             yield house
         finally:
-            await assistant.close(0)
+            await house.assistant.close(0)

@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections import deque
 from collections.abc import AsyncGenerator, Iterable, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +19,7 @@ from bot.models.protocol import (
     Answer,
     AssistantMessage,
     LanguageModel,
+    ModelEvent,
     ModelRequest,
     TextDelta,
     ToolCall,
@@ -94,10 +96,23 @@ class ScriptedModel:
         return ToolCall(f"call{self._ids:05}", call[0], json.dumps(call[1]))
 
 
+class BreakableChain(FallbackModel):
+    """One that can be told to have a bug of ours."""
+
+    breaks: bool = False
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        if self.breaks:
+            raise ZeroDivisionError("a bug of ours")
+        async with aclosing(super().stream(request)) as events:
+            async for event in events:
+                yield event
+
+
 def alone(
     model: LanguageModel, health: HealthBook | None = None, measures: Measures | None = None
-) -> FallbackModel:
+) -> BreakableChain:
     """A chain of this one model, asked once."""
     name = RouteName(model.name)
     plan = Plan((Candidate(model.name, (Route(model, name),)),), patience=Patience(0, 0))
-    return FallbackModel(plan, health=health, measures=measures)
+    return BreakableChain(plan, health=health, measures=measures)

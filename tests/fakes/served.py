@@ -9,8 +9,10 @@ from typing import Any
 
 from aiohttp import web
 
-from bot.app import Parts, inside_of, open_assistant
 from bot.config.settings import Settings
+from bot.service.assembly import Parts
+from bot.service.http import inside_of
+from bot.service.opening import open_assistant
 from bot.web.app import build_web_app, web_runner
 from tests.fakes.first_start import laid_state
 
@@ -54,9 +56,7 @@ async def serve(folder: Path, *, token: str = "", **sections: Any) -> AsyncItera
     settings = Settings.model_validate({"workspace": folder, "server": {"token": token}, **sections})
     laid_state(settings.private_folder / "state.db")
     async with open_assistant(settings, alone=True) as parts:
-        app = build_web_app(
-            channels=parts.channels.health, memory=parts.memory, inside=inside_of(settings, parts)
-        )
+        app = build_web_app(channels=parts.channels.health, memory=parts.memory, inside=inside_of(parts))
         runner = web_runner(app)
         await runner.setup()
         try:

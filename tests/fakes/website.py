@@ -9,8 +9,10 @@ from typing import Any
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from bot.app import Parts, inside_of, open_assistant
 from bot.config.settings import Settings
+from bot.service.assembly import Parts
+from bot.service.http import inside_of
+from bot.service.opening import open_assistant
 from bot.web.app import build_web_app
 from tests.fakes.first_start import laid_state
 
@@ -36,7 +38,7 @@ async def open_website(folder: Path, *, token: str = "", **sections: Any) -> Asy
     settings = Settings.model_validate({"workspace": folder, "server": {"token": token}, **sections})
     laid_state(settings.private_folder / "state.db")
     async with open_assistant(settings, alone=True) as parts:
-        inside = inside_of(settings, parts)
+        inside = inside_of(parts)
         app = build_web_app(channels=parts.channels.health, memory=parts.memory, inside=inside)
         async with TestClient(TestServer(app)) as client:
             yield Website(client, parts, settings, folder)

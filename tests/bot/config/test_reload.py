@@ -17,13 +17,15 @@ from hypothesis import strategies as st
 
 from bot import phrases
 from bot.access import Standing
-from bot.app import Parts, inside_of, open_assistant
 from bot.config.reload import Changes, Current, in_words, reload_on_hangup
 from bot.config.settings import ConfigError, Settings, load_settings
 from bot.log import log_to_stderr
 from bot.messages import PersonId
 from bot.models.protocol import ModelRequest, UserMessage
+from bot.service.assembly import Parts
 from bot.service.following import follow_with_log
+from bot.service.http import inside_of
+from bot.service.opening import open_assistant
 from tests.fakes.commonplace import Commonplace
 from tests.fakes.logging_state import logging_as_it_was
 from tests.fakes.model_server import KEY, Says
@@ -329,7 +331,7 @@ async def test_who_may_talk_how_much_and_to_whom_is_what_the_file_says_now(house
     system = house.server.requests[0].body["messages"][0]["content"]
     assert "You are Muninn" in system
     assert "Be terse." in system
-    assert inside_of(load_settings(house.file), house.parts).name() == "Muninn"
+    assert inside_of(house.parts).name() == "Muninn"
     for line in ("The boiler is old.", "The boiler was serviced."):
         await house.parts.memory.write(line, target="daily")
     assert len((await house.parts.memory.search("boiler")).hits) == 1

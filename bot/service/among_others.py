@@ -1,0 +1,100 @@
+"""The service as one of several instances: it serves while the workspace is its own, and is a standby otherwise."""
+
+import asyncio
+import logging
+import socket
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from bot.config.reload import Current, reload_on_hangup
+from bot.config.settings import Settings
+from bot.log import Troubles
+from bot.service.http import on_sockets
+from bot.service.index_server import index_server
+from bot.service.opening import open_assistant
+from bot.service.serving import keep_house, open_log
+from bot.state.database import StateFault
+from bot.upkeep.upkeep import BACKUP, REINDEX
+
+if TYPE_CHECKING:
+    from bot.instances.lease import Lease
+    from bot.instances.leases import Leases
+
+log = logging.getLogger(__name__)
+
+USUAL_START = 2.0
+"""Seconds within which the workspace is ours where nobody else has it."""
+
+
+async def serve_among_others(
+    settings: Settings, sockets: Sequence[socket.socket], leaving: asyncio.Event, *, at_terminal: bool
+) -> None:
+    """Serve the workspace while its lease is ours, each channel while its own is; be a standby otherwise."""
+    from bot.instances.opening import open_leases, open_stand_ins
+    from bot.instances.post import Post
+
+    index_server(settings)  # asks nobody, but tells where its library is missing
+    jobs = (REINDEX, *((BACKUP,) if settings.backup.keep else ()))
+    troubles = Troubles()
+    lines = open_log(settings, troubles, at_terminal=at_terminal)
+    async with open_leases(settings) as (leases, workspace), open_stand_ins(settings, leases) as stand_ins:
+        while not leaving.is_set():
+            if not workspace.is_held:
+                await stand_by(settings, sockets, leases, workspace, leaving)
+                continue
+            post = Post(leases, stand_ins, workspace, jobs=jobs)
+            try:
+                async with (
+                    either(leaving.wait(), workspace.lost()) as over,
+                    open_assistant(settings, alone=True, post=post, troubles=troubles) as parts,
+                ):
+                    try:
+                        await keep_house(parts, lines, sockets, over, at_terminal=at_terminal, post=post)
+                    finally:  # what was read anew counts in the next house too
+                        settings = parts.current.settings
+            except StateFault:
+                if post.is_kept:  # else it is what refuses to be written by us now
+                    raise
+            is_kept = post.is_kept
+            await post.close()
+            if is_kept or leaving.is_set():
+                log.info("leaving")
+                return
+            log.warning("another instance may serve the workspace from now on: this one is a standby")
+
+
+async def stand_by(
+    settings: Settings,
+    sockets: Sequence[socket.socket],
+    leases: "Leases",
+    workspace: "Lease",
+    leaving: asyncio.Event,
+) -> None:
+    """Wait until the workspace is ours, or until the program is to leave; say over HTTP that all is well."""
+    from bot.web.standby import build_standby_app
+
+    async with either(leaving.wait(), workspace.gained()) as over, reload_on_hangup(Current(settings)):
+        with suppress(TimeoutError):
+            async with asyncio.timeout(USUAL_START):
+                await over.wait()
+                return
+        log.info("standby: another process serves this workspace, or nobody can tell who does")
+        token, proxies = settings.server.token.get_secret_value().strip(), settings.server.proxies
+        async with on_sockets(build_standby_app(leases.status, token=token, proxies=proxies), sockets):
+            await over.wait()
+
+
+@asynccontextmanager
+async def either(*awaited: Coroutine[Any, Any, Any]) -> AsyncIterator[asyncio.Event]:
+    """Give an event that is set when the first of these has come to its end."""
+    event = asyncio.Event()
+    tasks = [asyncio.ensure_future(each) for each in awaited]
+    for task in tasks:
+        task.add_done_callback(lambda _: event.set())
+    try:
+        yield event
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

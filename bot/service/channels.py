@@ -1,0 +1,104 @@
+"""The channels of this process: its own, or those that instances share, each for as long as its lease is held."""
+
+import logging
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from bot.messages import Adapter
+from bot.service.adapters import open_discord, open_telegram, open_terminal, telegram_paths
+from bot.service.assembly import Parts
+from bot.state.database import StateFault
+from memory.frozen import dataclass
+
+if TYPE_CHECKING:
+    from bot.instances.duty import Duty
+    from bot.instances.leased_channel import LeasedChannel
+    from bot.instances.post import Post
+    from bot.web.hooks import Hook
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenChannels:
+    """What is open."""
+
+    adapters: tuple[Adapter, ...] = ()
+    hooks: "tuple[Hook, ...]" = ()
+    """Where platforms bring what happened there."""
+    leased: "tuple[LeasedChannel, ...]" = ()
+    """Those of the adapters that other instances may have."""
+
+    async def leave(self) -> None:
+        """Close those that other instances wait for, and let them have them."""
+        for channel in self.leased:
+            await channel.close()
+
+
+@asynccontextmanager
+async def open_channels(
+    parts: Parts, *, at_terminal: bool, post: "Post | None" = None
+) -> AsyncIterator[OpenChannels]:
+    """Open what is configured, and attach it to the assistant; `post`: where other instances may have it."""
+    async with shared_channels(parts, post) if post else own_channels(parts) as channels:
+        if at_terminal:
+            terminal = open_terminal(parts, session="main")
+            channels = replace(channels, adapters=(*channels.adapters, terminal))
+        for adapter in channels.adapters:
+            parts.assistant.attach(adapter)
+        yield channels
+
+
+@asynccontextmanager
+async def own_channels(parts: Parts) -> AsyncIterator[OpenChannels]:
+    """Open the channels that nobody else has."""
+    settings, channels = parts.current.settings, OpenChannels()
+    async with AsyncExitStack() as stack:
+        if settings.telegram.token.get_secret_value():
+            telegram = await stack.enter_async_context(open_telegram(parts))
+            channels = OpenChannels((telegram,), tuple(telegram.hooks))
+        if settings.discord.token.get_secret_value():
+            discord = await stack.enter_async_context(open_discord(parts))
+            channels = replace(channels, adapters=(*channels.adapters, discord))
+        yield channels
+
+
+@asynccontextmanager
+async def shared_channels(parts: Parts, post: "Post") -> AsyncIterator[OpenChannels]:
+    """Wait for the lease of each channel; what a platform brings is refused while another instance has it."""
+    settings = parts.current.settings
+
+    async def take_up() -> None:
+        try:
+            await parts.assistant.take_up()
+        except StateFault as fault:  # it is tried again and again
+            log.warning("%s", fault)
+
+    def telegram(duty: "Duty") -> AbstractAsyncContextManager[Adapter]:
+        return open_telegram(parts, duty)
+
+    def discord(duty: "Duty") -> AbstractAsyncContextManager[Adapter]:
+        return open_discord(parts, duty)
+
+    async with AsyncExitStack() as stack:
+        leased: list[LeasedChannel] = []
+        hooks: list[Hook] = []
+        if token := settings.telegram.token.get_secret_value():
+            channel = post.channel("telegram", token, opens=telegram, take_up=take_up)
+            leased.append(await stack.enter_async_context(channel))
+            hooks += relayed_hooks(channel, telegram_paths(settings))
+        if token := settings.discord.token.get_secret_value():
+            channel = post.channel("discord", token, opens=discord, take_up=take_up)
+            leased.append(await stack.enter_async_context(channel))
+        yield OpenChannels(tuple(leased), tuple(hooks), tuple(leased))
+
+
+def relayed_hooks(channel: "LeasedChannel", paths: Sequence[str]) -> "Iterator[Hook]":
+    """Hand what comes at these paths to a channel, which knows whether it is there."""
+    from bot.web.hooks import Hook
+
+    for path in paths:
+        yield Hook(path, partial(channel.receive, path))

@@ -1,0 +1,73 @@
+"""The HTTP server, on sockets that were opened before anything else."""
+
+import logging
+import socket
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from bot.service.assembly import Parts
+
+if TYPE_CHECKING:
+    from aiohttp.web import Application
+
+    from bot.web.hooks import Hook
+    from bot.web.inside import Inside
+
+log = logging.getLogger(__name__)
+
+
+def inside_of(parts: Parts) -> "Inside":
+    """What is shown and done over HTTP for who may come in."""
+    from bot.web.inside import Inside
+
+    settings = parts.current.settings
+    return Inside(
+        name=lambda: parts.current.settings.agent.name,
+        token=settings.server.token.get_secret_value().strip(),
+        memory=parts.memory,
+        rebuilding=parts.rebuilding,
+        state=parts.state,
+        model=parts.model,
+        channels=parts.channels.health,
+        upkeep=parts.upkeep,
+        measures=parts.measures,
+        private=settings.private_folder,
+        now=settings.now,
+        proxies=settings.server.proxies,
+        troubles=parts.troubles.recent,
+        troubles_by_level=parts.troubles.counts,
+        instance=parts.instance,
+    )
+
+
+@asynccontextmanager
+async def http_server(
+    sockets: Sequence[socket.socket], parts: Parts, hooks: "Sequence[Hook]"
+) -> AsyncIterator[None]:
+    """Serve HTTP on sockets that are open already."""
+    from bot.web.app import build_web_app
+
+    channels, memory = parts.channels.health, parts.memory
+    app = build_web_app(channels=channels, memory=memory, hooks=hooks, inside=inside_of(parts))
+    async with on_sockets(app, sockets):
+        yield
+
+
+@asynccontextmanager
+async def on_sockets(app: "Application", sockets: Sequence[socket.socket]) -> AsyncIterator[None]:
+    """Serve on sockets that are open already, and stay so for what is served on them next."""
+    from aiohttp import web
+
+    from bot.web.app import web_runner
+
+    runner = web_runner(app)
+    await runner.setup()
+    try:
+        for each in sockets:
+            await web.SockSite(runner, each.dup()).start()
+            host, port = each.getsockname()[:2]
+            log.info("listening on http://%s:%d", f"[{host}]" if ":" in host else host, port)
+        yield
+    finally:
+        await runner.cleanup()

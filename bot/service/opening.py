@@ -1,0 +1,88 @@
+"""All that the assistant stands on, opened in order by the settings, and closed in reverse."""
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from bot.attachments.speech_providers import opened_speech
+from bot.config.reload import Current
+from bot.config.settings import Settings
+from bot.log import Troubles
+from bot.measures import Measures
+from bot.models.opening import open_model
+from bot.presence import UNFINISHED, Presence, is_unfinished
+from bot.service.adapters import forget_typed
+from bot.service.assembly import Parts, assemble
+from bot.service.embedding import open_embedding_of
+from bot.service.index_server import index_server
+from bot.service.startup import CannotStart
+from bot.state.database import State
+from memory.memory import Memory
+
+if TYPE_CHECKING:
+    from bot.instances.post import Post
+
+
+@asynccontextmanager
+async def open_assistant(
+    settings: Settings,
+    *,
+    alone: bool = False,
+    lasting: bool = True,
+    post: "Post | None" = None,
+    troubles: Troubles | None = None,
+) -> AsyncIterator[Parts]:
+    """Open the assistant and what it is made of.
+
+    `alone`: this is the service, which watches the notes and looks at all of them regularly. Others may run beside
+    it, and a note that two watch would be paid for twice. `lasting`: more than one message will come. `post`: what
+    this process does among other instances, where there may be any. `troubles`: where the log is begun already.
+    """
+    embedding = open_embedding_of(settings)
+    notes, private, now = settings.memory, settings.private_folder, settings.now
+    if not alone:
+        notes = notes.model_copy(update={"watch": notes.watch.model_copy(update={"enabled": False})})
+    async with AsyncExitStack() as stack:
+        try:
+            presence = stack.enter_context(Presence(private / "locks"))  # from here on nothing is restored
+        except OSError as error:
+            reason = error.strerror or error
+            raise CannotStart(f"{private} cannot be used ({reason}): mend that, or set workspace") from error
+        if is_unfinished(private):
+            raise CannotStart(UNFINISHED)
+        is_ours = (lambda: post.is_kept) if post else lambda: True
+        state = await stack.enter_async_context(State(private / "state.db", now=now, is_ours=is_ours))
+        if server := index_server(settings):
+            stack.callback(server.close)
+        memory = await stack.enter_async_context(
+            Memory(
+                notes,
+                workspace=settings.workspace,
+                now=now,
+                embedding=embedding,
+                lasting=lasting,
+                server=server,
+                instance=settings.instance.name,
+            )
+        )
+        measures = Measures()
+        model = await stack.enter_async_context(open_model(settings, state, os.environ, measures=measures))
+        parts = assemble(
+            Current(settings),
+            presence=presence,
+            state=state,
+            memory=memory,
+            model=model,
+            measures=measures,
+            now=now,
+            alone=alone,
+            post=post,
+            forget_typed=partial(forget_typed, private),
+        )
+        stack.push_async_callback(parts.rebuilding.close)
+        parts.reader.speech.renew(*opened_speech(settings, os.environ))
+        stack.push_async_callback(parts.reader.speech.close)
+        yield replace(parts, embedding=embedding, troubles=troubles or Troubles())

@@ -1,0 +1,97 @@
+"""The service, from the log's first line to its last: everything opened, channels run until it is to leave."""
+
+import asyncio
+import logging
+import os
+import socket
+import sys
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from functools import partial
+from typing import TYPE_CHECKING
+
+from bot.attachments.speech_providers import missing_key
+from bot.config.reload import reload_on_hangup
+from bot.config.settings import Settings
+from bot.log import Log, Troubles, log_to_file, log_to_stderr, secrets_of
+from bot.service.assembly import Parts
+from bot.service.channels import open_channels
+from bot.service.following import follow_with_log
+from bot.service.http import http_server
+from bot.service.opening import open_assistant
+from bot.service.running import PATIENCE, run_channels
+from bot.service.startup import collect_garbage_from_now_on
+
+if TYPE_CHECKING:
+    from bot.instances.post import Post
+
+log = logging.getLogger(__name__)
+
+
+async def serve_alone(
+    settings: Settings, sockets: Sequence[socket.socket], leaving: asyncio.Event, *, at_terminal: bool
+) -> None:
+    """Serve what nobody else has."""
+    async with open_assistant(settings, alone=True) as parts:
+        lines = open_log(settings, parts.troubles, at_terminal=at_terminal)
+        await keep_house(parts, lines, sockets, leaving, at_terminal=at_terminal)
+        log.info("leaving")
+
+
+async def keep_house(
+    parts: Parts,
+    lines: Log,
+    sockets: Sequence[socket.socket],
+    leaving: asyncio.Event,
+    *,
+    at_terminal: bool,
+    post: "Post | None" = None,
+) -> None:
+    """Serve with what is open, until it is to leave; `post`: where other instances may have the channels."""
+    async with AsyncExitStack() as stack:
+        follow_with_log(parts.current, lines)
+        await stack.enter_async_context(reload_on_hangup(parts.current))
+        log_choices(parts)
+        channels = await stack.enter_async_context(open_channels(parts, at_terminal=at_terminal, post=post))
+        if sockets:
+            await stack.enter_async_context(http_server(sockets, parts, channels.hooks))
+        await stack.enter_async_context(parts.upkeep)
+        if channels.adapters:
+            log.info("channels: %s", ", ".join(adapter.name for adapter in channels.adapters))
+        else:
+            log.info("no channel is configured: only HTTP is served")
+        collect_garbage_from_now_on()
+        await run_channels(channels.adapters, parts, leaving, patience=partial(patience_at, post))
+        await channels.leave()  # before all else ends: another instance waits for it
+
+
+def patience_at(post: "Post | None") -> float:
+    """Seconds that running turns get to come to their end; none where another instance may serve the workspace."""
+    return PATIENCE if post is None or post.is_kept else 0.0
+
+
+def open_log(settings: Settings, troubles: Troubles, *, at_terminal: bool) -> Log:
+    """Begin to log: to standard error, or to a file where somebody talks there and no log is to come between."""
+    if at_terminal and sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty():
+        return log_to_file(
+            settings.private_folder / "chat.log",
+            level=settings.log_level,
+            format=settings.log_format,
+            secrets=secrets_of(settings),
+            troubles=troubles,
+        )
+    return log_to_stderr(
+        settings.log_level, format=settings.log_format, secrets=secrets_of(settings), troubles=troubles
+    )
+
+
+def log_choices(parts: Parts) -> None:
+    """Say once who makes the vectors, and why; and that nobody writes down what is said aloud for want of a key."""
+    embedding = parts.embedding
+    log.info("embedding: %s", embedding.choice.reason)
+    if embedding.fallback.provider != "none":
+        log.info("embedding, fallback: %s", embedding.fallback.reason)
+    if embedding.error:
+        log.warning("embedding: %s", embedding.error)
+    if told := missing_key(parts.current.settings, os.environ):
+        log.warning("%s", told)
