@@ -293,7 +293,7 @@ class Answering:
                 log.warning("no model answered in %s: %s", message.chat, one_line(str(error)))
                 return no_answer(error)
             case MemoryFault():
-                return str(error)
+                return self._house.memory.unplaced(str(error))
             case StateFault():
                 log.error("%s", error)
                 return phrases.CANNOT_KEEP if message.alone else phrases.CANNOT_KEEP_YET

@@ -183,8 +183,8 @@ Tells whether a Reply to it will come: not to one that was known, that nobody is
 class ChannelHealth:
     """How a channel fares."""
 
-    state: Literal["starting", "up", "down", "standby"]
-    """`standby`: another instance has the channel, and all is well."""
+    state: Literal["starting", "up", "down", "standby", "stand-in"]
+    """`standby`: another instance has the channel, and all is well. `stand-in`: a second process of this one has it."""
     detail: str = ""
     """Why it is not up, or what hampers it: one line with the mend in it; of a standby, who has the channel."""
 

@@ -103,17 +103,31 @@ STATUS_OPEN = "Not answered or delivered yet: {count}"
 STATUS_CHANNEL = "{channel}: {state}"
 STATUS_CHANNEL_WHY = "{channel}: {state} ({detail})"
 STATUS_CHANNEL_BUT = "{channel}: {state}, but {detail}"
-CHANNEL_STATES = {"starting": "connecting", "up": "up", "down": "down", "standby": "standby"}
+CHANNEL_STATES = {
+    "starting": "connecting",
+    "up": "up",
+    "down": "down",
+    "standby": "standby",
+    "stand-in": "standing in",
+}
 HELD_BY = "{holder} has it"
-LEASES_UNKNOWN = "who has it cannot be told: {problem}"
+STANDS_IN = "a second process here serves it for {workspace}"
+LEASES_UNKNOWN = "who has it is not known while the index's server cannot be asked"
 LEASED_CHANNEL = "{channel} ({bot})"
 LEASED_WORKSPACE = "Workspace {workspace}"
 LEASED_JOBS = {"schedule": "Regular look at all notes", "backup": "Backup of the notes"}
-WEB_LEASES = "What other instances do cannot be told: {problem}"
+WEB_LEASES = "What other instances do is not known: {problem}"
 STANDBY = "Another instance serves this workspace; this one is a standby."
 NOT_OURS = "another instance has this channel now"
 STATUS_INSTANCE = "Instance: {name}"
-STATUS_LEASES_PROBLEM = "What other instances do cannot be told: {problem}"
+STATUS_LEASE = "{what}: {holder}"
+STATUS_LEASE_SINCE = "{what}: {holder}, since {time}"
+STATUS_NO_INSTANCES = "No instance is running."
+STATUS_LEASES_PROBLEM = (
+    "What other instances do is not known while the index's server cannot be asked; `commonplace doctor` "
+    "says why."
+)
+"""Not where it is, and not its own words, which may tell that: others may read along in a chat."""
 STATUS_UNREAD = "Kept from {channel}, but I could not read it (why is in the log): {count}"
 STATUS_CHOSEN = "{model}, chosen for this chat"
 NOTHING_TO_RETRY = "There is nothing yet that I could answer again."
@@ -151,13 +165,22 @@ TOKENS_USED = "Tokens\n\nToday:\n{today}\n\nThe last 30 days:\n{month}"
 TOKENS_ROW = "- {model}: {read} read ({cached} from a cache), {written} written; calls: {answers}"
 TOKENS_NONE = "- none"
 REBUILT = "The index is built anew, in {seconds:.1f} s.\nNotes: {notes}"
+REBUILD_JOINED = "It was under way already when you asked."
 REINDEXED = "Looked at all notes, in {seconds:.1f} s: {added} new, {changed} changed, {removed} gone."
 MEMORY_STATUS = "Notes: {files}\nChunks: {chunks}\nSearch: {search}\nWords: {fts}\nLast indexed: {indexed}"
 NEVER = "never"
+NOT_KNOWN = "not known"
+INDEX_AWAY = (
+    "Index: its server cannot be used just now. Nothing is lost; `commonplace doctor` says why, and what "
+    "to do."
+)
+INDEX_PROBLEM = "Index: {problem}"
+INDEX_SERVER = "the index's server"
 BY_MEANING = "by meaning and by words"
 BY_MEANING_WITH = "by meaning and by words, with {model} of {reason}"
 BY_WORDS = "by words alone"
 BY_WORDS_FOR_NOW = "by words alone for now"
+BY_FILES_FOR_NOW = "by words alone for now, through the files one by one"
 SEARCHED = "Searched {how}."
 BY_WORDS_SINCE = "by words alone ({reason})"
 ALL_VECTORS = "Vectors: all there"
@@ -180,6 +203,10 @@ GET_WHAT = "Tell me which note: `/memory get PATH`"
 EMPTY_NOTE = "That note is empty."
 NOTE_CUT = "(lines {first} to {last} of {total}; there is more)"
 
+IN_COMPANY = (
+    'Another terminal is in this conversation ("{session}") already: each is answered where it asks, one after the '
+    "other, not always in the order in which you write. With --session NAME you have one of your own."
+)
 GREETING = "{name}: just say something. /help lists the commands, Ctrl-D leaves."
 """When a person sits down at the terminal."""
 
@@ -476,6 +503,7 @@ WEB_AGO = "{time} ago"
 WEB_AHEAD = "in {time}"
 WEB_JUST_NOW = "just now"
 WEB_MEMORY = "The memory: {reason}"
+WEB_INDEX = "The index cannot be asked, so the files are searched one by one: {reason}"
 WEB_VECTORS = "Searching by meaning: {problem}"
 WEB_VECTORS_FALLBACK = "Searching by meaning, where {fallback} stands in: {problem}"
 WEB_MODEL_RESTS = "{model} is left to rest until {time}"

@@ -58,20 +58,20 @@ _Work = Callable[[Index, Tell], SyncReport]
 
 @dataclass(frozen=True, slots=True)
 class CacheStatus:
-    """The embedding cache."""
+    """The embedding cache; None for what is not known while the index cannot be asked."""
 
-    entries: int = 0
-    hits: int = 0
-    misses: int = 0
+    entries: int | None = 0
+    hits: int | None = 0
+    misses: int | None = 0
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryStatus:
-    """What the memory holds and how it can be searched."""
+    """What the memory holds and how it can be searched; None for what the index alone knows, and cannot be asked."""
 
     files: int
-    total_chunks: int
-    chunks_with_embedding: int
+    total_chunks: int | None
+    chunks_with_embedding: int | None
     vector_search_enabled: bool
     embedding_provider: str
     embedding_model: str
@@ -84,14 +84,20 @@ class MemoryStatus:
     """When it is asked again; empty while it is well."""
     embedding_fallback: str
     """Who stands in for it; empty for nobody."""
-    missing_vectors: int
+    missing_vectors: int | None
     """Texts that have none yet."""
     vector_backend: VectorBackend | Literal["none"]
     vector_backend_reason: str
     """Why it is not the one that would fit best; empty where it is."""
     fts: str
     """How text becomes words, and what matches them."""
-    last_indexed_at: str
+    index: str
+    """Where the index is; an address without its password."""
+    index_on_server: bool
+    """Whether that is a server, which is nothing to be told in a chat."""
+    index_problem: str
+    """Why it cannot be asked just now; empty while it can."""
+    last_indexed_at: str | None
     """ISO 8601 in UTC; empty before the first time."""
     cache: CacheStatus
     watch: "WatchState | None"
@@ -216,6 +222,20 @@ class Memory:
         self._writes = 0
         self._synced = _Synced(at=float("-inf"), writes=0, index="")
         self._problems: tuple[Problem, ...] = ()
+
+    @property
+    def index_file(self) -> Path | None:
+        """The file that the index is in; None where it is on a server."""
+        return self._place.file
+
+    @property
+    def index_problem(self) -> str:
+        """Why the server of the index cannot be asked, as last seen; "" while it can. Asks nobody."""
+        return self._place.problem
+
+    def unplaced(self, text: str) -> str:
+        """The text without the address of the index's server, which is nothing for a chat."""
+        return text if self.index_file else text.replace(self._place.shown, "the index's server")
 
     def renew(self, search: SearchSettings) -> None:
         """Have searches that begin from now on go by these settings."""
@@ -355,8 +375,9 @@ class Memory:
                 )
             )
         except (IndexBroken, IndexUnavailable) as error:
-            # Where the server is, is nothing for a room of guests; status and doctor tell it.
-            why = "the index's server cannot be reached just now" if isinstance(error, ServerAway) else error
+            # Status and doctor tell more, and where the server is.
+            away = "the index's server cannot be reached just now"
+            why = away if isinstance(error, ServerAway) else self.unplaced(str(error))
             notice, source = f"Searched the files one by one: {why}.", "scan"
             candidates = await self._scan(terms, days)
         if source != "scan" and (left_out := [problem for problem in self._problems if problem.hides_notes]):
@@ -405,8 +426,9 @@ class Memory:
 
     async def status(self, *, look: bool = True) -> MemoryStatus:
         """What is there, after a look at the folder; without `look` as the latest one found it, at little cost."""
-        numbers, have = IndexNumbers(0, 0, ""), VectorNumbers(0, 0, 0, (), 0, 0, 0)
-        problems: tuple[Problem, ...] = ()
+        numbers: IndexNumbers | None = None
+        have: VectorNumbers | None = None
+        index_problem = ""
         state = self._vectors.state
         model = state.models[0] if state.models else None
         try:
@@ -416,16 +438,22 @@ class Memory:
                 numbers = await self._run(self._searching, lambda: self._search_index.numbers())
             if model:
                 model, have = await self._run(self._searching, partial(_embedded, self._search_index, model))
+            else:
+                have = VectorNumbers(0, 0, 0, (), 0, 0, 0)
         except (IndexBroken, IndexUnavailable) as error:
             listing = await self._run(self._searching, self._notes.walk)
-            numbers = IndexNumbers(len(listing.notes), 0, "")
-            problems = (Problem(self._place.shown, str(error)), *listing.problems)
-        refused = (Problem(path, f"part of it has no vector: {why}") for path, why in have.refused)
+            files, numbers, have = len(listing.notes), None, None
+            index_problem, problems = str(error), tuple(listing.problems)
+        else:
+            files, problems = numbers.notes, self._problems
+        refused = [
+            Problem(path, f"part of it has no vector: {why}") for path, why in (have.refused if have else ())
+        ]
         compared = await self._run(self._searching, self._compared) if model else None
         return MemoryStatus(
-            files=numbers.notes,
-            total_chunks=numbers.chunks,
-            chunks_with_embedding=have.chunks_with_embedding,
+            files=files,
+            total_chunks=numbers.chunks if numbers else None,
+            chunks_with_embedding=have.chunks_with_embedding if have else None,
             vector_search_enabled=model is not None,
             embedding_provider=model.provider if model else "none",
             embedding_model=model.model if model else "",
@@ -434,16 +462,19 @@ class Memory:
             embedding_problem=state.problem,
             embedding_next_try=state.next_try,
             embedding_fallback=state.models[1].provider if state.models[1:] else "",
-            missing_vectors=have.missing,
+            missing_vectors=have.missing if have else None,
             vector_backend=compared.name if compared else "none",
             vector_backend_reason=compared.reason if compared else "",
             fts=self._place.words,
-            last_indexed_at=numbers.last_indexed_at,
-            cache=CacheStatus(have.kept, have.hits, have.misses),
+            index=self._place.shown,
+            index_on_server=self.index_file is None,
+            index_problem=index_problem,
+            last_indexed_at=numbers.last_indexed_at if numbers else None,
+            cache=CacheStatus(have.kept, have.hits, have.misses) if have else CacheStatus(None, None, None),
             watch=self._watcher.state if self._watcher else None,
             jobs=self._jobs.now(),
             fetching=state.fetching,
-            problems=(*(problems or self._problems), *refused),
+            problems=(*problems, *refused),
         )
 
     async def _likeness(self, query: str, *, most: int) -> tuple[Likeness | None, str]:

@@ -25,7 +25,7 @@ from memory.embeddings.errors import EmbeddingError
 from memory.embeddings.opening import Embedding
 from memory.errors import MemoryFault
 from memory.listing import Problem
-from memory.memory import Memory, MemoryStatus
+from memory.memory import Memory
 from memory.search import SearchResults
 
 FILL_SECONDS = 3.0
@@ -56,7 +56,7 @@ async def run_memory_action(options: argparse.Namespace, settings: Settings) -> 
         )
         match options.action:
             case "status":
-                await _status(memory, options, embedding)
+                await _status(memory, options, embedding, now=settings.now())
             case "search":
                 await _search(memory, options, embedding)
             case "get":
@@ -68,7 +68,9 @@ async def run_memory_action(options: argparse.Namespace, settings: Settings) -> 
     return DONE
 
 
-async def _status(memory: Memory, options: argparse.Namespace, embedding: Embedding) -> None:
+async def _status(
+    memory: Memory, options: argparse.Namespace, embedding: Embedding, *, now: datetime
+) -> None:
     async with progress_shown(lambda: progress_told(memory, embedding)):
         # Else a process that has asked nobody could not say what keeps vectors from coming.
         with suppress(TimeoutError):
@@ -78,35 +80,11 @@ async def _status(memory: Memory, options: argparse.Namespace, embedding: Embedd
     if options.json:
         _print_json(status_as_json(status))
         return
-    _print(f"notes         {status.files}")
-    _print(f"chunks        {status.total_chunks}")
-    by_words = not status.vector_search_enabled or (
-        status.embedding_problem and not status.embedding_fallback
-    )
-    _print(f"search        {'by words alone' if by_words else 'by meaning and by words'}")
-    _print(f"words         {status.fts}")
-    for label, value in _vectors_in_words(status):
-        if value:
-            _print(f"{label:14}{value}")
-    for job in status.jobs:
-        _print(f"running       {in_words(job)}")
-    _print(f"last indexed  {status.last_indexed_at or 'never'}")
+    from bot.cli.memory_status import status_lines
+
+    for line in status_lines(status, now=now):
+        _print(line)
     _print_problems(status.problems)
-
-
-def _vectors_in_words(status: MemoryStatus) -> Iterator[tuple[str, str]]:
-    yield "vectors from", status.embedding_reason
-    yield "problem", status.embedding_problem
-    yield "next try", status.embedding_next_try
-    if not status.vector_search_enabled:
-        return
-    yield "model", status.embedding_model
-    yield "dimensions", str(status.dimensions or "not known before the first answer")
-    yield "fallback", status.embedding_fallback
-    yield "vectors", f"of {status.chunks_with_embedding} chunks; {status.missing_vectors} texts have none"
-    yield "compared by", "; ".join(filter(None, (status.vector_backend, status.vector_backend_reason)))
-    cache = status.cache
-    yield "cache", f"{cache.entries} vectors, {cache.hits} hits, {cache.misses} misses"
 
 
 async def _search(memory: Memory, options: argparse.Namespace, embedding: Embedding) -> None:

@@ -1,14 +1,20 @@
 """The slash commands of every day: help, stop, status."""
 
 from collections.abc import AsyncIterator, Iterator
+from datetime import datetime
+from typing import TYPE_CHECKING
 
 from bot import phrases
 from bot.access import Standing
 from bot.channel_store import ChannelStore
 from bot.commands.command import Command, CommandCall, CommandContext, unknown_command, usable_by
-from bot.commands.memory import how_it_keeps_up, how_it_searches
+from bot.commands.memory import how_it_keeps_up, how_it_searches, how_many
 from bot.plain_text import one_line
 from bot.state import inbox
+from bot.when import moment_in_short
+
+if TYPE_CHECKING:
+    from bot.instances.status import InstanceStatus
 
 
 async def show_help(call: CommandCall, context: CommandContext) -> str:
@@ -51,7 +57,7 @@ async def show_status(call: CommandCall, context: CommandContext) -> str:
         model=model,
         chat=call.message.chat,
         files=status.files,
-        chunks=status.total_chunks,
+        chunks=how_many(status.total_chunks),
         search=how_it_searches(status, why=owner),
     )
     if not owner:
@@ -60,15 +66,42 @@ async def show_status(call: CommandCall, context: CommandContext) -> str:
     open_ones = [phrases.STATUS_OPEN.format(count=waiting)] if waiting else []
     channels = [line async for line in _how_channels_fare(context)]
     keeps_up = how_it_keeps_up(status, context.upkeep, context.now())
-    return "\n".join([text, *open_ones, *_which_instance(context), *channels, *keeps_up])
+    instance = await _instance(context)
+    does = _who_does_what(instance, context.now()) if instance else ()
+    return "\n".join([text, *open_ones, *does, *channels, *keeps_up])
 
 
-def _which_instance(context: CommandContext) -> Iterator[str]:
-    """Which one answers, where there may be several."""
+async def _instance(context: CommandContext) -> "InstanceStatus | None":
+    """How the instances stand, also where this process is a chat beside them; None where there are no others."""
     if instance := context.instance():
+        return instance
+    if not context.settings.index.url.get_secret_value():
+        return None
+    from bot.instances.onlooker import look_on
+
+    return await look_on(context.settings)
+
+
+def _who_does_what(instance: "InstanceStatus", now: datetime) -> Iterator[str]:
+    """Which one answers, and a line for each lease that somebody has, or may have."""
+    from bot.instances.status import lease_in_words
+
+    if instance.name:
         yield phrases.STATUS_INSTANCE.format(name=one_line(instance.name))
-        if instance.problem:
-            yield phrases.STATUS_LEASES_PROBLEM.format(problem=one_line(instance.problem))
+    if instance.problem:
+        yield phrases.STATUS_LEASES_PROBLEM
+    elif not (instance.name or instance.leases):
+        yield phrases.STATUS_NO_INSTANCES
+    for lease in instance.leases:
+        holder = instance.holder(lease, now)
+        if holder == "":
+            continue
+        told = phrases.STATUS_LEASE_SINCE if holder and lease.since else phrases.STATUS_LEASE
+        yield told.format(
+            what=lease_in_words(lease.name),
+            holder=phrases.NOT_KNOWN if holder is None else one_line(holder),
+            time=moment_in_short(lease.since, now) if lease.since else "",
+        )
 
 
 async def _how_channels_fare(context: CommandContext) -> AsyncIterator[str]:

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from bot.doctor.check import Check, Topic, how_large, several
+from bot.doctor.pgvector import may_switch_on
 from memory.errors import IndexBroken, IndexUnavailable
 from memory.index.fingerprint import fingerprint_of
 from memory.postgres.address import shown_address
@@ -43,7 +44,15 @@ def check_server_of(
     now: datetime,
 ) -> Iterator[Check]:
     """Tell of the server and of the index on it; `alive`: whether a process of ours has the workspace open."""
+    from memory.postgres.server import check_library
+
     shown = shown_address(settings.index.url.get_secret_value())
+    try:
+        check_library()
+    except IndexUnavailable as error:
+        told, _, mend = str(error).partition(": ")
+        yield TOPIC.fail("server", f"index.url is set, but {told}", f"{mend}; or remove index.url")
+        return
     if isinstance(found, IndexUnavailable):
         mend = "start it, or mend index.url; until then notes are found without it, only slower, and nothing is lost"
         yield TOPIC.fail("server", str(found), mend)
@@ -57,7 +66,7 @@ def check_server_of(
         yield TOPIC.fail("server", f"{shown} is PostgreSQL {found.version}, which is too old", mend)
     else:
         yield TOPIC.ok("server", f"{shown} answers: PostgreSQL {found.version}")
-    yield _pgvector(found)
+    yield _pgvector(settings, found)
     yield from _rights(found)
     if found.is_encrypted or found.is_local:
         yield TOPIC.ok("encrypted", "yes" if found.is_encrypted else "no, and the server is on this machine")
@@ -71,11 +80,18 @@ def check_server_of(
     yield from _index(settings, found, alive=alive, now=now)
 
 
-def _pgvector(found: "ServerCheckup") -> Check:
+def _pgvector(settings: "Settings", found: "ServerCheckup") -> Check:
     if found.pgvector:
         return TOPIC.ok("pgvector", found.pgvector)
     if found.pgvector_at_hand:
-        return TOPIC.ok("pgvector", f"{found.pgvector_at_hand}, to be switched on at the first use")
+        try:
+            may = may_switch_on(settings)
+        except IndexUnavailable as error:  # it has gone since
+            return TOPIC.fail("pgvector", str(error), "start the server, and call doctor again")
+        if may:
+            return TOPIC.ok("pgvector", f"{found.pgvector_at_hand}, to be switched on at the first use")
+        mend = "as a superuser, in this very database: CREATE EXTENSION vector"
+        return TOPIC.fail("pgvector", "the server has it, but this user may not switch it on", mend)
     version = found.number // 10_000
     mend = (
         f"install it on the server's machine: apt install postgresql-{version}-pgvector on Debian, "

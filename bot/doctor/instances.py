@@ -5,7 +5,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bot.doctor.check import Check, Topic, several
-from memory.errors import MemoryFault
+from bot.when import moment_in_short
+from memory.errors import IndexUnavailable, MemoryFault
+from memory.postgres.faults import ServerAway
 
 if TYPE_CHECKING:
     from bot.config.settings import Settings
@@ -15,28 +17,39 @@ TOPIC = Topic("instances")
 
 def check_instances(settings: "Settings") -> Iterator[Check]:
     """Ask the server who holds what, and look at the folders of others; nothing without such a server."""
-    if not settings.index.url.get_secret_value():
-        return
-    from bot.instances.lease_table import held
-    from bot.instances.status import lease_in_words
-    from memory.postgres.server import Server, check_library
+    if settings.index.url.get_secret_value():
+        yield from _check_leases(settings)
+        yield from _check_take_over(settings)
 
-    server = Server(settings.index.url.get_secret_value(), name="commonplace doctor", most=1)
+
+def _check_leases(settings: "Settings") -> Iterator[Check]:
+    """A line for each, and one for all."""
+    from bot.instances.onlooker import leases_held
+    from bot.instances.status import lease_in_words
+    from memory.postgres.server import check_library
+
+    until_then = "until then nobody takes over from another, and whoever knows of others does not begin"
+    mend = f"as the line on the index's server says; {until_then}"
     try:
         check_library()
-        with server.session() as session:
-            rows = held(session)
+    except IndexUnavailable:  # told of the index, with what to do
+        yield TOPIC.fail("leases", "not known without the library for PostgreSQL", mend)
+        return
+    try:
+        leases = leases_held(settings)
+    except ServerAway:  # so is this
+        yield TOPIC.fail("leases", "not known while the index's server does not answer", mend)
+        return
     except MemoryFault as error:
-        mend = (
-            "mend that: until then nobody takes over from another, and whoever knows of others does not begin"
-        )
-        yield TOPIC.fail("leases", str(error), mend)
-    else:
-        told = [f"{lease_in_words(name)} {holder}" for name, holder, _, _ in rows]
-        yield TOPIC.ok("leases", several(told, most=12) or "no instance is running")
-    finally:
-        server.close()
-    yield from _check_take_over(settings)
+        yield TOPIC.fail("leases", str(error), f"mend that: {until_then}")
+        return
+    holders = sorted({each.holder for each in leases})
+    yield TOPIC.ok("leases", f"{len(leases)}, of {several(holders)}" if leases else "no instance is running")
+    now = settings.now()
+    for each in leases:
+        since = f", since {moment_in_short(each.since, now)}" if each.since else ""
+        until = f", until {each.until.astimezone(now.tzinfo):%H:%M:%S} unless renewed" if each.until else ""
+        yield TOPIC.ok("lease", f"{lease_in_words(each.name)}: {each.holder}{since}{until}")
 
 
 def _check_take_over(settings: "Settings") -> Iterator[Check]:
@@ -46,7 +59,13 @@ def _check_take_over(settings: "Settings") -> Iterator[Check]:
     for folder in map(Path, settings.instance.take_over):
         name = f"take over {folder.name}"
         private = folder / settings.private_folder.name
-        if not folder.is_dir():
+        if private.resolve() == settings.private_folder.resolve():
+            yield TOPIC.warn(
+                name,
+                f"{folder} is this instance's own workspace: of that nothing is taken over",
+                "take it off instance.take_over, and name the workspaces of others there",
+            )
+        elif not folder.is_dir():
             yield TOPIC.warn(
                 name, f"{folder} is not there", "mount that workspace, or take it off instance.take_over"
             )

@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from pathlib import Path
 
 from bot.config.settings import ServerSettings, Settings, is_loopback
 from bot.doctor.asking import Answered, Asking, NotReached
 from bot.doctor.check import Check, Topic, several
 from bot.service.startup import CannotStart, open_sockets
+from bot.when import moment_in_short
 
 TOPIC = Topic("service")
 SHORTEST_TOKEN = 16
@@ -30,7 +32,7 @@ async def check_service(settings: Settings, asking: Asking, *, alive: bool) -> l
     except NotReached as error:
         checks.append(await asyncio.to_thread(_try_port, server, str(error)))
     else:
-        checks.append(_judged(server, answered, alive=alive))
+        checks.append(_judged(server, answered, alive=alive, now=settings.now()))
     return checks
 
 
@@ -61,7 +63,7 @@ def _try_port(server: ServerSettings, why: str) -> Check:
     return TOPIC.ok("port", f"{server.port} is free")
 
 
-def _judged(server: ServerSettings, answered: Answered, *, alive: bool) -> Check:
+def _judged(server: ServerSettings, answered: Answered, *, alive: bool, now: datetime) -> Check:
     found = answered.fields
     if not {"status", "channels", "memory"} <= found.keys():
         told = f"port {server.port} of {server.host} is taken by another program"
@@ -75,13 +77,34 @@ def _judged(server: ServerSettings, answered: Answered, *, alive: bool) -> Check
         told = f"port {server.port} of {server.host} is taken by a Commonplace with another workspace"
         return TOPIC.fail("port", told, "set server.port to another one")
     if found["status"] == "ok":
-        return TOPIC.ok("health", "the service that runs is well")
+        return _well(found, now)
     missing = found.get("missing")
     names = [str(each) for each in missing] if isinstance(missing, list) else [str(found["status"])]
     channels = found["channels"]
     states = [f"{name} {state}" for name, state in channels.items()] if isinstance(channels, Mapping) else []
     told = f"the service that runs lacks: {several(names)} ({several(states) or 'no channel'})"
     return TOPIC.warn("health", told, "/status in the chat, or the log, says why")
+
+
+def _well(found: Mapping[str, object], now: datetime) -> Check:
+    """Of a service that serves: for whom else, and without what."""
+    memory, stands_in = found["memory"], found.get("stands_in")
+    if isinstance(memory, Mapping) and memory.get("status") == "degraded":
+        told = "the service that runs cannot ask the index, and searches the files one by one"
+        return TOPIC.warn("health", told, "see the lines on the index")
+    told = "the service that runs is well"
+    if isinstance(stands_in, Mapping) and stands_in:
+        told += f"; it stands in {several([_stood_in(*each, now) for each in stands_in.items()])}"
+    return TOPIC.ok("health", told)
+
+
+def _stood_in(channel: object, of: object, now: datetime) -> str:
+    what = of if isinstance(of, Mapping) else {}
+    told = f"for workspace {what.get('workspace')} on {channel}"
+    try:
+        return f"{told}, since {moment_in_short(datetime.fromisoformat(str(what.get('since'))), now)}"
+    except ValueError:  # it does not know
+        return told
 
 
 def _here(host: str) -> str:

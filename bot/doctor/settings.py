@@ -87,6 +87,9 @@ def set_in_vain(settings: Settings, embedding: Embedding, environment: Mapping[s
     hook = telegram.webhook_url or telegram.webhook_secret.get_secret_value()
     if telegram.mode == "polling" and hook and telegram.token.get_secret_value():
         yield 'telegram.webhook_url and webhook_secret (telegram.mode is "polling")'
+    if not settings.index.url.get_secret_value():
+        for key in sorted(_changed(settings.instance)):
+            yield f"instance.{key} (index.url is empty)"
     if settings.server.token.get_secret_value() and not settings.server.enabled:
         yield "server.token (server.enabled is false)"
     if memory.embedding.fallback != "none" and embedding.choice.provider == "none":

@@ -52,10 +52,12 @@ class LeasedChannel:
         before: Predecessor,
         take_up: Callable[[], Awaitable[None]],
         problem: Callable[[], str] = lambda: "",
+        stood_in_for: Callable[[], str] = lambda: "",
     ) -> None:
         """`take_up` goes on with what was left here, before anything new is heard.
 
-        `problem`: why nobody can tell who has the lease.
+        `problem`: why nobody can tell who has the lease. `stood_in_for`: the workspace for which a process of ours has
+        it; "" where none has.
         """
         self._name = name
         self._lease = lease
@@ -63,6 +65,7 @@ class LeasedChannel:
         self._before = before
         self._take_up = take_up
         self._problem = problem
+        self._stood_in_for = stood_in_for
         self._adapter: Adapter | None = None
         self._opened = AsyncExitStack()
         self._working: set[asyncio.Future[Any]] = set()
@@ -95,8 +98,10 @@ class LeasedChannel:
             return adapter.health
         if self._lease.is_held or not (self._lease.was_seen or self._problem()):
             return ChannelHealth("starting")
-        if problem := self._problem():
-            return ChannelHealth("down", phrases.LEASES_UNKNOWN.format(problem=problem))
+        if self._problem():
+            return ChannelHealth("down", phrases.LEASES_UNKNOWN)
+        if workspace := self._stood_in_for():
+            return ChannelHealth("stand-in", phrases.STANDS_IN.format(workspace=workspace))
         holder = self._lease.holder
         return ChannelHealth("standby", phrases.HELD_BY.format(holder=holder) if holder else "")
 

@@ -11,10 +11,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar
 
+from bot.instances.chronicle import Chronicle
 from bot.instances.instance import Instance, company_of, remember_company
 from bot.instances.lease import Lease, LeaseState, Leave
 from bot.instances.lease_table import LeaseRow, release, renew, take, want
 from bot.instances.line import Line
+from bot.instances.status import InstanceStatus
 from bot.instances.taking import Watch
 from bot.instances.times import LeaseTimes, awake
 from memory.errors import MemoryFault
@@ -66,6 +68,7 @@ class Leases:
         self._times = times or LeaseTimes()
         self._clock = clock
         self._watch = Watch(instance, self._times)
+        self._chronicle = Chronicle(instance)
         self._leases: dict[str, Lease] = {}
         self._releasing: set[str] = set()
         """Given up, which the server may not know yet."""
@@ -136,6 +139,10 @@ class Leases:
         states += [LeaseState(name, self.instance.name, None, None, ours=True) for name in held - seen]
         return sorted(states, key=lambda state: state.name)
 
+    def status(self) -> InstanceStatus:
+        """How this instance stands to the others, as last seen; asks nobody."""
+        return InstanceStatus(self.instance.name, self.problem, self.all())
+
     def held_by_others(self) -> Sequence[LeaseState]:
         """Those that another process holds, as last seen, or has held until it died."""
         return [state for state in self.all() if state.holder and not state.ours]
@@ -172,14 +179,15 @@ class Leases:
             leaving = self._leaving
             begun = self._clock()
             try:
-                await self._round(leaving=leaving)
+                answered = await self._round(leaving=leaving)
             except MemoryFault as error:
                 self._miss(begun, str(error))
             except Exception as error:
                 log.exception("leases could not be renewed; the next try follows")
                 self._miss(begun, f"a fault of the program ({type(error).__name__}), see the log")
             else:
-                self._note("")
+                if answered:
+                    self._note("")
             self._tell_released()
             if leaving:
                 return
@@ -194,10 +202,13 @@ class Leases:
         except TimeoutError:
             return
 
-    async def _round(self, *, leaving: bool) -> None:
-        """Tell the server what we have given up, renew what is ours, see what there is, and take what is free."""
+    async def _round(self, *, leaving: bool) -> bool:
+        """Tell the server what we have given up, renew what is ours, see what there is, and take what is free.
+
+        Whether there was anything to ask it for.
+        """
         if leaving and not (self._releasing and self._line):
-            return
+            return False
         for name in self._releasing & self._leases.keys():  # given up, and wanted again
             self._leases[name].drop()
             self._let_go_of(name)
@@ -215,11 +226,12 @@ class Leases:
         self._releasing -= releasing
         self._wanted_at |= dict.fromkeys(unwritten, told.begun)
         if leaving:
-            return
+            return True
         candidates = self._take_in(told, alone)
         await self._see_company(told.rows)
         if candidates:
             await self._take(candidates)
+        return True
 
     def _ask_all(
         self,
@@ -254,6 +266,7 @@ class Leases:
         """Put down what was told; give what could be taken."""
         free = self._watch.look(told.rows, begun=told.begun, ended=told.ended)
         self._rows = told.rows
+        self._chronicle.look(told.rows, free=free)
         candidates = []
         for row in told.rows:
             lease = self._leases.get(row.name)
@@ -331,6 +344,7 @@ class Leases:
         """The server was not asked with success: go on with what nobody else waits for."""
         self._note(problem)
         self._watch.lose_touch()
+        self._chronicle.lose_touch()
         self._wanted_at.clear()
         for name, lease in self._leases.items():
             if name in self._releasing:

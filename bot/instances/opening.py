@@ -1,5 +1,6 @@
 """From the settings to the leases, and to who stands in for others."""
 
+import logging
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from bot.config.settings import Settings
 
 CONNECTIONS = 2
+
+log = logging.getLogger(__name__)
 
 
 @asynccontextmanager
@@ -48,9 +51,16 @@ def open_stand_ins(settings: "Settings", leases: Leases) -> StandIns:
     def want(workspace: str) -> None:
         leases.want(workspace_lease(workspace), leave=lambda _: True)
 
-    ours = settings.private_folder
+    ours, others = settings.private_folder, []
+    for each in map(Path, settings.instance.take_over):
+        if (each / ours.name).resolve() == ours.resolve():
+            log.warning(
+                "instance.take_over names this instance's own workspace, %s: nothing comes of it", each
+            )
+        else:
+            others.append(each)
     return StandIns(
-        [Path(each) for each in settings.instance.take_over if Path(each) / ours.name != ours],
+        others,
         name=leases.instance.name,
         command=partial(stand_in_command, settings.file),
         want=want,

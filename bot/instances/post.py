@@ -2,17 +2,18 @@
 
 import shutil
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bot.instances.lease import Lease
 from bot.instances.leased_channel import LeasedChannel, Open
 from bot.instances.predecessor import Predecessor
-from bot.instances.status import InstanceStatus, channel_lease
+from bot.instances.status import JOB, InstanceStatus, StandsIn, channel_lease
 from bot.upkeep.upkeep import BACKUP, REINDEX
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
+    from collections.abc import Awaitable, Iterator
 
     from bot.instances.leases import Leases
     from bot.instances.stand_in import StandIns
@@ -33,7 +34,8 @@ class Post:
         self._tenure = workspace.tenure
         self._leases = leases
         self._stand_ins = stand_ins
-        self._jobs = {job: leases.want(f"job:{JOBS[job]}") for job in jobs}
+        self._jobs = {job: leases.want(f"{JOB}{JOBS[job]}") for job in jobs}
+        self._channels: dict[str, Lease] = {}
 
     @property
     def is_kept(self) -> bool:
@@ -56,7 +58,14 @@ class Post:
 
     def status(self) -> InstanceStatus:
         """As last seen; asks nobody."""
-        return InstanceStatus(self._leases.instance.name, self._leases.problem, self._leases.all())
+        known = self._leases.status()
+        return replace(known, stands_in=tuple(self._stands_in(known)))
+
+    def _stands_in(self, known: InstanceStatus) -> "Iterator[StandsIn]":
+        since = {each.name: each.since for each in known.leases}
+        for channel, lease in self._channels.items():
+            if folder := self._stand_ins.serves(lease):
+                yield StandsIn(channel, lease.last_workspace, folder.name, since.get(lease.name))
 
     def elsewhere(self, job: str) -> str:
         """Who else does a job; "" where this instance does, for all or for itself.
@@ -87,6 +96,7 @@ class Post:
 
         lease = self._leases.want(channel_lease(name, token), leave=leave)
         self._stand_ins.watch(lease)
+        self._channels[name] = lease
         return LeasedChannel(
             name,
             lease,
@@ -94,6 +104,7 @@ class Post:
             before=before,
             take_up=take_up,
             problem=lambda: self._leases.problem,
+            stood_in_for=lambda: folder.name if (folder := self._stand_ins.serves(lease)) else "",
         )
 
 

@@ -103,6 +103,13 @@ class StandIns:
             each.failures[MOST_FAILURES - 1 :] == [] for each in self._those_of(lease)
         )
 
+    def serves(self, lease: Lease) -> Path | None:
+        """The folder of the workspace for which a process of ours has the lease; None where none has."""
+        for each in self._stand_ins:
+            if each.process and each.process.returncode is None and lease.holder == each.name:
+                return each.folder
+        return None
+
     def _those_of(self, lease: Lease) -> list[_StandIn]:
         wanted = lease.last_workspace
         if not wanted:

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from bot import phrases
@@ -12,6 +13,21 @@ if TYPE_CHECKING:
 
 SHOWN = 4
 """Letters of an id."""
+JOB = "job:"
+"""With which the names of jobs' leases begin."""
+
+
+@dataclass(frozen=True, slots=True)
+class StandsIn:
+    """A channel that a second process of this instance serves, for the workspace of one that has died."""
+
+    channel: str
+    workspace: str
+    """Its id."""
+    folder: str
+    """Its name here."""
+    since: datetime | None
+    """Aware; None where that is not known yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,10 +35,20 @@ class InstanceStatus:
     """How this instance stands to the others, as last seen."""
 
     name: str
+    """"" for who only looks on."""
     problem: str = ""
     """Why nobody can tell what the others do; "" where that can be told."""
     leases: "Sequence[LeaseState]" = ()
     """All there are, of all instances, by name."""
+    stands_in: Sequence[StandsIn] = ()
+
+    def holder(self, lease: "LeaseState", now: datetime) -> str | None:
+        """Who has a lease: "" for nobody, None where that is not known. `now` is aware."""
+        if lease.ours:
+            return lease.holder
+        if self.problem:
+            return None
+        return lease.holder if lease.until and lease.until > now else ""
 
 
 def channel_lease(channel: str, token: str) -> str:

@@ -4,13 +4,16 @@ import json
 import logging
 from datetime import UTC, datetime
 
-from bot.log.records import message_of, trace_of, work_of
+from bot.log.records import mark_of, message_of, trace_of, work_of
 from bot.log.redaction import Redaction
 from bot.plain_text import without_controls
 
 
 class TextLines(logging.Formatter):
-    """`2026-11-21 10:15:02 INFO bot.app: [k3f9a2] …`, on the clock of the machine; nothing in it drives a terminal."""
+    """`2026-11-21 10:15:02 INFO bot.app: [k3f9a2] …`, on the clock of the machine; nothing in it drives a terminal.
+
+    Of a marked process `INFO bot.app: (attic for cellar) [k3f9a2] …`.
+    """
 
     def __init__(self, redaction: Redaction) -> None:
         super().__init__(datefmt="%Y-%m-%d %H:%M:%S")
@@ -20,7 +23,8 @@ class TextLines(logging.Formatter):
         """The line; further ones of a message are indented, so that none can pass for a record of its own."""
         work = work_of(record)
         head = f"{self.formatTime(record, self.datefmt)} {record.levelname} {record.name}: "
-        about = f"[{work.id}] " if work.id else ""
+        about = f"({mark}) " if (mark := mark_of(record)) else ""
+        about += f"[{work.id}] " if work.id else ""
         message = message_of(record, self._redaction).replace("\n", "\n    ")
         trace = trace_of(record, self._redaction)
         line = f"{head}{about}{message}" + (f"\n{trace}" if trace else "")
@@ -28,7 +32,10 @@ class TextLines(logging.Formatter):
 
 
 class JsonLines(logging.Formatter):
-    """One object a line: `time` (ISO 8601, UTC), `level`, `logger`, `message`; if known `turn`, `chat`, `exception`."""
+    """One object a line: `time` (ISO 8601, UTC), `level`, `logger`, `message`; if known `turn`, `chat`, `exception`.
+
+    Of a marked process `instance` as well.
+    """
 
     def __init__(self, redaction: Redaction) -> None:
         super().__init__()
@@ -42,6 +49,7 @@ class JsonLines(logging.Formatter):
             "level": record.levelname.lower(),
             "logger": self._redaction(without_controls(record.name)),
             "message": message_of(record, self._redaction),
+            "instance": self._redaction(without_controls(mark_of(record))),
             "turn": work.id,
             "chat": self._redaction(without_controls(work.chat)),
             "exception": trace_of(record, self._redaction),

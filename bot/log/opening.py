@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from bot.log.lines import JsonLines, TextLines
-from bot.log.records import record_factory
+from bot.log.records import mark_now, record_factory
 from bot.log.redaction import Redaction
 from bot.log.strays import catch_strays
 from bot.log.streams import ToSharedFile, ToStderr
@@ -49,10 +49,13 @@ class Log:
         return isinstance(self._handler, ToStderr) and not sys.stderr.isatty()
 
 
-def keep_out_of_logs(secrets: Iterable[str]) -> Redaction:
-    """Have nothing that is logged from now on hold these, whoever logs and wherever it goes."""
+def keep_out_of_logs(secrets: Iterable[str], *, mark: str = "") -> Redaction:
+    """Have nothing that is logged from now on hold these, whoever logs and wherever it goes.
+
+    `mark`: which process this is, for every line of it for good, where another one writes to the same log.
+    """
     redaction = Redaction(secrets)
-    logging.setLogRecordFactory(record_factory(redaction))
+    logging.setLogRecordFactory(record_factory(redaction, mark=mark or mark_now()))
     return redaction
 
 

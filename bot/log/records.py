@@ -21,25 +21,38 @@ class _Settled:
     message: str
     trace: str
     work: Work
+    mark: str
 
 
-def record_factory(redaction: Redaction) -> Callable[..., logging.LogRecord]:
+def record_factory(redaction: Redaction, *, mark: str = "") -> Callable[..., logging.LogRecord]:
     """What makes records, for `logging.setLogRecordFactory`.
 
     Message and traceback are settled here and not by one handler's formatter, so that no other handler shows more.
+    `mark`: which process it is, where another one writes to the same log.
     """
+    return _Records(redaction, mark)
 
-    def make(*arguments: Any, **options: Any) -> logging.LogRecord:
+
+@dataclass(frozen=True, slots=True)
+class _Records:
+    redaction: Redaction
+    mark: str
+
+    def __call__(self, *arguments: Any, **options: Any) -> logging.LogRecord:
         record = logging.LogRecord(*arguments, **options)
-        record.msg, record.args = _message(record, redaction), None
+        record.msg, record.args = _message(record, self.redaction), None
         if error := _error_of(record):
-            record.exc_text = redaction(without_controls(traceback_of(error)))
+            record.exc_text = self.redaction(without_controls(traceback_of(error)))
         if record.stack_info:
-            record.stack_info = redaction(without_controls(record.stack_info))
-        setattr(record, _SETTLED, _Settled(record.msg, _trace(record), work_now()))
+            record.stack_info = self.redaction(without_controls(record.stack_info))
+        setattr(record, _SETTLED, _Settled(record.msg, _trace(record), work_now(), self.mark))
         return record
 
-    return make
+
+def mark_now() -> str:
+    """What records made from now on are marked with."""
+    records = logging.getLogRecordFactory()
+    return records.mark if isinstance(records, _Records) else ""
 
 
 def message_of(record: logging.LogRecord, redaction: Redaction) -> str:
@@ -58,6 +71,12 @@ def work_of(record: logging.LogRecord) -> Work:
     """What was worked on when it was made."""
     settled = _settled(record)
     return settled.work if settled else Work("")
+
+
+def mark_of(record: logging.LogRecord) -> str:
+    """Which process made it; "" where that need not be told."""
+    settled = _settled(record)
+    return settled.mark if settled else mark_now()
 
 
 def _settled(record: logging.LogRecord) -> _Settled | None:

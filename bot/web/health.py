@@ -2,17 +2,22 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from aiohttp import web
 
+from bot.instances.status import SHOWN
 from bot.messages import ChannelHealth
 from memory.errors import MemoryFault
 from memory.frozen import dataclass
 from memory.memory import Memory, MemoryStatus
 
-WELL = ("up", "standby")
-VectorsHealth = Literal["ok", "filling", "off", "failing"]
+if TYPE_CHECKING:
+    from bot.instances.status import InstanceStatus
+
+WELL = ("up", "standby", "stand-in")
+VectorsHealth = Literal["ok", "filling", "off", "failing", "unknown"]
+Role = Literal["active", "standby", "stand-in"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +28,8 @@ class Watched:
     memory: Memory
     patience: float
     """Seconds that a health check waits for the memory."""
-    shared: bool = False
-    """Whether there may be other instances."""
+    instance: "Callable[[], InstanceStatus | None]" = lambda: None
+    """How this instance stands to others; None where it shares nothing with any."""
 
 
 watched_key = web.AppKey("watched", Watched)
@@ -45,29 +50,48 @@ async def healthz(request: web.Request) -> web.Response:
         "channels": channels,
         "memory": memory,
     }
-    if request.app[watched_key].shared:
-        document["role"] = role(health)
+    if instance := request.app[watched_key].instance():
+        document |= among_others(instance, health)
     if missing:
         document["missing"] = missing
     return web.json_response(document, status=503 if missing else 200)
 
 
-def role(channels: Mapping[str, ChannelHealth]) -> Literal["active", "standby"]:
-    """A standby is who has channels and none of them now."""
-    states = [each.state for each in channels.values()]
-    return "standby" if states and all(state == "standby" for state in states) else "active"
+def among_others(instance: "InstanceStatus", channels: Mapping[str, ChannelHealth]) -> dict[str, Any]:
+    """What an instance does among others, without anybody's name: its role, and for which workspaces it stands in."""
+    told: dict[str, Any] = {
+        "role": role(channels),
+        "leases": "unknown" if instance.problem else "ok",
+    }
+    if instance.stands_in:
+        told["stands_in"] = {
+            each.channel: {
+                "workspace": each.workspace[:SHOWN],
+                "since": each.since.isoformat(timespec="seconds") if each.since else None,
+            }
+            for each in instance.stands_in
+        }
+    return told
+
+
+def role(channels: Mapping[str, ChannelHealth]) -> Role:
+    """A standby has channels and none of them now; of a stand-in, a second process has some, for another workspace."""
+    states = {each.state for each in channels.values()}
+    if not states or not states <= {"standby", "stand-in"}:
+        return "active"
+    return "stand-in" if "stand-in" in states else "standby"
 
 
 async def _memory_health(watched: Watched) -> dict[str, Any]:
     try:
         async with asyncio.timeout(watched.patience):
             status = await watched.memory.status()
-    except TimeoutError:  # a long re-index is no reason to restart the service
-        return {"status": "busy"}
+    except TimeoutError:  # a long re-index is no reason to restart the service, nor is a server that is away
+        return {"status": "degraded" if watched.memory.index_problem else "busy"}
     except MemoryFault:
         return {"status": "unavailable"}  # why is told to the owner: it may hold a path
     return {
-        "status": "ok",
+        "status": "degraded" if status.index_problem else "ok",
         "files": status.files,
         "total_chunks": status.total_chunks,
         "vectors": _vectors_health(status),
@@ -76,6 +100,8 @@ async def _memory_health(watched: Watched) -> dict[str, Any]:
 
 def _vectors_health(status: MemoryStatus) -> VectorsHealth:
     """Failing only where vectors are missing and there is nobody to give them."""
+    if status.vector_search_enabled and status.missing_vectors is None:
+        return "unknown"
     if not status.vector_search_enabled:
         return "failing" if status.embedding_problem else "off"
     if not status.missing_vectors:

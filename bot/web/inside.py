@@ -20,6 +20,8 @@ from memory.frozen import dataclass
 from memory.memory import Memory
 
 if TYPE_CHECKING:
+    from ipaddress import IPv4Network, IPv6Network
+
     from bot.instances.status import InstanceStatus
 
 
@@ -46,6 +48,8 @@ class Inside:
     """What went wrong lately, the latest first."""
     troubles_by_level: Callable[[], Mapping[str, int]] = dict
     """How much went wrong since the start, by level."""
+    proxies: Sequence["IPv4Network | IPv6Network"] = ()
+    """In front of the service; what they tell of where a request comes from is believed."""
     instance: Callable[[], "InstanceStatus | None"] = lambda: None
     """How this instance stands to others; None where it shares nothing with any."""
     started: float = field(default_factory=time.monotonic)

@@ -27,19 +27,22 @@ from prometheus_client.openmetrics import exposition as open_metrics
 from prometheus_client.registry import Collector
 
 from bot.archives.backup import program_version
+from bot.instances.status import InstanceStatus
 from bot.measures import BOUNDS, TURN_OUTCOMES, Histogram
 from bot.models.protocol import Usage
 from bot.models.status import State as ModelState
 from bot.models.status import models_status
 from bot.state.queues import Queues
 from bot.upkeep.scheduler import JobStatus
+from bot.web.health import Role, role
 from bot.web.inside import Inside
 from memory.frozen import dataclass
 from memory.memory import MemoryStatus
 from memory.watcher import WatchState
 
 OPEN_METRICS = "application/openmetrics-text"
-CHANNEL_STATES = ("starting", "up", "down", "standby")
+CHANNEL_STATES = ("starting", "up", "down", "standby", "stand-in")
+ROLES = ("active", "standby", "stand-in")
 JOB_OUTCOMES = ("ok", "failed", "stopped")
 LEVELS = ("warning", "error", "critical")
 CLASSES = [*(str(bound) for bound in BOUNDS), "+Inf"]
@@ -49,6 +52,19 @@ Key = TypeVar("Key", bound=tuple[str, ...])
 Name = TypeVar("Name", bound=str)
 
 _process = ProcessCollector(registry=None)
+
+
+@dataclass(frozen=True, slots=True)
+class StandbyFacts(Collector):
+    """What there is to tell while another process serves the workspace; a scrape's own."""
+
+    instance: InstanceStatus
+
+    def collect(self) -> Iterable[Metric]:
+        """Give all of it."""
+        yield _build()
+        yield from instance_metrics(self.instance, "standby")
+        yield from _process.collect()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +90,7 @@ class Facts(Collector):
         yield from _process.collect()
 
 
-def exposition(facts: Facts, *, accept: str) -> tuple[bytes, str]:
+def exposition(facts: Collector, *, accept: str) -> tuple[bytes, str]:
     """Write it down in the form that is asked for; give that form's name too."""
     # Not the library's `choose_encoder`: it stumbles over a version that is no number.
     if OPEN_METRICS in accept:
@@ -87,8 +103,7 @@ def exposition(facts: Facts, *, accept: str) -> tuple[bytes, str]:
 
 
 def _service(inside: Inside) -> Iterator[Metric]:
-    about = {"version": program_version(), "python": platform.python_version()}
-    yield InfoMetricFamily("commonplace_build", "Version of Commonplace, and of Python.", value=about)
+    yield _build()
     started = inside.measures.started_at
     yield _gauge("commonplace_start_time_seconds", "When the service was started, since 1970.", started)
     yield _gauge(
@@ -106,6 +121,11 @@ def _service(inside: Inside) -> Iterator[Metric]:
         yield _gauge(
             "process_threads", "Threads of the process, also those that Python does not know.", threads
         )
+
+
+def _build() -> Metric:
+    about = {"version": program_version(), "python": platform.python_version()}
+    return InfoMetricFamily("commonplace_build", "Version of Commonplace, and of Python.", value=about)
 
 
 def _turns(inside: Inside) -> Iterator[Metric]:
@@ -225,31 +245,39 @@ def _memory(inside: Inside, status: MemoryStatus | None) -> Iterator[Metric]:
     yield _gauge("commonplace_memory_up", up, status is not None)
     rebuilding = inside.rebuilding.runs
     yield _gauge("commonplace_memory_rebuilding", "Whether the index is being built anew.", rebuilding)
-    for name in ("index", "state"):
-        if (size := _bytes(inside.private / f"{name}.db")) is not None:
+    for name, file in (("index", inside.memory.index_file), ("state", inside.private / "state.db")):
+        if file and (size := _bytes(file)) is not None:
             yield _gauge(f"commonplace_{name}_bytes", f"Size of {name}.db with its journal.", size)
+    fails = status.index_problem if status else inside.memory.index_problem
+    if status or fails:
+        up = "Whether the index can be asked; where it cannot, the numbers that only it knows are missing."
+        yield _gauge("commonplace_index_up", up, not fails)
     if status is None:
         return
     vectors, chunks = status.chunks_with_embedding, status.total_chunks
+    bare = None if chunks is None or vectors is None else chunks - vectors
+    by_meaning = status.vector_search_enabled and not status.index_problem
     for name, help_text, value in (
-        ("files", "Notes in the index.", status.files),
+        ("files", "Notes in the index, or in the folder where that cannot be asked.", status.files),
         ("chunks", "Chunks in the index.", chunks),
         ("chunks_with_vector", "Chunks that can be found by meaning.", vectors),
-        ("chunks_without_vector", "Chunks that can be found by their words alone.", chunks - vectors),
+        ("chunks_without_vector", "Chunks that can be found by their words alone.", bare),
         ("missing_vectors", "Different texts whose vectors are still to be made.", status.missing_vectors),
-        ("vector_search", "Whether it is searched by meaning as well.", status.vector_search_enabled),
+        ("vector_search", "Whether it is searched by meaning as well.", by_meaning),
         ("embedding_failing", "Whether who is to make the vectors fails.", bool(status.embedding_problem)),
         ("problems", "Notes that could not be read in full, and the like.", len(status.problems)),
         ("cache_entries", "Vectors that are kept, those no note needs now too.", status.cache.entries),
     ):
-        yield _gauge(f"commonplace_memory_{name}", help_text, value)
-    hits = "Texts of new or changed notes whose vectors were there already."
-    yield _counters("commonplace_memory_cache_hits", hits, [], {(): status.cache.hits})
-    misses = "Texts of new or changed notes whose vectors had to be made."
-    yield _counters("commonplace_memory_cache_misses", misses, [], {(): status.cache.misses})
-    yield from _moments(
-        "commonplace_memory_last_indexed", "When the index was last written.", {(): status.last_indexed_at}
-    )
+        if value is not None:
+            yield _gauge(f"commonplace_memory_{name}", help_text, value)
+    for name, help_text, count in (
+        ("hits", "Texts of new or changed notes whose vectors were there already.", status.cache.hits),
+        ("misses", "Texts of new or changed notes whose vectors had to be made.", status.cache.misses),
+    ):
+        if count is not None:
+            yield _counters(f"commonplace_memory_cache_{name}", help_text, [], {(): count})
+    at = status.last_indexed_at or ""
+    yield from _moments("commonplace_memory_last_indexed", "When the index was last written.", {(): at})
     if status.watch:
         yield from _watch(status.watch)
 
@@ -290,8 +318,13 @@ def _channels(inside: Inside) -> Iterator[Metric]:
 
 
 def _leases(inside: Inside) -> Iterator[Metric]:
-    if not (instance := inside.instance()):
-        return
+    if instance := inside.instance():
+        yield from instance_metrics(instance, role(inside.channels()))
+
+
+def instance_metrics(instance: InstanceStatus, what: Role) -> Iterator[Metric]:
+    """What an instance does among others, also while it has nothing but a lease to wait for."""
+    yield _states("commonplace_instance_role", "1 for what this instance does.", [], {(): what}, ROLES)
     up = "Whether the server on which instances agree who does what can be asked."
     yield _gauge("commonplace_leases_up", up, not instance.problem)
     held = "Whether this instance holds a lease: a channel, a job, a workspace."

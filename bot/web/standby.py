@@ -1,39 +1,65 @@
-"""What a standby says over HTTP while another process serves its workspace: that it is well, and nothing else."""
+"""What a standby says over HTTP while another process serves its workspace: that it is well, and its few numbers."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
 from bot import phrases
 from bot.web.app import HEALTH
 from bot.web.bodies import LARGEST_BODY
+from bot.web.guard import Network, WrongTokens, guard, wrong_key
 from bot.web.headers import add_headers
+from bot.web.metrics import METRICS
+
+if TYPE_CHECKING:
+    from bot.instances.status import InstanceStatus
 
 
-def build_standby_app(problem: Callable[[], str]) -> web.Application:
-    """Build it; `problem` tells why nobody can say who serves the workspace, "" where that can be said."""
+def build_standby_app(
+    status: "Callable[[], InstanceStatus]", *, token: str, proxies: Sequence[Network] = ()
+) -> web.Application:
+    """Build it; `status` tells how this instance stands to the others, the rest is as of `Inside`."""
 
     async def healthz(request: web.Request) -> web.Response:
         """The same shape as of who serves."""
         del request
-        missing = ["leases"] if problem() else []
+        missing = ["leases"] if status().problem else []
         document: dict[str, Any] = {
             "status": "unavailable" if missing else "ok",
             "channels": {},
             "memory": {"status": "standby"},
             "role": "standby",
+            "leases": "unknown" if missing else "ok",
         }
         if missing:
             document["missing"] = missing
         return web.json_response(document, status=503 if missing else 200)
 
+    async def metrics(request: web.Request) -> web.Response:
+        from bot.web.metric_families import StandbyFacts, exposition
+
+        text, content_type = exposition(StandbyFacts(status()), accept=request.headers.get("Accept", ""))
+        return web.Response(body=text, headers={"Content-Type": content_type})
+
     async def elsewhere(request: web.Request) -> web.Response:
         del request
-        return web.Response(status=503, text=f"{phrases.STANDBY}\n", headers={"Retry-After": "10"})
+        return _not_here()
 
-    app = web.Application(client_max_size=LARGEST_BODY)
+    def refuse(request: web.Request, code: int, why: str) -> web.Response:
+        # Who may come in to all the rest is for the other to say.
+        return web.Response(status=code, text=f"{why}\n") if request.path == METRICS else _not_here()
+
+    app = web.Application(
+        client_max_size=LARGEST_BODY, middlewares=[guard(token, open_paths=[HEALTH], refuse=refuse)]
+    )
+    app[wrong_key] = WrongTokens(proxies=proxies)
     app.on_response_prepare.append(add_headers)
     app.router.add_get(HEALTH, healthz)
+    app.router.add_get(METRICS, metrics)
     app.router.add_route("*", "/{rest:.*}", elsewhere)
     return app
+
+
+def _not_here() -> web.Response:
+    return web.Response(status=503, text=f"{phrases.STANDBY}\n", headers={"Retry-After": "10"})

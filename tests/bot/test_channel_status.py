@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -10,11 +11,14 @@ from bot.access import Standing
 from bot.channel_store import ChannelStore
 from bot.commands.command import CommandCall
 from bot.commands.everyday import show_status
+from bot.instances.lease import LeaseState
 from bot.instances.status import InstanceStatus
 from bot.messages import ChannelHealth
 from tests.fakes.house import House, open_house
 from tests.fakes.talking import message
 
+NOW = datetime.now(UTC)
+LATER = NOW + timedelta(minutes=1)
 CONFLICT = ChannelHealth("down", "another program polls with this token:\nend one of the two")
 
 
@@ -73,7 +77,22 @@ async def test_an_owner_is_told_which_instance_answers_and_which_has_a_channel(h
     told = (await show_status(call, context)).splitlines()
     assert [line for line in told if line not in usual] == [
         "Instance: attic",
-        "What other instances do cannot be told: it is away",
+        "What other instances do is not known while the index's server cannot be asked; `commonplace doctor` "
+        "says why.",
     ]
+    leases = (
+        LeaseState("channel:telegram:3fa8b1c2", "attic", NOW, LATER, ours=True),
+        LeaseState("job:backup", "cellar", NOW, LATER, ours=False),
+        LeaseState("workspace:0123", "gone", NOW, NOW - timedelta(minutes=1), ours=False),
+    )
+    context = replace(context, instance=lambda: InstanceStatus("attic", "", leases), now=lambda: NOW)
+    told = (await show_status(call, context)).splitlines()
+    assert f"Telegram (3fa8): attic, since {NOW:%H:%M}" in told
+    assert f"Backup of the notes: cellar, since {NOW:%H:%M}" in told
+    assert not any("gone" in line or "0123" in line for line in told)
+    context = replace(context, instance=lambda: InstanceStatus("attic", "it is away", leases))
+    told = (await show_status(call, context)).splitlines()
+    assert f"Telegram (3fa8): attic, since {NOW:%H:%M}" in told
+    assert any(line.startswith("Backup of the notes: not known") for line in told)
     others = (await show_status(replace(call, standing=Standing.ALLOWED), context)).splitlines()
     assert "Instance: attic" not in others

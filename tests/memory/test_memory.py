@@ -199,7 +199,9 @@ async def test_without_any_index_the_files_are_searched_and_it_is_said(tmp_path:
         assert next((hit.path, hit.line_start, hit.source) for hit in found.hits) == ("a.md", 1, "scan")
         assert "one by one" in found.notice
         status = await memory.status()
-        assert "index" in status.problems[0].reason
+        assert "index" in status.index_problem
+        assert (status.files, status.total_chunks, status.missing_vectors) == (1, None, None)
+        assert (status.cache.entries, status.last_indexed_at, status.problems) == (None, None, ())
 
 
 async def test_a_scan_ranks_like_the_index(tmp_path: Path) -> None:
@@ -248,7 +250,9 @@ async def test_status_tells_what_is_there(memory: Memory, tmp_path: Path) -> Non
         False,
         "none",
     )
+    assert status.last_indexed_at
     assert datetime.fromisoformat(status.last_indexed_at).tzinfo is not None
+    assert (status.index, status.index_problem) == (".commonplace/index.db", "")
     assert [problem.path for problem in status.problems] == ["latin.md"]
 
 

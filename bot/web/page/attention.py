@@ -18,9 +18,9 @@ LATELY = timedelta(hours=1)
 
 
 def of_channels(channels: Mapping[str, ChannelHealth]) -> Iterator[str]:
-    """Those that are not up, or are hampered; a standby is well."""
+    """Those that are not up, or are hampered; a standby is well, and so is who stands in."""
     for name, health in channels.items():
-        if health.state == "standby":
+        if health.state in ("standby", "stand-in"):
             continue
         state = phrases.CHANNEL_STATES[health.state]
         if health.detail:
@@ -43,6 +43,8 @@ def of_memory(memory: Part[MemoryStatus]) -> Iterator[str]:
         if not memory.is_busy:
             yield phrases.WEB_MEMORY.format(reason=memory.fault)
         return
+    if status.index_problem:
+        yield phrases.WEB_INDEX.format(reason=status.index_problem)
     if status.embedding_problem:
         phrase = phrases.WEB_VECTORS_FALLBACK if status.embedding_fallback else phrases.WEB_VECTORS
         yield phrase.format(problem=status.embedding_problem, fallback=status.embedding_fallback)

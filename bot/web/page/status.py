@@ -28,8 +28,8 @@ class LeaseShown:
     """Who does something that only one instance does."""
 
     what: str
-    holder: str
-    """"" for nobody."""
+    holder: str | None
+    """"" for nobody; None where that is not known."""
     ours: bool
     since: Moment | None
 
@@ -89,16 +89,12 @@ async def status_shown(inside: Inside) -> StatusShown:
 
 
 def _leases_shown(instance: InstanceStatus, clock: Clock) -> Sequence[LeaseShown]:
-    now = clock.now
-    return [
-        LeaseShown(
-            lease_in_words(each.name),
-            each.holder if each.ours or (each.until and each.until > now) else "",
-            each.ours,
-            clock.at(each.since.astimezone(now.tzinfo)) if each.since else None,
-        )
-        for each in instance.leases
-    ]
+    shown = []
+    for each in instance.leases:
+        holder = instance.holder(each, clock.now)
+        since = clock.at(each.since) if each.since and holder is not None else None
+        shown.append(LeaseShown(lease_in_words(each.name), holder, each.ours, since))
+    return shown
 
 
 async def _todo(inside: Inside) -> tuple[Queues, Counts]:

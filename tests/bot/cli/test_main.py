@@ -5,7 +5,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ import pytest
 from tests.fakes.commonplace import ROOT, Commonplace, CommonplaceHere
 from tests.fakes.in_thread import in_thread
 from tests.fakes.model_server import KEY
+from tests.fakes.one_day import day_that_lasts
 from tests.fakes.openai_server import MODEL, OpenAIServer
 
 
@@ -198,7 +198,7 @@ def test_get_of_what_is_no_note(with_notes: Commonplace, path: str) -> None:
 
 
 def test_write_tells_where(commonplace: Commonplace) -> None:
-    day = time.strftime("%Y-%m-%d", time.gmtime())
+    day = day_that_lasts()
     assert commonplace.says("memory", "write", "One", "fact") == f"Noted in {day}.md:3.\n"
     document = json.loads(commonplace.says("memory", "write", "Another", "--json", "--target", "core"))
     assert document == {"path": "MEMORY.md", "line_start": 3, "line_end": 3}
@@ -297,7 +297,7 @@ def test_ctrl_c_leaves_at_once_and_quietly(process: Commonplace) -> None:
         running.stdin.flush()
         running.stdout.readline()
         running.send_signal(signal.SIGINT)
-        assert running.wait(5) == 130
+        assert running.wait(20) == 130
         assert running.stderr.read() == ""
 
 

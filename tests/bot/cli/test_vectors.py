@@ -167,7 +167,7 @@ def test_a_search_does_not_wait_long_for_vectors(
     server.delay = 30
     began = time.monotonic()
     found = run.json("search", "boiler")
-    assert time.monotonic() - began < short_waits + 2
+    assert time.monotonic() - began < short_waits + 5, "as it is set by itself, 8 s"
     assert found["results"][0]["source"] == "fts"
     assert found["notice"].startswith("Searched by words alone: openai")
 

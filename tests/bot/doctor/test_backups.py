@@ -35,7 +35,8 @@ def test_the_latest_is_told_by_its_age(tmp_path: Path) -> None:
     backups = Backups(notes=settings.memory_folder, private=settings.private_folder, now=lambda: NOW)
     asyncio.run(backups.make())
     assert named(check_backups(settings, begun=LONG_AGO, now=NOW), "latest").status == "ok"
-    old = named(check_backups(settings, begun=LONG_AGO, now=NOW + timedelta(days=5, minutes=5)), "latest")
+    later = datetime.now(UTC) + timedelta(days=5, minutes=5)  # the file's time is not that of NOW
+    old = named(check_backups(settings, begun=LONG_AGO, now=later), "latest")
     assert (old.status, old.told) == ("warn", "made 5 days ago")
     assert "commonplace backup" in old.mend
 

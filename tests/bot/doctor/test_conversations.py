@@ -139,7 +139,8 @@ async def test_messages_that_wait_are_told_with_what_they_wait_for(tmp_path: Pat
     assert (check.status, "commonplace run" in check.mend) == ("warn", True)
     assert "without an answer: terminal 2" in check.told
     assert named(checks_of(settings, alive=True), "waiting").status == "ok"
-    later = named(checks_of(settings, alive=True, now=NOW + timedelta(hours=3, minutes=5)), "waiting")
+    in_hours = datetime.now(UTC) + timedelta(hours=3, minutes=5)  # they came in just now, later than NOW
+    later = named(checks_of(settings, alive=True, now=in_hours), "waiting")
     assert (later.status, later.told.endswith("the oldest for 3 hours")) == ("warn", True)
     await filled(settings, message(3, "telegram"))
     check = named(checks_of(settings, alive=True), "waiting")

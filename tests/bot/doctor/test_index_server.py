@@ -73,6 +73,31 @@ def test_a_user_without_rights_is_told(tmp_path: Path, database: str, postgres: 
     postgres.execute("DROP ROLE visitor")
 
 
+def test_who_may_not_switch_pgvector_on_is_told_who_may(
+    tmp_path: Path, database: str, postgres: PostgresServer
+) -> None:
+    name = database.rpartition("/")[2]
+    postgres.execute("DROP ROLE IF EXISTS tenant")
+    postgres.execute("CREATE ROLE tenant LOGIN")
+    postgres.execute(f"GRANT CREATE ON DATABASE {name} TO tenant")
+    settings = on_server(tmp_path, postgres.url(name, user="tenant"))
+    trusted = (
+        "SELECT trusted FROM pg_available_extension_versions WHERE name = 'vector' ORDER BY version DESC"
+    )
+    may = postgres.execute(trusted, database=name)[0][0]
+    found = checks(settings)
+    check = named(found, "pgvector")
+    assert named(found, "rights").status == "ok"
+    assert check.status == ("ok" if may else "fail")
+    assert may or "CREATE EXTENSION vector" in check.mend
+    postgres.execute(f"REVOKE CREATE ON DATABASE {name} FROM tenant")
+    check = named(checks(settings), "pgvector")
+    assert (check.status, "CREATE EXTENSION vector" in check.mend) == ("fail", True)
+    postgres.execute("CREATE EXTENSION vector", database=name)
+    assert named(checks(settings), "pgvector").status == "ok"
+    postgres.execute("DROP ROLE tenant")
+
+
 def test_other_settings_and_newer_tables_are_told(
     tmp_path: Path, database: str, postgres: PostgresServer
 ) -> None:

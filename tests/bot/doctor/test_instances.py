@@ -1,17 +1,20 @@
 """What the doctor tells of several instances."""
 
 import asyncio
+import re
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from bot.doctor.check import Check
+from bot.doctor.index_server import check_server_of, look_at_server
 from bot.doctor.instances import check_instances
 from bot.instances.instance import this_instance
 from bot.instances.leases import Leases
 from memory.postgres.server import Server
-from tests.bot.doctor.found import named, with_workspace
+from tests.bot.doctor.found import everything, named, with_workspace
 
 
 def examined(folder: Path, url: str, *, take_over: str = "") -> list[Check]:
@@ -33,16 +36,37 @@ async def test_it_tells_who_has_what_and_changes_nothing(tmp_path: Path, databas
     private.mkdir()
     async with Leases(server, instance=this_instance(private, name="attic"), private=private) as held:
         await asyncio.wait_for(held.want("channel:telegram:3fa8b1c2").gained(), 10)
-        assert await leases() == "Telegram (3fa8) attic"
+        await asyncio.wait_for(held.want("job:backup").gained(), 10)
+        assert await leases() == "2, of attic"
+        first, second = await asyncio.to_thread(lines, tmp_path, database)
     server.close()
+    assert re.fullmatch(
+        r"Telegram \(3fa8\): attic, since (\S+ )?\d\d:\d\d, until \d\d:\d\d:\d\d unless renewed", first
+    )
+    assert second.startswith("Backup of the notes: attic, since ")
     assert await leases() == "no instance is running"
+    assert lines(tmp_path, database) == []
+
+
+def lines(folder: Path, url: str) -> list[str]:
+    return [check.told for check in examined(folder, url) if check.name == "lease"]
 
 
 def test_a_server_that_is_away_is_told_without_its_password(tmp_path: Path) -> None:
     check = named(examined(tmp_path, "postgresql://me:s3cret@127.0.0.1:9/db"), "leases")
     assert check.status == "fail"
-    assert "does not answer" in check.told
+    assert check.told == "not known while the index's server does not answer"
     assert "s3cret" not in check.told
+
+
+def test_its_own_workspace_is_nothing_to_take_over(tmp_path: Path) -> None:
+    settings = with_workspace(tmp_path)
+    this_instance(settings.private_folder)
+    (tmp_path / "alias").symlink_to(settings.workspace)
+    for folder in ("workspace", "alias"):
+        found = examined(tmp_path, "postgresql://127.0.0.1:9/db", take_over=f'"{folder}"')
+        check = named(found, f"take over {folder}")
+        assert (check.status, "own workspace" in check.told) == ("warn", True)
 
 
 def test_each_workspace_that_is_to_be_taken_over_is_looked_at(tmp_path: Path) -> None:
@@ -74,4 +98,11 @@ def test_without_the_library_it_is_told_how_to_have_it(
     monkeypatch.setitem(sys.modules, "psycopg", None)
     check = named(examined(tmp_path, "postgresql://me@127.0.0.1:9/db"), "leases")
     assert check.status == "fail"
-    assert "pip install" in check.told
+    assert "library" in check.told
+    settings = with_workspace(tmp_path, '[index]\nurl = "postgresql://me@127.0.0.1:9/db"\n')
+    found = list(
+        check_server_of(settings, look_at_server(settings), alive=False, now=datetime.now(UTC)),
+    )
+    told = everything([check, *found])
+    assert told.count("pip install") == 1, "once is enough"
+    assert "pip install" in named(found, "server").mend

@@ -100,7 +100,8 @@ def test_what_is_not_indexed_yet_is_well_until_a_service_should_have_seen_it(tmp
     (settings.memory_folder / "new.md").write_text("New.\n")
     os.utime(settings.memory_folder / "new.md", (1e9, 1e9))
     assert named(index_checks(settings), "up to date").status == "ok"
-    soon, late = NOW + timedelta(minutes=1), NOW + timedelta(hours=1)
+    now = datetime.now(UTC)
+    soon, late = now + timedelta(minutes=1), now + timedelta(hours=1)
     assert named(index_checks(settings, alive=True, now=soon), "up to date").status == "ok"
     check = named(index_checks(settings, alive=True, now=late), "up to date")
     assert check.status == "warn"

@@ -11,6 +11,7 @@ from bot.doctor.asking import Asking
 from bot.doctor.check import Check
 from bot.doctor.service import check_service
 from tests.bot.doctor.found import about, everything, named, statuses
+from tests.fakes.free_port import free_port
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:aiohttp.*")
 WELL = {"status": "ok", "channels": {"telegram": "up"}, "memory": {"status": "ok"}}
@@ -44,13 +45,6 @@ async def listening(document: Mapping[str, object] | str, status: int = 200) -> 
         yield runner.addresses[0][1]
     finally:
         await runner.cleanup()
-
-
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port
 
 
 async def test_a_free_port_is_well_and_free_afterwards() -> None:
@@ -110,6 +104,27 @@ async def test_a_standby_is_well_though_nobody_has_the_workspace_open_here() -> 
         check = named(await told(port), "health")
     assert check.status == "ok"
     assert "standby" in check.told
+
+
+async def test_who_stands_in_for_another_workspace_says_for_which_and_since_when() -> None:
+    since = "2026-11-21T09:30:00+00:00"
+    stands_in = {
+        "telegram": {"workspace": "3fa8", "since": since},
+        "discord": {"workspace": "91bc", "since": None},
+    }
+    async with listening({**WELL, "role": "stand-in", "stands_in": stands_in}) as port:
+        check = named(await told(port, alive=True), "health")
+    assert (check.status, check.told) == (
+        "ok",
+        "the service that runs is well; it stands in for workspace 3fa8 on telegram, since 2026-11-21 09:30, "
+        "for workspace 91bc on discord",
+    )
+
+
+async def test_a_service_that_cannot_ask_the_index_is_to_be_looked_at() -> None:
+    async with listening({**WELL, "memory": {"status": "degraded"}}) as port:
+        check = named(await told(port, alive=True), "health")
+    assert (check.status, "cannot ask the index" in check.told) == ("warn", True)
 
 
 async def test_a_standby_that_cannot_ask_who_serves_is_not_well() -> None:

@@ -87,6 +87,8 @@ def test_settings_that_cannot_be_used_are_a_line_of_their_own(tmp_path: Path) ->
         ({"memory": {"embedding": {"provider": "ollama", "local": {"model_path": "x"}}}}, "embedding.local"),
         ({"memory": {"watch": {"enabled": False, "debounce_seconds": 2.0}}}, "debounce_seconds"),
         ({"backup": {"keep": 0, "at": "04:00"}}, "backup.at"),
+        ({"instance": {"take_over": ["/mnt/cellar"]}}, "instance.take_over (index.url is empty)"),
+        ({"instance": {"name": "attic"}}, "instance.name (index.url is empty)"),
     ],
 )
 def test_what_is_set_in_vain_is_told(sections: dict[str, object], told: str) -> None:

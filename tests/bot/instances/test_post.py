@@ -1,14 +1,19 @@
 """What one instance does for all, and who does it where nobody can tell."""
 
 import asyncio
-from contextlib import AsyncExitStack
+import sys
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from pathlib import Path
 
+from bot.instances.duty import Duty
 from bot.instances.instance import this_instance
 from bot.instances.leases import Leases
 from bot.instances.post import Post
 from bot.instances.stand_in import StandIns
+from bot.instances.status import channel_lease
 from bot.instances.times import LeaseTimes
+from bot.messages import Adapter, ChannelHealth
 from bot.upkeep.upkeep import BACKUP, REINDEX
 from memory.postgres.server import Server
 from tests.bot.instances.relay import Relay
@@ -78,3 +83,53 @@ async def test_a_house_is_over_once_its_workspace_was_lost_even_if_it_is_ours_ag
         await asyncio.wait_for(workspace.gained(), 10)
         assert not post.is_kept
         assert Post(leases, none, workspace).is_kept
+
+
+async def test_it_tells_for_whom_a_second_process_of_ours_serves_a_channel(
+    tmp_path: Path, database: str
+) -> None:
+    theirs = tmp_path / "cellar"
+    (theirs / ".commonplace").mkdir(parents=True)
+    dead = this_instance(theirs / ".commonplace", name="first for cellar")
+
+    def serves(_: Path) -> list[str]:
+        return [sys.executable, "-c", "import sys; sys.stdin.read()"]
+
+    async with AsyncExitStack() as stack:
+        server = Server(database)
+        stack.callback(server.close)
+        name = channel_lease("telegram", "1:a")
+        died = Leases(server, instance=dead, private=theirs / ".commonplace", times=TIMES)
+        async with died:
+            await asyncio.wait_for(died.want(name).gained(), 10)
+        ours, _ = await opened(stack, tmp_path, database, "first")
+        stand_ins = await stack.enter_async_context(
+            StandIns([theirs], name="first", command=serves, want=lambda _: None)
+        )
+        post = Post(ours, stand_ins, ours.want("workspace:1"), jobs=[])
+        channel = post.channel("telegram", "1:a", opens=never_opened, take_up=nothing)
+        await until_found(lambda: stand_ins.leaves(ours.want(name)))
+        again = await stack.enter_async_context(
+            Leases(server, instance=dead, private=theirs / ".commonplace", times=TIMES)
+        )
+        await asyncio.wait_for(again.want(name).gained(), 10)  # as the second process does
+        await until_found(lambda: post.status().stands_in)
+        (told,) = post.status().stands_in
+        assert (told.channel, told.workspace, told.folder) == ("telegram", dead.workspace, "cellar")
+        assert told.since
+        assert channel.health == ChannelHealth("stand-in", "a second process here serves it for cellar")
+
+
+def never_opened(_: Duty) -> AbstractAsyncContextManager[Adapter]:
+    raise AssertionError
+
+
+async def nothing() -> None: ...
+
+
+async def until_found(found: Callable[[], object]) -> None:
+    async with asyncio.timeout(10):
+        while True:
+            if found():
+                return
+            await asyncio.sleep(0.02)

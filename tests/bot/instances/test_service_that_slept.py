@@ -2,15 +2,13 @@
 
 import asyncio
 import signal
-from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 
 from tests.bot.instances.several import (
     BEAT_SECONDS,
     TAKE_OVER_SECONDS,
-    EchoServer,
     House,
     Shown,
     answered,
@@ -24,18 +22,6 @@ pytestmark = pytest.mark.thorough
 
 
 @pytest.fixture
-async def api() -> AsyncIterator[BotApi]:
-    async with BotApi() as api:
-        yield api
-
-
-@pytest.fixture
-async def model() -> AsyncIterator[EchoServer]:
-    async with EchoServer() as server:
-        yield server
-
-
-@pytest.fixture
 def server(postgres: PostgresServer) -> Iterator[PostgresServer]:
     del postgres  # skips where there is none
     server = PostgresServer()
@@ -46,22 +32,8 @@ def server(postgres: PostgresServer) -> Iterator[PostgresServer]:
 
 
 @pytest.fixture
-def house(tmp_path: Path, api: BotApi, model: EchoServer, server: PostgresServer) -> Iterator[House]:
-    house = House(
-        tmp_path,
-        {
-            "COMMONPLACE_INDEX__URL": server.url(),
-            "COMMONPLACE_TELEGRAM__TOKEN": api.token,
-            "COMMONPLACE_TELEGRAM__API_BASE": api.url,
-            "COMMONPLACE_PROVIDERS__OPENAI__BASE_URL": model.base_url,
-            "COMMONPLACE_PROVIDERS__OPENAI__API_KEY": model.key,
-        },
-    )
-    try:
-        yield house
-    finally:
-        for each in house.services:
-            each.close()
+def database(server: PostgresServer) -> str:
+    return server.url()
 
 
 async def test_one_that_slept_beyond_its_fence_and_was_not_followed_goes_on_with_the_settings_it_had(

@@ -4,12 +4,12 @@ import asyncio
 import signal
 import subprocess
 import time
-from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import aiohttp
 import pytest
 
+from bot.instances.instance import workspace_id
 from tests.bot.instances.several import (
     BEAT_SECONDS,
     HANDED_OVER_SECONDS,
@@ -23,37 +23,6 @@ from tests.fakes.bot_api.server import BotApi
 from tests.fakes.commonplace import Commonplace
 
 pytestmark = pytest.mark.thorough
-
-
-@pytest.fixture
-async def api() -> AsyncIterator[BotApi]:
-    async with BotApi() as api:
-        yield api
-
-
-@pytest.fixture
-async def model() -> AsyncIterator[EchoServer]:
-    async with EchoServer() as server:
-        yield server
-
-
-@pytest.fixture
-def house(tmp_path: Path, api: BotApi, model: EchoServer, database: str) -> Iterator[House]:
-    house = House(
-        tmp_path,
-        {
-            "COMMONPLACE_INDEX__URL": database,
-            "COMMONPLACE_TELEGRAM__TOKEN": api.token,
-            "COMMONPLACE_TELEGRAM__API_BASE": api.url,
-            "COMMONPLACE_PROVIDERS__OPENAI__BASE_URL": model.base_url,
-            "COMMONPLACE_PROVIDERS__OPENAI__API_KEY": model.key,
-        },
-    )
-    try:
-        yield house
-    finally:
-        for each in house.services:
-            each.close()
 
 
 async def test_a_standby_answers_soon_after_the_other_was_killed_and_that_one_comes_back_as_a_standby(
@@ -108,7 +77,14 @@ async def test_with_the_dead_ones_workspace_its_conversations_go_on_and_what_it_
     seconds = await answered(olga.chat, 2, house=house)
     print(f"\ntaken over with its conversations after {seconds:.1f} s")
     assert known(olga.chat.texts[-1]) == [1, 2]
-    await second.is_in("telegram", "standby")
+    await second.is_in("telegram", "stand-in")
+    health = await second.health()
+    assert (health["status"], health["role"]) == ("ok", "stand-in")
+    assert isinstance(health["stands_in"], dict)
+    assert health["stands_in"]["telegram"]["workspace"] == workspace_id(first.workspace / ".commonplace")[:4]
+    assert "(second for workspace)" in second.log, "lines of the stand-in are known from ours"
+    deaths = [line for line in second.log.splitlines() if "first has died, or cannot reach" in line]
+    assert len([line for line in deaths if "second for workspace" not in line]) == 1, "told of once"
     await olga.say("m3")
     await answered(olga.chat, 3, house=house, within=10)
     first.start()

@@ -1,8 +1,7 @@
 """Several services with one bot on Discord: one answers, and when it dies, another, also what was said meanwhile."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
+from collections.abc import AsyncIterator, Mapping
 
 import pytest
 
@@ -29,28 +28,8 @@ async def api() -> AsyncIterator[DiscordApi]:
 
 
 @pytest.fixture
-async def model() -> AsyncIterator[EchoServer]:
-    async with EchoServer() as server:
-        yield server
-
-
-@pytest.fixture
-def house(tmp_path: Path, api: DiscordApi, model: EchoServer, database: str) -> Iterator[House]:
-    house = House(
-        tmp_path,
-        {
-            "COMMONPLACE_INDEX__URL": database,
-            "COMMONPLACE_DISCORD__TOKEN": api.token,
-            "COMMONPLACE_DISCORD__API_BASE": api.api_base,
-            "COMMONPLACE_PROVIDERS__OPENAI__BASE_URL": model.base_url,
-            "COMMONPLACE_PROVIDERS__OPENAI__API_KEY": model.key,
-        },
-    )
-    try:
-        yield house
-    finally:
-        for each in house.services:
-            each.close()
+def channel(api: DiscordApi) -> Mapping[str, str]:
+    return {"COMMONPLACE_DISCORD__TOKEN": api.token, "COMMONPLACE_DISCORD__API_BASE": api.api_base}
 
 
 @pytest.fixture

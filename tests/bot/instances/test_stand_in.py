@@ -108,6 +108,9 @@ async def test_it_is_begun_once_the_lease_is_free_and_ended_with_us(other: Other
         await asyncio.sleep(0.2)
         (pid,) = other.pids
         assert lives(pid)
+        assert stand_ins.serves(other.lease) == other.folder
+        seen(other.lease, workspace=other.workspace, holder="them", free=False)
+        assert stand_ins.serves(other.lease) is None, "they are back"
     assert not lives(pid)
     assert not stand_ins.leaves(other.lease)
     assert set(other.wanted) == {other.workspace}

@@ -3,12 +3,13 @@ import json
 import logging
 import re
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bot.log import Troubles, log_to_file, log_to_stderr, working_on
+from bot.log import Troubles, keep_out_of_logs, log_to_file, log_to_stderr, working_on
 
 
 class Terminal(io.StringIO):
@@ -48,6 +49,24 @@ def test_people_read_text_that_bears_the_turn(monkeypatch: pytest.MonkeyPatch) -
     first, second = terminal.getvalue().splitlines()
     assert re.fullmatch(rf"\d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d WARNING bot\.x: \[{turn}\] slow", first)
     assert second.endswith(" INFO bot.x: well")
+
+
+def test_every_line_of_a_marked_process_says_which_one_it_is(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    keep_out_of_logs([], mark="attic for cellar")
+    log_to_stderr("info", format="json")
+    logging.getLogger("bot.x").info("hello")
+    thread = threading.Thread(target=logging.getLogger("other").warning, args=("from a thread",))
+    thread.start()
+    thread.join()
+    first, second = map(json.loads, capsys.readouterr().err.splitlines())
+    assert first["instance"] == second["instance"] == "attic for cellar"
+    log_to_stderr("info", format="text")
+    with working_on("message-7") as turn:
+        logging.getLogger("bot.x").info("two\nlines")
+    text = capsys.readouterr().err
+    assert f" INFO bot.x: (attic for cellar) [{turn}] two\n    lines\n" in text
 
 
 @pytest.mark.parametrize(("form", "is_json"), [("auto", True), ("json", True), ("text", False)])

@@ -160,9 +160,9 @@ def test_other_lines_stay_as_they_are(line: str) -> None:
 )
 def test_a_line_that_repeats_the_beginning_of_a_secret_takes_no_time(piece: str) -> None:
     redaction = Redaction(["hunter2-longer"])
-    began = time.process_time()
+    began = time.thread_time()
     redaction(piece * (20_000 // len(piece)))
-    assert time.process_time() - began < 0.5, "of two and more seconds"
+    assert time.thread_time() - began < 0.5, "of two and more seconds"
 
 
 def test_a_secret_that_controls_break_up_does_not_come_together_again(

@@ -16,6 +16,7 @@ from bot.state.database import State
 from bot.tools.toolbox import tool
 from bot.upkeep.scheduler import Schedule
 from tests.fakes.house import open_house
+from tests.fakes.scripted_model import ScriptedModel, alone
 
 
 def test_an_id_is_short_and_always_the_same_for_a_key() -> None:
@@ -65,12 +66,13 @@ async def look_up() -> Mapping[str, Any]:
 
 
 async def test_all_that_comes_of_a_message_bears_the_id_of_its_turn(tmp_path: Path, seen: Seen) -> None:
-    async with open_house(tmp_path, tools=[look_up]) as house:
+    chain = alone(model := ScriptedModel())
+    async with open_house(tmp_path, tools=[look_up], chain_of=lambda _: chain) as house:
         for chat in ("terminal:main", "telegram:1"):
-            house.model.enqueue(calls=[("look_up", {})])
-            house.model.enqueue("Well.")
+            model.enqueue(calls=[("look_up", {})])
+            model.enqueue("Well.")
             await house.say("Look!", chat=chat, sender=chat.replace("main", "owner"))
-        house.prompt.breaks = True
+        chain.breaks = True
         await house.say("And now?")
     told = [
         (what, work, chat)

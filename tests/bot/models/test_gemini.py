@@ -667,7 +667,7 @@ async def test_a_connection_that_fails_is_told_as_such(gemini: tuple[GeminiServe
 
 async def test_a_thought_is_a_sign_of_life_but_no_text(gemini: tuple[GeminiServer, Opener]) -> None:
     server, open_model = gemini
-    limits = Limits(first_token=0.1, idle=0.05)
+    limits = Limits(first_token=10, idle=0.4)
     server.enqueue(Says("Hello.", thought="Hm.", hang_after=1), Says("Hello.", thought="Hm.", hang_after=2))
     with pytest.raises(TimedOut, match="silent"):
         await ask(open_model(limits=limits))

@@ -260,7 +260,7 @@ async def test_an_answer_does_not_wait_for_a_server_that_leaves_the_connection_o
     server.enqueue(streams(TEXT, END, ends=False))
     began = time.monotonic()
     assert (await said_by(open_model()))[1].message.text == "a"
-    assert time.monotonic() - began < http.DRAIN_SECONDS + 0.3
+    assert time.monotonic() - began < 8, "it would be open for an hour, and be waited for 10 s"
 
 
 async def test_what_comes_after_the_end_is_not_read(server: PlainServer, open_model: Open) -> None:
@@ -270,22 +270,33 @@ async def test_what_comes_after_the_end_is_not_read(server: PlainServer, open_mo
 
 # -- too long -----------------------------------------------------------------------------------------------
 
-QUICK = Limits(first_token=0.1, idle=0.15, begin=0.3, total=0.45)
+# One of them is short: where much else goes on, the others may take longer.
+SIGN, IDLE, BEGIN, TOTAL = (
+    replace(PLENTY, first_token=0.1),
+    replace(PLENTY, idle=0.15),
+    replace(PLENTY, begin=0.3),
+    replace(PLENTY, total=0.45),
+)
 
 
 @pytest.mark.parametrize(
-    ("reply", "seconds", "words"),
+    ("reply", "limits", "seconds", "words"),
     [
-        (hangs(), 0.1, "gave no sign of an answer within 0.1 s"),
-        (streams(ends=False), 0.1, "gave no sign of an answer within 0.1 s"),
-        (drips(b": ping\n\n", 0.01), 0.1, "gave no sign of an answer within 0.1 s"),
-        (drips(PING, 0.01), 0.1, "gave no sign of an answer within 0.1 s"),
-        (drips(b"x", 0.01), 0.1, "gave no sign of an answer within 0.1 s"),
-        (streams(b"{", kind="application/json", ends=False), 0.1, "gave no sign of an answer within 0.1 s"),
-        (streams(TEXT, ends=False), 0.15, "fell silent for 0.15 s in the middle of its answer"),
-        (streams(THOUGHT, ends=False), 0.15, "fell silent for 0.15 s in the middle of its answer"),
-        (drips(THOUGHT, 0.02), 0.3, "had not begun its answer after 0.3 s"),
-        (drips(TEXT, 0.02), 0.45, "had not ended its answer after 0.45 s"),
+        (hangs(), SIGN, 0.1, "gave no sign of an answer within 0.1 s"),
+        (streams(ends=False), SIGN, 0.1, "gave no sign of an answer within 0.1 s"),
+        (drips(b": ping\n\n", 0.01), SIGN, 0.1, "gave no sign of an answer within 0.1 s"),
+        (drips(PING, 0.01), SIGN, 0.1, "gave no sign of an answer within 0.1 s"),
+        (drips(b"x", 0.01), SIGN, 0.1, "gave no sign of an answer within 0.1 s"),
+        (
+            streams(b"{", kind="application/json", ends=False),
+            SIGN,
+            0.1,
+            "gave no sign of an answer within 0.1 s",
+        ),
+        (streams(TEXT, ends=False), IDLE, 0.15, "fell silent for 0.15 s in the middle of its answer"),
+        (streams(THOUGHT, ends=False), IDLE, 0.15, "fell silent for 0.15 s in the middle of its answer"),
+        (drips(THOUGHT, 0.02), BEGIN, 0.3, "had not begun its answer after 0.3 s"),
+        (drips(TEXT, 0.02), TOTAL, 0.45, "had not ended its answer after 0.45 s"),
     ],
     ids=[
         "before the head",
@@ -301,19 +312,20 @@ QUICK = Limits(first_token=0.1, idle=0.15, begin=0.3, total=0.45)
     ],
 )
 async def test_whatever_it_is_that_hangs_it_is_left_in_time(
-    server: PlainServer, open_model: Open, reply: Reply, seconds: float, words: str
+    server: PlainServer, open_model: Open, reply: Reply, limits: Limits, seconds: float, words: str
 ) -> None:
-    limits = QUICK
-    if "no sign" not in words:  # until the first token comes it may take longer, where much else goes on
-        limits = replace(QUICK, first_token=10, begin=0.3 if "begun" in words else 10)
     server.enqueue(reply)
     began = time.monotonic()
     error = await failure_of(open_model(limits))
     assert (type(error), error.detail) == (TimedOut, words)
-    assert seconds * 0.9 <= time.monotonic() - began < seconds + 0.5
+    assert seconds * 0.9 <= time.monotonic() - began < 8, "the others would leave it after 10 s"
 
 
-async def test_an_error_whose_body_hangs_is_told_by_its_status(server: PlainServer, open_model: Open) -> None:
+async def test_an_error_whose_body_hangs_is_told_by_its_status(
+    server: PlainServer, open_model: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http, "ERROR_SECONDS", 0.1)
+
     async def half(request: web.Request, _: Asked) -> web.StreamResponse:
         response = web.StreamResponse(status=429, headers={"Retry-After": "7"})
         await response.prepare(request)
@@ -321,21 +333,21 @@ async def test_an_error_whose_body_hangs_is_told_by_its_status(server: PlainServ
         return response
 
     server.enqueue(half)
-    error = await failure_of(open_model(QUICK))
+    error = await failure_of(open_model())
     assert (type(error), error.retry_after) == (RateLimited, 7)
 
 
 async def test_a_reader_who_takes_their_time_is_not_the_models_silence(
     server: PlainServer, open_model: Open
 ) -> None:
-    server.enqueue(Says(["a", "b", "c"], delay=0.02))
-    limits = Limits(first_token=1, idle=0.12, begin=0.3, total=0.3)
+    server.enqueue(Says(["a", "b"], delay=0.02))
+    limits = replace(PLENTY, idle=0.6, begin=0.9, total=0.9)
     texts = []
     async for part in open_model(limits).stream(REQUEST):
         if isinstance(part, TextDelta):
             texts.append(part.text)
-            await asyncio.sleep(0.15)
-    assert texts == ["a", "b", "c"]
+            await asyncio.sleep(0.65)
+    assert texts == ["a", "b"]
 
 
 async def test_a_server_that_takes_no_connection_is_left_in_time(open_model: Open) -> None:
@@ -351,7 +363,7 @@ async def test_a_server_that_takes_no_connection_is_left_in_time(open_model: Ope
         error = await failure_of(model)
     assert isinstance(error, TimedOut)
     assert error.detail.startswith("had no connection for us at 127.0.0.1:")
-    assert time.monotonic() - began < 0.6
+    assert time.monotonic() - began < 8, "the system itself tries for two minutes"
 
 
 # -- broken off ---------------------------------------------------------------------------------------------
@@ -450,7 +462,7 @@ async def test_closing_the_connection_ends_a_call_that_waits(server: PlainServer
     call = asyncio.create_task(failure_of(model))
     await server.has_been_asked()
     await connection.close()
-    async with asyncio.timeout(1):
+    async with asyncio.timeout(8):
         assert isinstance(await call, Unreachable)
 
 
@@ -535,7 +547,7 @@ async def test_each_lesson_is_asked_again_once_and_at_once(
     server.always(server.fails(400))
     began = time.monotonic()
     assert isinstance(await failure_of(open_model(lessons=lessons)), BadRequest)
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < 5
     assert [asked.body["learnt"] for asked in server.requests] == list(range(lessons + 1))
 
 
@@ -678,7 +690,7 @@ async def test_closing_early_ends_the_call(server: PlainServer, open_model: Open
     model = open_model()
     async with aclosing(model.stream(REQUEST)) as parts:
         assert await anext(parts) == TextDelta("a")
-    async with asyncio.timeout(2):
+    async with asyncio.timeout(8):
         await left.noticed.wait()
     assert (await said_by(model))[1].message.text == "Hello."
 
@@ -709,7 +721,7 @@ async def test_more_calls_at_once_than_connections_leave_none_behind(
     for call in calls:
         call.cancel()
     await asyncio.wait(calls)
-    async with asyncio.timeout(2):
+    async with asyncio.timeout(8):
         assert len(await asyncio.gather(*(said_by(model) for _ in range(5)))) == 5
 
 

@@ -42,7 +42,7 @@ async def server(
 @pytest.fixture
 async def model(server: Http2Server) -> AsyncIterator[LanguageModel]:
     connection = Connection(server.base_url, connect_seconds=5)
-    options = ModelOptions("openai/x", server.base_url, KEY, limits=Limits(first_token=0.2, idle=5))
+    options = ModelOptions("openai/x", server.base_url, KEY, limits=Limits(first_token=1.0, idle=5))
     yield open_openai(options, connection)
     await connection.close()
 

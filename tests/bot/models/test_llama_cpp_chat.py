@@ -405,7 +405,7 @@ LOOK = [
 LONG = "ab" * 7500
 RESULT = ToolResult("abcdefgh1", "memory_search", '{"results": []}')
 STEP = AssistantMessage("", (ToolCall("abcdefgh1", "memory_search", '{"query": "Anna"}'),))
-IMPATIENT = Limits(first_token=0.4, idle=0.4, begin=1.0, total=1.0)
+IMPATIENT = Limits(first_token=1.0, idle=1.0, begin=2.0, total=2.0)
 
 
 @asynccontextmanager
@@ -613,10 +613,10 @@ async def test_thoughts_alone_are_no_answer(folder: Path) -> None:
     write_tiny_chat_gguf(
         path, ["<think>", "Hm"], ["[THINK]", "So"], control=["<think>"], endless=True, context=16384
     )
-    async with opened(path, limits=Limits(begin=0.1)) as model:
+    async with opened(path, limits=Limits(begin=0.8)) as model:
         with pytest.raises(EmptyAnswer, match="wrote nothing"):
             await ask(model, asked("Hello", STEP, RESULT))
-        with pytest.raises(TimedOut, match=r"had not begun its answer after 0\.1 s"):
+        with pytest.raises(TimedOut, match=r"had not begun its answer after 0\.8 s"):
             await ask(model, asked())
     async with opened(path, max_tokens=5) as model:
         with pytest.raises(EmptyAnswer, match="before it had ended its thoughts"):
@@ -643,7 +643,7 @@ async def test_a_stream_closed_while_it_writes_costs_no_process(impatient: Llama
 async def test_a_long_answer_is_stopped_and_the_process_kept(impatient: LlamaCppModel) -> None:
     await ask(impatient, asked("Hello", STEP, RESULT))
     pid = impatient.pid
-    with pytest.raises(TimedOut, match=r"had not ended its answer after 1 s"):
+    with pytest.raises(TimedOut, match=r"had not ended its answer after 2 s"):
         await ask(impatient, asked())
     assert impatient.pid == pid
 
@@ -651,7 +651,7 @@ async def test_a_long_answer_is_stopped_and_the_process_kept(impatient: LlamaCpp
 @needs_llama
 @module_loop
 async def test_silence_ends_the_call_and_the_process(impatient: LlamaCppModel) -> None:
-    with pytest.raises(TimedOut, match=r"silent for 0\.4 s in the middle of its answer"):
+    with pytest.raises(TimedOut, match=r"silent for 1 s in the middle of its answer"):
         await ask(impatient, asked(), lambda: signal_to(impatient, signal.SIGSTOP))
     assert impatient.pid is None
 
@@ -663,14 +663,14 @@ async def test_no_sign_of_an_answer_ends_the_call_however_long_it_took_to_load(
 ) -> None:
     assert await text_of(impatient, asked("Hello", STEP, RESULT)) == SAID
     signal_to(impatient, signal.SIGSTOP)
-    with pytest.raises(TimedOut, match=r"silent for 0\.4 s before its answer"):
+    with pytest.raises(TimedOut, match=r"silent for 1 s before its answer"):
         await ask(impatient, asked())
 
 
 @needs_llama
 @module_loop
 async def test_a_loop_that_is_busy_is_not_taken_for_a_silent_model(impatient: LlamaCppModel) -> None:
-    pauses = iter([0.5])
+    pauses = iter([1.1])
     _, answer = await ask(impatient, asked("Hello", STEP, RESULT), lambda: time.sleep(next(pauses, 0)))
     assert answer.message.text == SAID
 
@@ -738,15 +738,18 @@ async def test_a_long_prompt_can_be_left_and_closing_is_quick_and_leaves_nothing
         assert pid
         assert os.getsid(pid) == pid != os.getsid(0)
 
-        task = asyncio.create_task(ask(model, asked(LONG)))
-        await asyncio.sleep(0.3)
-        before = time.perf_counter()
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
-        assert task.cancelled()
-        assert time.perf_counter() - before < 0.5
-        _, answer = await ask(model, asked(LONG[:100]))
+        for seconds in (0.3, 1, 3, 9):  # until it has begun to read; to read it all would take far longer
+            task = asyncio.create_task(ask(model, asked(LONG)))
+            await asyncio.sleep(seconds)
+            before = time.perf_counter()
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+            assert task.cancelled()
+            assert time.perf_counter() - before < 5
+            _, answer = await ask(model, asked(LONG[:100]))
+            if answer.usage.cached_tokens > 100:
+                break
         assert answer.usage.cached_tokens > 100
         assert model.pid == pid
 
@@ -754,7 +757,7 @@ async def test_a_long_prompt_can_be_left_and_closing_is_quick_and_leaves_nothing
         await asyncio.sleep(0.1)
         before = time.perf_counter()
         await model.close()
-        assert time.perf_counter() - before < 0.5
+        assert time.perf_counter() - before < 5
         for found in await asyncio.gather(*tasks, return_exceptions=True):
             assert isinstance(found, ServerFailed)
             assert found.detail == "was closed"
@@ -803,7 +806,7 @@ asyncio.run(main())
         assert is_alive(pid)
         time.sleep(0.1)
         parent.kill()
-    end = time.monotonic() + 2
+    end = time.monotonic() + 10
     while is_alive(pid) and time.monotonic() < end:
         time.sleep(0.01)
     assert not is_alive(pid)

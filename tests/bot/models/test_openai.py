@@ -346,7 +346,7 @@ async def test_thoughts_are_kept_in_the_form_that_their_server_takes_back(
 
 async def test_a_thought_is_a_sign_of_life_before_the_answer_begins(server: OpenAIServer) -> None:
     """The first token has come; what is late is the answer."""
-    client = Client(server, limits=Limits(first_token=0.1, idle=5.0, begin=0.2))
+    client = Client(server, limits=Limits(first_token=0.5, idle=5.0, begin=1.0))
     server.enqueue(streams(stream_of(chunk({"reasoning_content": "hm"})), ends=False))
     with pytest.raises(TimedOut, match="had not begun its answer"):
         await client.ask()

@@ -10,14 +10,14 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 from prometheus_client.parser import text_string_to_metric_families
 
-from bot.app import inside_of
 from bot.instances.lease import LeaseState
-from bot.instances.status import InstanceStatus, lease_in_words
+from bot.instances.status import InstanceStatus, StandsIn, lease_in_words
 from bot.messages import ChannelHealth
+from bot.service.http import inside_of
 from bot.web.app import build_web_app
 from bot.web.standby import build_standby_app
 from tests.fakes.html_page import HtmlPage
-from tests.fakes.website import open_website
+from tests.fakes.website import TOKEN, open_website
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:aiohttp.*")
 
@@ -48,7 +48,7 @@ async def site(tmp_path: Path) -> AsyncIterator[Site]:
     site = Site()
     async with open_website(tmp_path) as website:
         inside = replace(
-            inside_of(website.settings, website.parts),
+            inside_of(website.parts),
             instance=lambda: site.status,
             channels=lambda: site.channels,
         )
@@ -71,6 +71,28 @@ async def test_a_standby_is_well_and_says_what_it_is(site: Site) -> None:
     assert (await (await site.client.get("/healthz")).json())["role"] == "active"
 
 
+async def test_who_stands_in_for_another_workspace_says_so_channel_by_channel(site: Site) -> None:
+    site.channels["telegram"] = ChannelHealth("stand-in", "a second process here serves it for cellar")
+    since = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
+    stands_in = StandsIn("telegram", "3fa8b1c2d3e4f506", "cellar", since)
+    site.status = replace(site.status, stands_in=(stands_in,))
+    answer = await site.client.get("/healthz")
+    assert answer.status == 200
+    told = await answer.json()
+    assert (told["status"], told["role"], told["leases"]) == ("ok", "stand-in", "ok")
+    assert told["channels"] == {"telegram": "stand-in"}
+    assert told["stands_in"] == {"telegram": {"workspace": "3fa8", "since": "2026-11-21T09:30:00+00:00"}}
+    assert "cellar" not in await answer.text(), "nobody's name is told without a token"
+    page = HtmlPage(await site.text("/"))
+    assert "standing in a second process here serves it for cellar" in page.by_id("channels").text
+    assert "Telegram" not in page.by_id("attention").text
+    text = await site.text("/metrics")
+    assert 'commonplace_channel_state{channel="telegram",state="stand-in"} 1.0' in text
+    assert 'commonplace_instance_role{state="stand-in"} 1.0' in text
+    site.channels["discord"] = ChannelHealth("standby", "garden has it")
+    assert (await (await site.client.get("/healthz")).json())["role"] == "stand-in"
+
+
 async def test_the_page_shows_who_does_what(site: Site) -> None:
     text = await site.text("/")
     assert "cel&lt;b&gt;lar" in text
@@ -83,10 +105,18 @@ async def test_the_page_shows_who_does_what(site: Site) -> None:
     page = HtmlPage(await site.text("/"))
     assert "standby cellar has it" in page.by_id("channels").text
     assert "Telegram" not in page.by_id("attention").text
+
+
+async def test_what_others_do_is_not_known_while_the_server_is_away(site: Site) -> None:
     site.status = InstanceStatus("attic", "the server does not answer", LEASES)
-    assert (
-        "cannot be told: the server does not answer" in HtmlPage(await site.text("/")).by_id("attention").text
-    )
+    page = HtmlPage(await site.text("/"))
+    assert "is not known: the server does not answer" in page.by_id("attention").text
+    shown = page.by_id("instances").text
+    assert "Telegram (3fa8) this one" in shown, "our own leases end by our own clock"
+    assert "Backup of the notes not known" in shown
+    assert "Workspace 0123 not known" in shown
+    assert "nobody" not in shown
+    assert (await (await site.client.get("/healthz")).json())["leases"] == "unknown"
 
 
 async def test_the_metrics_have_a_row_for_each_lease(site: Site) -> None:
@@ -107,7 +137,11 @@ async def test_alone_nothing_is_told_of_instances(tmp_path: Path) -> None:
 
 async def test_who_waits_for_the_workspace_says_that_it_is_well_and_nothing_else() -> None:
     problem = ""
-    async with TestClient(TestServer(build_standby_app(lambda: problem))) as client:
+
+    def status() -> InstanceStatus:
+        return InstanceStatus("attic", problem, LEASES)
+
+    async with TestClient(TestServer(build_standby_app(status, token=""))) as client:
         answer = await client.get("/healthz")
         assert answer.status == 200
         assert answer.headers["X-Content-Type-Options"] == "nosniff"
@@ -122,6 +156,32 @@ async def test_who_waits_for_the_workspace_says_that_it_is_well_and_nothing_else
         assert answer.status == 503
         assert (await answer.json())["missing"] == ["leases"]
         assert "secret-host" not in await answer.text()
+
+
+async def test_who_waits_for_the_workspace_has_the_few_numbers_that_there_are_for_who_may_come_in() -> None:
+    problem = ""
+
+    def status() -> InstanceStatus:
+        return InstanceStatus("attic", problem, LEASES)
+
+    async with TestClient(TestServer(build_standby_app(status, token=TOKEN))) as client:
+        assert (await client.get("/metrics")).status == 401
+        wrong = {"Authorization": "Bearer no"}
+        assert (await client.get("/metrics", headers=wrong)).status == 401
+        assert (await client.get("/", headers=wrong)).status == 503, "whose page it would be decides"
+        right = {"Authorization": f"Bearer {TOKEN}"}
+        answer = await client.get("/metrics", headers=right)
+        assert answer.status == 200
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        text = await answer.text()
+        families = {each.name: each for each in text_string_to_metric_families(text)}
+        roles = {each.labels["state"]: each.value for each in families["commonplace_instance_role"].samples}
+        assert roles == {"active": 0, "standby": 1, "stand-in": 0}
+        assert len(families["commonplace_lease_held"].samples) == len(LEASES)
+        assert "commonplace_memory_up" not in families
+        assert "commonplace_leases_up 1.0" in text
+        problem = "it is away"
+        assert "commonplace_leases_up 0.0" in await (await client.get("/metrics", headers=right)).text()
 
 
 @pytest.mark.parametrize(

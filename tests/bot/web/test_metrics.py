@@ -284,7 +284,7 @@ async def test_another_site_cannot_read_it(website: Website) -> None:
 async def test_a_busy_memory_does_not_make_it_hang(website: Website, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sources_of(website).memory, "_patience", 0.02)
     done = threading.Event()
-    busy = asyncio.get_running_loop().run_in_executor(website.parts.memory._searching, done.wait, 5)
+    busy = asyncio.get_running_loop().run_in_executor(website.parts.memory._searching, done.wait, 30)
     for _ in range(3):
         found = await scraped(website)
         assert found("memory_up") == 0
@@ -292,7 +292,7 @@ async def test_a_busy_memory_does_not_make_it_hang(website: Website, monkeypatch
         assert found("state_up") == 1
     done.set()
     await busy
-    ends = time.monotonic() + 5
+    ends = time.monotonic() + 30
     while not (await scraped(website))("memory_up"):
         assert time.monotonic() < ends
         await asyncio.sleep(0.01)
@@ -302,7 +302,7 @@ async def test_a_rebuild_does_not_keep_it_waiting(website: Website) -> None:
     await website.parts.memory.write("The boat is red")
     await website.parts.memory.sync()
     done = threading.Event()
-    busy = asyncio.get_running_loop().run_in_executor(website.parts.memory._indexing, done.wait, 5)
+    busy = asyncio.get_running_loop().run_in_executor(website.parts.memory._indexing, done.wait, 30)
     found = await scraped(website)
     assert (found("memory_up"), found("memory_files")) == (1, 1)
     done.set()
@@ -314,7 +314,7 @@ async def test_a_locked_state_db_leaves_out_its_numbers_alone(
 ) -> None:
     monkeypatch.setattr(sources_of(website).queues, "_patience", 0.02)
     done = threading.Event()
-    busy = asyncio.create_task(website.parts.state.read(lambda _: done.wait(5)))
+    busy = asyncio.create_task(website.parts.state.read(lambda _: done.wait(30)))
     found = await scraped(website)
     assert found("state_up") == 0
     assert found("inbox_messages", state="waiting") is None
@@ -373,8 +373,8 @@ async def test_a_scrape_costs_little(website: Website, capsys: pytest.CaptureFix
     await say(website, "What colour is the boat?")
     await scraped(website)
     best = float("inf")
-    ends = time.monotonic() + 0.8
-    while time.monotonic() < ends and best > MOST_MILLISECONDS / 2:  # the machine may be busy with others
+    ends = time.monotonic() + 10
+    while time.monotonic() < ends and best > MOST_MILLISECONDS:  # the machine may be busy with others
         start = time.process_time()
         answer = await website.client.get(METRICS)
         await answer.read()

@@ -118,7 +118,7 @@ async def test_models_are_shown_with_their_keys_and_their_last_day(site: Website
     models = (await page(site)).by_id("models")
     assert "openai/gpt-test" in models.text
     assert "Key 1: ready" in models.text
-    assert re.search(r"Key 2: resting until \d\d:\d\d, in 30 s", models.text)
+    assert re.search(r"Key 2: resting until (\S+ )?\d\d:\d\d, in (2\d|30) s", models.text)
     assert "busy there" in models.text
     assert "60 % answered 5 calls, 2 in vain" in models.text
     assert "0.5 s to the first words 0.5 s at most" in models.text
@@ -168,7 +168,7 @@ async def test_jobs_are_shown_with_their_last_and_next_time(site: Website) -> No
     assert (await page(site)).by_id("jobs").text == "Nothing is done regularly."
     async with site.parts.upkeep:
         jobs = (await page(site)).by_id("jobs").text
-    assert re.search(r"Look at all notes waiting Last: .* Next: \d\d:\d\d, in (60 min|1 h)", jobs)
+    assert re.search(r"Look at all notes waiting Last: .* Next: (\S+ )?\d\d:\d\d, in (60 min|1 h)", jobs)
     assert "Backup waiting Last: never Next: " in jobs
     assert "Tidying up" in jobs
 
@@ -185,10 +185,9 @@ async def test_a_memory_that_cannot_be_read_is_told_of_and_the_rest_is_shown(sit
 @pytest.mark.thorough
 async def test_a_busy_memory_does_not_hold_up_the_page(site: Website) -> None:
     done = threading.Event()
-    busy = site.parts.memory._indexing.submit(done.wait, 5)
-    began = time.monotonic()
+    busy = site.parts.memory._indexing.submit(done.wait, 60)
     shown = await page(site)
-    assert time.monotonic() - began < 2
+    assert not busy.done()
     assert shown.by_id("memory-facts").text == phrases.WEB_BUSY
     assert shown.by_id("attention").text == "All is well"
     done.set()

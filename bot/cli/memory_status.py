@@ -1,0 +1,70 @@
+"""Pure: what the memory holds, as the lines of `commonplace memory status`."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from bot import phrases
+from bot.progress_line import in_words
+from memory.memory import MemoryStatus
+
+WIDTH = 14
+"""Of the names at the left."""
+
+
+def status_lines(status: MemoryStatus, *, now: datetime) -> Iterator[str]:
+    """All of it but the problems with notes; moments are shown on the clock of `now`."""
+    for name, value in _told(status, now):
+        yield f"{name:{WIDTH}}{value}"
+
+
+def _told(status: MemoryStatus, now: datetime) -> Iterator[tuple[str, str]]:
+    yield "notes", str(status.files)
+    yield "chunks", _count(status.total_chunks)
+    yield "index", status.index
+    if status.index_problem:
+        yield "not usable", status.index_problem
+    yield "search", _how_it_searches(status)
+    yield "words", status.fts
+    for name, value in _vectors(status, now):
+        if value:
+            yield name, value
+    for job in status.jobs:
+        yield "running", in_words(job)
+    at = status.last_indexed_at
+    yield "last indexed", phrases.NOT_KNOWN if at is None else _moment(at, now) or phrases.NEVER
+
+
+def _how_it_searches(status: MemoryStatus) -> str:
+    if status.index_problem:
+        return phrases.BY_FILES_FOR_NOW
+    fails = status.embedding_problem and not status.embedding_fallback
+    return phrases.BY_WORDS if fails or not status.vector_search_enabled else phrases.BY_MEANING
+
+
+def _vectors(status: MemoryStatus, now: datetime) -> Iterator[tuple[str, str]]:
+    yield "vectors from", status.embedding_reason
+    yield "problem", status.embedding_problem
+    yield "next try", _moment(status.embedding_next_try, now)
+    if not status.vector_search_enabled:
+        return
+    yield "model", status.embedding_model
+    yield "dimensions", str(status.dimensions or "not known before the first answer")
+    yield "fallback", status.embedding_fallback
+    vectors, cache = status.chunks_with_embedding, status.cache
+    some = f"of {vectors} chunks; {status.missing_vectors} texts have none"
+    yield "vectors", phrases.NOT_KNOWN if vectors is None else some
+    yield "compared by", "; ".join(filter(None, (status.vector_backend, status.vector_backend_reason)))
+    kept = f"{cache.entries} vectors, {cache.hits} hits, {cache.misses} misses"
+    yield "cache", phrases.NOT_KNOWN if cache.entries is None else kept
+
+
+def _count(number: int | None) -> str:
+    return phrases.NOT_KNOWN if number is None else str(number)
+
+
+def _moment(at: str, now: datetime) -> str:
+    """An ISO 8601 moment on the owner's clock, which need not be that of this machine; "" for none."""
+    if not at:
+        return ""
+    local = datetime.fromisoformat(at).astimezone(now.tzinfo)
+    return f"{local:%Y-%m-%d %H:%M:%S} ({now.tzinfo})"

@@ -1,0 +1,29 @@
+"""Whether the user of `index.url` may switch pgvector on, where the server has it and the database has not."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bot.config.settings import Settings
+
+_MAY = """
+    SELECT current_setting('is_superuser') = 'on' OR EXISTS (
+        SELECT FROM pg_available_extension_versions AS there
+        JOIN pg_available_extensions AS chosen ON chosen.name = there.name AND chosen.default_version = there.version
+        WHERE there.name = 'vector' AND (there.trusted OR NOT there.superuser)
+            AND has_database_privilege(current_database(), 'CREATE')
+    )
+"""
+
+
+def may_switch_on(settings: "Settings") -> bool:
+    """Ask the server; raises IndexUnavailable where it cannot be asked."""
+    from bot.service.index_server import index_server
+
+    server = index_server(settings)
+    assert server
+    try:
+        with server.transaction() as db:
+            row = db.execute(_MAY.encode()).fetchone()
+        return bool(row and row[0])
+    finally:
+        server.close()

@@ -1,0 +1,169 @@
+"""What is told of a memory whose index is on a server, there and away: an unknown number is no 0."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from bot.access import Standing
+from bot.commands.command import CommandCall
+from bot.commands.everyday import show_status
+from bot.commands.memory import look_after_memory
+from bot.upkeep.upkeep import Upkeep
+from memory.errors import IndexUnavailable
+from memory.postgres.address import shown_address
+from tests.bot.instances.relay import Relay
+from tests.fakes.html_page import HtmlPage
+from tests.fakes.talking import message
+from tests.fakes.website import Website, open_website
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:aiohttp.*")
+
+ONLY_THE_INDEX_KNOWS = (
+    "memory_chunks",
+    "memory_chunks_with_vector",
+    "memory_chunks_without_vector",
+    "memory_missing_vectors",
+    "memory_cache_entries",
+    "memory_cache_hits",
+    "memory_last_indexed_timestamp_seconds",
+)
+
+
+DEGRADED = {"status": "degraded", "files": 1, "total_chunks": None, "vectors": "off"}
+AWAY = "postgresql://me:s3cret@127.0.0.1:9/none"
+
+
+class Site:
+    """A website whose index is on a server."""
+
+    def __init__(self, website: Website) -> None:
+        self.website = website
+
+    async def memory_health(self) -> object:
+        answer = await self.website.client.get("/healthz")
+        assert answer.status == 200, "to start it anew would mend nothing"
+        return (await answer.json())["memory"]
+
+    async def page(self) -> HtmlPage:
+        return HtmlPage(await (await self.website.client.get("/")).text())
+
+    async def metrics(self) -> dict[str, float]:
+        text = await (await self.website.client.get("/metrics")).text()
+        return {
+            family.name.removeprefix("commonplace_"): family.samples[0].value
+            for family in text_string_to_metric_families(text)
+            if family.samples
+        }
+
+    async def told(self, command: str, **parts: Any) -> list[str]:
+        """What an owner is told in a chat."""
+        context = replace(self.website.parts.assistant._house.context, **parts)
+        call = CommandCall(message(f"/{command}"), Standing.OWNER, {}, "k")
+        told = await (show_status if command == "status" else look_after_memory)(call, context)
+        assert isinstance(told, str)
+        return told.splitlines()
+
+
+@asynccontextmanager
+async def opened(folder: Path, url: str) -> AsyncIterator[Site]:
+    (folder / "memory").mkdir()
+    (folder / "memory" / "house.md").write_text("The boiler is blue.\n")
+    async with open_website(folder, index={"url": url}) as website:
+        yield Site(website)
+
+
+@pytest.fixture
+async def away(tmp_path: Path) -> AsyncIterator[Site]:
+    async with opened(tmp_path, AWAY) as site:
+        yield site
+
+
+async def test_while_the_server_answers_all_is_known(tmp_path: Path, database: str) -> None:
+    async with opened(tmp_path, database) as site:
+        (site.website.settings.private_folder / "index.db").write_text("left from before")
+        health = {"status": "ok", "files": 1, "total_chunks": 1, "vectors": "off"}
+        assert await site.memory_health() == health
+        metrics = await site.metrics()
+        assert (metrics["index_up"], metrics["memory_chunks"]) == (1, 1)
+        assert "index_bytes" not in metrics, "that file is not the index"
+        assert "state_bytes" in metrics
+        assert shown_address(database) in (await site.page()).by_id("memory-facts").text
+        assert "Chunks: 1" in await site.told("status")
+
+
+@pytest.mark.thorough
+async def test_a_server_that_goes_is_told_of_also_while_it_is_still_waited_for(
+    tmp_path: Path, database: str
+) -> None:
+    relay = Relay(database)
+    async with opened(tmp_path, await relay.open()) as site:
+        assert (await site.metrics())["index_up"] == 1
+        relay.cut()
+        async with asyncio.timeout(20):
+            while True:
+                health = await site.memory_health()
+                assert health in ({"status": "busy"}, {"status": "degraded"}, DEGRADED)
+                if health == DEGRADED:
+                    break
+        assert (await site.metrics())["index_up"] == 0
+        await relay.close()
+
+
+async def test_while_it_is_away_what_only_it_knows_is_not_known(away: Site) -> None:
+    assert await away.memory_health() == DEGRADED
+    metrics = await away.metrics()
+    assert metrics["index_up"] == 0
+    assert metrics["memory_up"] == 1
+    assert metrics["memory_files"] == 1
+    assert not metrics.keys() & set(ONLY_THE_INDEX_KNOWS)
+    page = await away.page()
+    assert "The index cannot be asked, so the files are searched one by one" in page.by_id("attention").text
+    shown = page.by_id("memory-facts").text
+    assert "note1 chunks? with vectors? without?" in shown
+    assert "Last indexednot known" in shown
+    answer = await away.website.client.post(
+        "/rpc", json={"jsonrpc": "2.0", "id": 1, "method": "memory.status"}
+    )
+    told = (await answer.json())["result"]
+    assert (told["files"], told["total_chunks"], told["missing_vectors"]) == (1, None, None)
+    assert (told["last_indexed_at"], told["cache"]["entries"], told["problems"]) == (None, None, [])
+    assert "does not answer" in told["index_problem"]
+    assert "s3cret" not in str(told)
+
+
+@pytest.mark.parametrize("command", ["status", "memory"])
+async def test_a_chat_is_told_that_it_is_away_and_not_where_it_is(away: Site, command: str) -> None:
+    told = await away.told(command)
+    assert "Notes: 1" in told
+    assert "Chunks: not known" in told
+    assert "Search: by words alone for now, through the files one by one" in told
+    assert any(line.startswith("Index: its server cannot be used just now.") for line in told)
+    assert "127.0.0.1" not in "\n".join(told)
+    assert "postgresql://" not in "\n".join(told)
+    if command == "memory":
+        assert "Last indexed: not known" in told
+
+
+async def test_nor_by_what_a_job_or_a_command_failed_of(away: Site) -> None:
+    parts = away.website.parts
+    async with Upkeep(parts.memory, reindex_minutes=0.001) as upkeep:
+        async with asyncio.timeout(10):
+            while True:
+                if (reindex := upkeep.reindex) and reindex.last_outcome:
+                    break
+                await asyncio.sleep(0.02)
+        assert "127.0.0.1" in reindex.last_outcome, "the page may tell"
+        for command in ("status", "memory"):
+            told = "\n".join(await away.told(command, upkeep=upkeep))
+            assert "the index's server does not answer" in told
+            assert "127.0.0.1" not in told
+    with pytest.raises(IndexUnavailable) as raised:
+        await parts.memory.sync()
+    said = parts.assistant._answering.in_words(message("/reindex"), raised.value)
+    assert said.startswith("the index's server does not answer")
