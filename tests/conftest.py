@@ -8,13 +8,18 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests.fakes.commonplace import leads_elsewhere
 from tests.fakes.main_memory import main_memory
 from tests.fakes.postgres_server import NEEDS, PostgresServer, installed
 
-settings.register_profile("quick", settings.get_profile("default"), max_examples=25)
+SLOW = [HealthCheck.too_slow]
+settings.register_profile("whole", settings(), deadline=None, suppress_health_check=SLOW)
+"""However long an example takes where the machine is busy with others."""
+settings.register_profile(
+    "quick", settings.get_profile("default"), max_examples=25, deadline=None, suppress_health_check=SLOW
+)
 """A quarter of the examples, where a test says nothing else; `make check` tries them all."""
 
 
@@ -24,10 +29,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "thorough: takes long; `make check` runs it, `make test` does not")
-    if not config.getoption("--thorough"):
-        settings.load_profile("quick")
-        if "TMPDIR" not in os.environ and (folder := main_memory()):
-            os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
+    if config.getoption("--thorough"):
+        settings.load_profile("whole")
+        return
+    settings.load_profile("quick")
+    if "TMPDIR" not in os.environ and (folder := main_memory()):
+        os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

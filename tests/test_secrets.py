@@ -5,7 +5,6 @@ import json
 import re
 import secrets
 import signal
-import socket
 import string
 import tarfile
 from asyncio.subprocess import DEVNULL, PIPE, Process
@@ -33,6 +32,7 @@ from tests.fakes.bot_api.people import Person
 from tests.fakes.bot_api.server import BotApi
 from tests.fakes.commonplace import Commonplace, CommonplaceHere
 from tests.fakes.discord_api.server import DiscordApi
+from tests.fakes.free_port import free_port
 from tests.fakes.parrot import FORMS, Parrot
 
 CORE_LETTERS = 24
@@ -254,7 +254,7 @@ class Service:
         self._commonplace = commonplace
         self._shown = shown
         self._log_format = log_format
-        self._port = _free_port()
+        self._port = free_port()
         self._token = token
         self.log = ""
         self._process: Process | None = None
@@ -391,12 +391,6 @@ INSIDE = [
 
 def _fits(route: str, path: str) -> bool:
     return re.fullmatch(re.sub(r"\\{.*?\\}", ".+", re.escape(route)), path) is not None
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 # -- a service, and all whom it asks --------------------------------------------------------------------------

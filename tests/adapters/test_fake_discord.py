@@ -693,8 +693,8 @@ async def test_a_gateway_may_ask_to_reconnect_or_end_a_session(api: DiscordApi, 
 
 async def test_a_zombie_is_noticed_when_nothing_comes_any_more(api: DiscordApi, anna: Person) -> None:
     api.gateway.heartbeat_interval = 0.05
-    async with connected(api, heartbeat_timeout=0.2) as client:
-        assert api.gateway.open[0].heartbeats
+    async with connected(api, heartbeat_timeout=1.0) as client:
+        await api.until(lambda: api.gateway.open[0].heartbeats)
         # Heartbeats alone do not matter to it: any event shows life.
         api.gateway.silent = True
         await anna.say("into the void")
@@ -1092,7 +1092,7 @@ def test_it_runs_beside_a_bot_that_has_a_thread_of_its_own() -> None:
 
     began = time.monotonic()
     with running_beside(DiscordApi()) as api:
-        assert time.monotonic() - began < 1
+        assert time.monotonic() - began < 10
         anna = api.person("anna")
         room = api.call(lambda: api.guild("Home", anna).text())
 

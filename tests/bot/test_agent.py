@@ -508,7 +508,7 @@ async def test_a_reply_that_is_dropped_is_closed_by_the_event_loop(
     model.enqueue(["One", ", two"])
     async for _ in run_turn(agent, conversation, "count"):
         break
-    for _ in range(200):
+    for _ in range(2000):
         await asyncio.sleep(0.005)
         if model.closed and len(await on_disk(state)) == 2:
             break

@@ -1075,12 +1075,12 @@ async def test_a_turn_waits_for_room_on_the_disk_and_then_goes_on(house: House) 
 async def test_waiting_for_room_on_the_disk_is_not_ending_over_a_message(tmp_path: Path) -> None:
     """What is small still fits, and the answer does not."""
     async with open_house(tmp_path, disk_pauses=(0,)) as house:
-        house.model.enqueue("long " * 20_000, delay=0.05)
+        house.model.enqueue("long " * 20_000, delay=0.5)
         asked = await house.accept("well?", alone=False)
         await house.asked(1)
         pages = await house.state.read(lambda db: db.execute("PRAGMA page_count").get)
         await house.state.read(lambda db: db.execute(f"PRAGMA max_page_count = {pages}"))
-        await asyncio.sleep(0.2)  # some hundred looks for room
+        await asyncio.sleep(0.8)  # some hundred looks for room
         await abandon(house)
         assert await house.unfinished() == 1
     model = ScriptedModel()
@@ -1098,6 +1098,7 @@ async def test_no_model_is_asked_while_there_is_no_room_for_its_answer(tmp_path:
         asked = await house.accept("well?", alone=False)
         pages = await house.state.read(lambda db: db.execute("PRAGMA page_count").get)
         await house.state.read(lambda db: db.execute(f"PRAGMA max_page_count = {pages + 5}"))
+        await house.asked(1)
         await asyncio.sleep(0.3)
         assert len(house.model.history) == 1
         await house.state.read(lambda db: db.execute("PRAGMA max_page_count = 1000000"))

@@ -62,6 +62,21 @@ def test_a_tool_runs_and_the_model_hears_of_it(house: House) -> None:
     assert house.anthropic.requests == []
 
 
+def test_a_reply_in_a_pipe_is_the_markdown_that_the_model_wrote(house: House) -> None:
+    wrote = (
+        "# *Why*\n\n- `a_b` costs 2*3 \\$5, [see](https://example.org)\n\n| a | b |\n|---|---|\n| <b> | \\* |"
+    )
+    house.openai.enqueue(Says(wrote + "\x1b[31m\n\n"))
+    assert house.say("Why?") == f"{wrote}\n"
+
+
+def test_what_is_quoted_from_a_note_in_a_pipe_reads_as_in_the_note(house: House) -> None:
+    house.configure('"builtin/notebook"')
+    said = "the key_of_the_boat is *important*, costs 3 * 4 or **12** (or $13), and hangs in `hall_1` [x]"
+    house.say(f"Remember that {said}")
+    assert said in house.say("What is with the key_of_the_boat?")
+
+
 def test_a_turn_that_changes_models_in_the_middle_does_nothing_twice(house: House) -> None:
     """The first writes a note and is gone; the second goes on with what the first has begun."""
     house.openai.enqueue(NOTES)

@@ -269,7 +269,7 @@ def test_counting_a_turn_costs_next_to_nothing(capsys: pytest.CaptureFixture[str
         measures.delivered("telegram", well=True)
 
     turns, best = 200, float("inf")
-    ends = perf_counter() + 0.5
+    ends = perf_counter() + 10
     while perf_counter() < ends and best > MOST_MICROSECONDS:  # the machine may be busy with others
         start = process_time()
         for _ in range(turns):

@@ -59,13 +59,13 @@ async def test_it_is_known_at_once_while_a_turn_still_runs_and_what_waits_goes_o
     house: House,
 ) -> None:
     """The adapter learns of it in the middle of showing a reply, and cannot wait for that reply's end."""
-    house.model.enqueue(["one", " and", " a half"], delay=0.05)
+    house.model.enqueue(["one", " and", " a half"], delay=0.4)
     first = await house.accept("first", **IN_OLD)
     await house.asked(1)
     second = await house.accept("/remember second", **IN_OLD)
     third = await house.accept("third", **IN_OLD)
-    async with asyncio.timeout(0.04):
-        await house.assistant.moved(OLD, NEW)
+    await house.assistant.moved(OLD, NEW)
+    assert not any(part.final for _, parts in house.telegram.shown for part in parts), "it waited for the end"
     fourth = await house.accept("/remember fourth", **IN_NEW)
     fifth = await house.accept("fifth", **IN_NEW)
     house.model.enqueue("three")
@@ -218,14 +218,16 @@ async def test_what_nobody_asked_for_is_shown_in_the_new_chat(tmp_path: Path) ->
 
 
 async def test_a_notice_that_waits_for_another_is_shown_in_the_new_chat(tmp_path: Path) -> None:
-    adapter = Places(pause=0.05)
+    adapter = Places(pause=0.5)
     async with open_house(tmp_path, channels=[adapter]) as house:
         at = house.state.at()
         for key in ("first", "second"):
             put = partial(inbox.put, chat=str(OLD), text=key, key=key, owner="", at=at)
             await house.state.change(put)
         await house.assistant.take_up()
-        await asyncio.sleep(0.01)
+        async with asyncio.timeout(20):
+            while not adapter.shown:  # noqa: ASYNC110
+                await asyncio.sleep(0.001)
         await house.assistant.moved(OLD, NEW)
         await house.quiet()
         assert adapter.chats == [OLD, NEW], "what is being shown goes on where it is"
@@ -235,7 +237,7 @@ async def test_a_notice_that_waits_for_another_is_shown_in_the_new_chat(tmp_path
 async def test_what_comes_late_by_the_old_id_is_joined_when_the_reply_there_has_been_shown(
     house: House,
 ) -> None:
-    house.telegram.pause = 0.1
+    house.telegram.pause = 0.6
     house.model.enqueue("Hello")
     await house.accept("Hi", **IN_OLD)
     await house.asked(1)
@@ -251,7 +253,7 @@ async def test_what_comes_late_by_the_old_id_is_joined_when_the_reply_there_has_
 async def test_a_message_for_whose_rest_it_is_waited_is_answered_in_the_new_chat(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.assistant.MORE_SECONDS", 0.1)
+    monkeypatch.setattr("bot.assistant.MORE_SECONDS", 0.6)
     album = replace(message("the first picture", **IN_OLD), more_soon=True)
     await house.assistant.accept(album)
     await asyncio.sleep(0.01)

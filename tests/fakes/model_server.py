@@ -93,7 +93,7 @@ class ModelServer(ABC):
 
     async def has_been_asked(self, times: int = 1) -> None:
         """Wait until this many requests have come in."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(20):
             while len(self.requests) < times:  # noqa: ASYNC110
                 await asyncio.sleep(0.001)
 

@@ -123,10 +123,10 @@ def test_a_heading_of_a_page_is_carried_along_in_short() -> None:
     ids=["spaces", "hashes", "marks", "items", "indent"],
 )
 def test_no_line_takes_more_time_than_its_length_allows(line: str) -> None:
-    began = time.process_time()
+    began = time.thread_time()
     parts = split_passages(line)
     assert "".join(part.text for part in parts) == line
-    assert time.process_time() - began < 2
+    assert time.thread_time() - began < 2
 
 
 def test_tables_come_row_by_row_and_front_matter_whole() -> None:

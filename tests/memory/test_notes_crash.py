@@ -79,5 +79,5 @@ def test_a_killed_writer_loses_nothing_it_acknowledged_and_leaves_no_lock(tmp_pa
     assert len(set(found) - acknowledged) <= 20
     begun = time.monotonic()
     Notes(tmp_path / "memory", private=tmp_path / "private").append(DAY, "- still here", title="T")
-    assert time.monotonic() - begun < 1
+    assert time.monotonic() - begun < 5
     assert [path.name for path in (tmp_path / "memory").iterdir()] == [DAY]

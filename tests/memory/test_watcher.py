@@ -470,7 +470,7 @@ async def test_cancelling_ends_it_at_once_and_leaves_no_thread(folder: Path) -> 
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < 10, "what is held back would come after 30 s"
     assert (listener.watcher.state.alive, listener.mode) == (False, "off")
     await listener.until(lambda: threads() == [])
 
@@ -519,13 +519,18 @@ def test_a_program_that_watches_ends_at_once_when_it_is_interrupted(folder: Path
             _, errors = program.communicate(timeout=PATIENCE)
         finally:
             program.kill()
-        assert time.monotonic() - began < 3
+        assert time.monotonic() - began < 10
         assert errors.rstrip().endswith("KeyboardInterrupt")
 
 
 async def test_watching_costs_next_to_nothing(folder: Path) -> None:
     async with listening(folder, pace=Pace()) as listener:
-        began, used = time.monotonic(), time.process_time()
-        await asyncio.sleep(1.0)
-        assert (time.process_time() - used) / (time.monotonic() - began) < 0.02
+        shares: list[float] = []
+        while (
+            len(shares) < 10 and min(shares, default=1) >= 0.02
+        ):  # other threads may have had something to do
+            began, used = time.monotonic(), time.process_time()
+            await asyncio.sleep(1.0)
+            shares.append((time.process_time() - used) / (time.monotonic() - began))
+        assert min(shares) < 0.02
         assert listener.heard == [Changes()]

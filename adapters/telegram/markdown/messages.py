@@ -89,7 +89,9 @@ def _cutter(limit: int) -> Callable[[Styled, Mapping[int, int]], list[TextMessag
 
 def _message(part: Part) -> TextMessage:
     units = Units(part.text)
-    return TextMessage(part.text, tuple(_entity(mark, units) for mark in part.marks))
+    # Where a part was cut, nothing but a blank may be left of a mark.
+    marks = (mark for mark in part.marks if not is_blank(part.text[mark.start : mark.end]))
+    return TextMessage(part.text, tuple(_entity(mark, units) for mark in marks))
 
 
 def _entity(mark: Mark, units: Units) -> Entity:

@@ -77,7 +77,7 @@ class Ear:
     def texts_in(self, chat: int | str) -> list[str]:
         return [message.text for message in self.messages if message.chat.name == str(chat)]
 
-    async def until(self, condition: Callable[[], Any], *, within: float = 5.0) -> None:
+    async def until(self, condition: Callable[[], Any], *, within: float = 15.0) -> None:
         """Wait for something that depends on what was heard or reported."""
         try:
             async with asyncio.timeout(within):

@@ -287,8 +287,8 @@ async def test_a_call_that_is_left_off_while_all_calls_are_held_holds_no_other(
     api: DiscordApi, tmp_path: Path, anna: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("adapters.discord.showing.TYPING_AFTER", 0.0)
-    api.fail("typing", Fault.rate_limit(0.4, "global"))
-    async with life(api, tmp_path, allow=[anna], patience=replace(IMPATIENT, settle=1.0)) as here:
+    api.fail("typing", Fault.rate_limit(1.5, "global"))
+    async with life(api, tmp_path, allow=[anna], patience=replace(IMPATIENT, call=5, settle=10)) as here:
         here.model.enqueue("Blue.", delay=0.1)
         await anna.say("which colour?")
         await anna.dm.answer(containing="Blue.")
@@ -372,11 +372,11 @@ async def test_a_chat_that_is_closed_to_the_bot_is_told_once(
 async def test_an_answer_opens_a_thread_where_that_is_wanted(
     api: DiscordApi, tmp_path: Path, anna: Person, general: Channel
 ) -> None:
-    async with life(api, tmp_path, allow=[anna], threads=True) as here:
+    async with life(api, tmp_path, allow=[anna], threads=True, patience=replace(IMPATIENT, call=20)) as here:
         here.model.enqueue(["It is ", "blue."], delay=SLOWLY)
         here.model.enqueue("And warm.")
         asked = await anna.ask("which colour?", general)
-        await api.until(lambda: asked.thread and asked.thread.texts[-1] == "It is blue.")
+        await api.until(lambda: asked.thread and asked.thread.texts[-1:] == ["It is blue."])
         await quiet(here)
         assert asked.thread
         assert (asked.thread.name, general.texts) == ("which colour?", [])
@@ -396,11 +396,11 @@ async def test_an_answer_in_a_thread_goes_on_after_a_crash(
     async with life(api, tmp_path, allow=[anna], threads=True) as here:
         here.model.enqueue(["It is"], hang=True)
         asked = await anna.ask("which colour?", general)
-        await api.until(lambda: asked.thread and asked.thread.texts[-1] == "It is")
+        await api.until(lambda: asked.thread and asked.thread.texts[-1:] == ["It is"])
     model = ScriptedModel()
     model.enqueue("It is blue.")
     async with life(api, tmp_path, allow=[anna], threads=True, model=model) as here:
-        await api.until(lambda: asked.thread and asked.thread.texts[-1] == "It is blue.")
+        await api.until(lambda: asked.thread and asked.thread.texts[-1:] == ["It is blue."])
         await quiet(here)
     assert asked.thread
     assert (asked.thread.texts[1:], general.texts) == (["It is blue."], [])

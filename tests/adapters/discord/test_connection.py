@@ -312,7 +312,8 @@ async def test_sessions_that_end_at_once_do_not_use_up_what_a_day_allows(
                 await asyncio.sleep(0.01)
 
         ending = asyncio.create_task(end_each())
-        await ear.until(lambda: ear.state == "down")
+        # On a busy machine it may be down before, for another reason.
+        await ear.until(lambda: "too often" in ear.health[-1].detail)
         count = len(api.gateway.identified)
         await asyncio.sleep(0.3)
         ending.cancel()

@@ -257,22 +257,22 @@ async def test_what_takes_nearly_as_long_as_discord_waits_is_acknowledged_and_an
     bot: Commanding, olga: Person
 ) -> None:
     """As after 2.9 of 3 seconds."""
-    bot.api.acknowledge_seconds = 0.4
-    take_slowly(bot, 0.38)
+    bot.api.acknowledge_seconds = 0.9
+    take_slowly(bot, 0.87)
     asked = await olga.use("help")
     assert "/remember" in (await asked.answer()).content
-    assert 0.1 <= asked.seconds < 0.4
+    assert 0.1 <= asked.seconds < 0.9
 
 
 async def test_what_takes_far_longer_than_discord_waits_is_acknowledged_and_answered(
     bot: Commanding, olga: Person
 ) -> None:
     """As after 20 seconds."""
-    bot.api.acknowledge_seconds = 0.4
-    take_slowly(bot, 0.6)
+    bot.api.acknowledge_seconds = 0.9
+    take_slowly(bot, 1.2)
     asked = await olga.use("help")
     assert "/remember" in (await asked.answer()).content
-    assert asked.seconds < 0.4
+    assert asked.seconds < 0.9
     assert not bot.api.refusals
 
 
@@ -308,7 +308,7 @@ async def test_commands_in_a_chat_are_taken_in_one_after_another(
     ]
     for each in asked:
         await each.acknowledgement()
-    async with asyncio.timeout(2):
+    async with asyncio.timeout(20):
         await all_heard.wait()
     assert heard == ["/remember elsewhere", "/remember one", "/remember two"]
 
@@ -389,7 +389,13 @@ async def test_a_command_that_takes_long_is_taken_in_though_the_session_is_close
     ],
 )
 async def test_who_gets_no_reply_is_told_so_quickly_or_late(
-    bot: Commanding, olga: Person, general: Channel, outcome: bool | Exception, expected: str, seconds: float
+    api: DiscordApi,
+    olga: Person,
+    general: Channel,
+    tmp_path: Path,
+    outcome: bool | Exception,
+    expected: str,
+    seconds: float,
 ) -> None:
     async def accept(message: IncomingMessage) -> bool:
         await asyncio.sleep(seconds)
@@ -397,25 +403,29 @@ async def test_who_gets_no_reply_is_told_so_quickly_or_late(
             raise outcome
         return outcome
 
-    bot.accept = accept
-    asked = await olga.use("new", general)
-    answer = await asked.answer()
-    assert asked.texts == [expected]
-    assert answer.ephemeral == (not seconds)
-    assert asked.callback == (MESSAGE_LATER if seconds else MESSAGE)
-    assert not bot.api.refusals
+    patience = seconds / 2 or 20
+    async with commanding(api, tmp_path, owners=[f"discord:{olga.id}"], patience=patience) as bot:
+        bot.accept = accept
+        asked = await olga.use("new", general)
+        answer = await asked.answer()
+        assert asked.texts == [expected]
+        assert answer.ephemeral == (not seconds)
+        assert asked.callback == (MESSAGE_LATER if seconds else MESSAGE)
+    assert not api.refusals
 
 
 async def test_a_stranger_in_a_guild_is_told_the_same_whatever_it_is(
-    bot: Commanding, anna: Person, general: Channel, tmp_path: Path
+    api: DiscordApi, olga: Person, anna: Person, general: Channel, tmp_path: Path
 ) -> None:
-    asked = [use(anna, name, general, options) for name, options, _ in FILLED_IN]
-    for each in asked:
-        answer = await each.answer()
-        assert answer.ephemeral
-        assert each.texts == [phrases.NO_ANSWER_HERE]
-    assert not bot.answers.messages
-    assert await bot.house.unfinished() == 0
+    api.acknowledge_seconds = 60
+    async with commanding(api, tmp_path, owners=[f"discord:{olga.id}"], patience=20) as bot:
+        asked = [use(anna, name, general, options) for name, options, _ in FILLED_IN]
+        for each in asked:
+            answer = await each.answer(within=20)
+            assert answer.ephemeral
+            assert each.texts == [phrases.NO_ANSWER_HERE]
+        assert not bot.answers.messages
+        assert await bot.house.unfinished() == 0
     assert not list(tmp_path.rglob("*.md"))
     assert not general.messages or all(message.ephemeral for message in general.messages)
 

@@ -616,7 +616,7 @@ async def test_a_reminder_comes_by_itself(api: BotApi, anna: Person, tmp_path: P
     async with life(api, tmp_path, now=lambda: datetime.now(UTC)) as here:
         await anna.say("/remind 1s feed the cat")
         told = await anna.chat.answer()
-        await anna.chat.answer(told, containing="feed the cat", within=5)
+        await anna.chat.answer(told, containing="feed the cat", within=12)
         await quiet(here)
     assert len(anna.chat.texts) == 2
 

@@ -242,7 +242,7 @@ async def test_it_is_up_as_soon_as_it_listens_though_nobody_says_anything(
 ) -> None:
     async with life(api, tmp_path, patience=Patience()) as here:
         await api.polled()
-        await api.until(lambda: here.adapter.health == ChannelHealth("up"), within=2)
+        await api.until(lambda: here.adapter.health == ChannelHealth("up"), within=10)
 
 
 async def test_a_telegram_that_cannot_be_reached_at_start_is_found_when_it_is_there(tmp_path: Path) -> None:
@@ -258,12 +258,12 @@ async def test_a_telegram_that_cannot_be_reached_at_start_is_found_when_it_is_th
         try:
             await api.start()
             await anna.chat.answer(containing="There you are.")
-            await api.until(lambda: here.adapter.health == ChannelHealth("up"), within=3)
+            await api.until(lambda: here.adapter.health == ChannelHealth("up"))
             async with api.outage():
                 await api.until(lambda: here.adapter.health.state == "down")
                 here.model.enqueue("And again.")
                 await anna.say("Are you there?")
-            await api.until(lambda: here.adapter.health == ChannelHealth("up"), within=3)
+            await api.until(lambda: here.adapter.health == ChannelHealth("up"))
             await anna.chat.answer(containing="And again.")
         finally:
             await api.stop()
@@ -293,7 +293,7 @@ async def test_two_with_one_token_say_so_and_the_one_that_stays_recovers(api: Bo
         first.model.enqueue("I am still here.")
         await anna.say("Who is there?")
         await anna.chat.answer(containing="still here")
-        await api.until(lambda: first.adapter.health == ChannelHealth("up"), within=5)
+        await api.until(lambda: first.adapter.health == ChannelHealth("up"))
         await quiet(first)
         assert anna.chat.texts == ["I am still here."]
 

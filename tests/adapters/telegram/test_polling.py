@@ -439,7 +439,7 @@ async def test_a_connection_that_was_given_up_is_not_used_again() -> None:
             polling = asyncio.create_task(
                 poll(bot, take_in, report=lambda _: None, seconds=0, grace=0.2, waits=QUICK)
             )
-            await asyncio.wait_for(heard.wait(), 3)
+            await asyncio.wait_for(heard.wait(), 20)
             polling.cancel()
             await asyncio.gather(polling, return_exceptions=True)
         await asyncio.gather(*filter(None, handlers))

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 
 import pytest
@@ -93,6 +93,20 @@ async def said(
     yield ReplyPart(texts[-1], final=True, choices=choices)
 
 
+async def growing(shown: Callable[[], list[str]], *texts: str) -> AsyncIterator[ReplyPart]:
+    """A reply of which each part is shown before the next one is said, however long that takes."""
+    for text in texts:
+        yield ReplyPart(text)
+        async with asyncio.timeout(20):
+            while shown()[-1:] != [text]:  # noqa: ASYNC110
+                await asyncio.sleep(0.005)
+    yield ReplyPart(texts[-1], final=True)
+
+
+def drafts_of(person: Person) -> Callable[[], list[str]]:
+    return lambda: [draft.text for draft in person.chat.drafts]
+
+
 async def at_once(text: str, choices: tuple[Choice, ...] = ()) -> AsyncIterator[ReplyPart]:
     yield ReplyPart(text, final=True, choices=choices)
 
@@ -109,7 +123,7 @@ async def test_a_reply_that_is_there_at_once_is_one_message(stage: Stage, anna: 
 
 
 async def test_in_private_a_reply_grows_as_a_draft_and_is_sent_once(stage: Stage, anna: Person) -> None:
-    await stage.show(anna.chat, said("It", "It is", "It is blue."))
+    await stage.show(anna.chat, growing(drafts_of(anna), "It", "It is", "It is blue."))
     assert [draft.text for draft in anna.chat.drafts] == ["It", "It is", "It is blue."]
     assert len({draft.id for draft in anna.chat.drafts}) == 1
     (message,) = anna.chat.replies
@@ -127,8 +141,8 @@ async def test_a_reply_that_is_written_quickly_is_sent_at_once_and_never_drafted
 
 async def test_a_server_without_drafts_sees_edits_and_is_asked_once(stage: Stage, anna: Person) -> None:
     stage.api.knows_drafts = False
-    await stage.show(anna.chat, said("It", "It is", "It is blue."))
-    await stage.show(anna.chat, said("And", "And warm."))
+    for reply in (("It", "It is", "It is blue."), ("And", "And warm.")):
+        await stage.show(anna.chat, growing(lambda: anna.chat.texts, *reply))
     assert anna.chat.texts == ["It is blue.", "And warm."]
     assert anna.chat.replies[0].edits
     assert len(stage.api.calls_of("sendMessageDraft")) == 1
@@ -138,7 +152,7 @@ async def test_in_a_group_a_reply_is_put_to_its_message_and_grows_by_edits(
     stage: Stage, group: Chat, anna: Person
 ) -> None:
     asked = await anna.say("@commonplace_bot what is it?", group)
-    await stage.show(group, said("It", "It is", "It is blue."), reply_to=asked.id)
+    await stage.show(group, growing(lambda: group.texts, "It", "It is", "It is blue."), reply_to=asked.id)
     (message,) = group.replies
     assert (message.first_text, message.text, message.reply_to) == ("It", "It is blue.", asked.id)
     assert group.drafts == []
@@ -382,7 +396,7 @@ async def test_a_draft_that_is_refused_for_its_text_ends_drafts_for_nobody(
     monkeypatch.setattr("adapters.telegram.showing.AFTER_FAULT", 0.0)
     stage.api.fail("sendMessageDraft", Fault.refuse(400, refusal))
     await stage.show(anna.chat, said("It", "It is", "It is blue."))
-    await stage.show(anna.chat, said("And", "And warm."))
+    await stage.show(anna.chat, growing(drafts_of(anna), "And", "And warm."))
     assert [draft.text for draft in anna.chat.drafts][-2:] == ["And", "And warm."]
     assert anna.chat.texts == ["It is blue.", "And warm."]
 

@@ -91,7 +91,7 @@ class Service:
             assert process.poll() is None, process.communicate()
             return any(call.method.startswith("getUpdates") for call in self.api.calls[since:])
 
-        await self.api.until(has_asked, within=15, what="a start")
+        await self.api.until(has_asked, within=60, what="a start")
 
     async def kill(self) -> None:
         assert self._process
@@ -110,7 +110,7 @@ class Service:
 
     async def _read(self) -> None:
         assert self._process
-        _, log = await asyncio.to_thread(self._process.communicate, None, 20)
+        _, log = await asyncio.to_thread(self._process.communicate, None, 60)
         self.log += log
         self._process = None
 
@@ -165,28 +165,30 @@ def all_answered(chat: Chat, said: list[int]) -> bool:
 
 async def answered(chat: Chat, said: list[int]) -> None:
     """Wait until all is answered."""
-    await chat.watch(lambda: all_answered(chat, said), within=25, what=f"all answers in {chat.id}")
+    await chat.watch(lambda: all_answered(chat, said), within=60, what=f"all answers in {chat.id}")
 
 
 async def more_replies(chat: Chat, than: int) -> None:
     """Wait until there are more than so many."""
-    await chat.watch(lambda: len(chat.replies) > than, within=10, what=f"a reply in {chat.id}")
+    await chat.watch(lambda: len(chat.replies) > than, within=60, what=f"a reply in {chat.id}")
 
 
 async def ends_whole(chat: Chat) -> None:
     """Wait until the last reply is all there."""
-    await chat.watch(lambda: chat.replies[-1].text.endswith(END), within=15, what=f"an end in {chat.id}")
+    await chat.watch(lambda: chat.replies[-1].text.endswith(END), within=60, what=f"an end in {chat.id}")
 
 
 async def handed_out(api: BotApi, before: int) -> None:
     """Wait until an update is on its way to the bot."""
-    await api.until(lambda: len(api.bot.inbox.delivered) > before)
+    await api.until(lambda: len(api.bot.inbox.delivered) > before, within=20)
 
 
 async def no_marks(api: BotApi) -> None:
     """Wait until nothing looks as if it had to wait still."""
     messages = [message for chat in api.chats for message in chat.messages]
-    await api.until(lambda: not any(any(each.reactions.values()) for each in messages), what="no marks")
+    await api.until(
+        lambda: not any(any(each.reactions.values()) for each in messages), within=20, what="no marks"
+    )
 
 
 def near_a_kill(service: Service, message: Message) -> bool:
@@ -334,16 +336,16 @@ async def test_told_to_leave_while_it_streams_it_leaves_soon_and_goes_on_after_t
     await service.listening()
     await olga.say("m1")
     await olga.say("@commonplace_bot m2", group)
-    await api.until(lambda: olga.chat.drafts and group.replies, within=10)
+    await api.until(lambda: olga.chat.drafts and group.replies, within=30)
     await olga.say("m3")
-    await api.until(lambda: any(each.reactions for each in olga.chat.messages), within=10)
+    await api.until(lambda: any(each.reactions for each in olga.chat.messages), within=30)
     code, seconds = await service.end()
     assert code == 0
     assert seconds < 10
     assert olga.chat.texts == []
     model.silent = False
     service.start()
-    await api.until(lambda: all_answered(group, [2]) and all_answered(olga.chat, [1, 3]), within=15)
+    await api.until(lambda: all_answered(group, [2]) and all_answered(olga.chat, [1, 3]), within=60)
     await no_marks(api)
     assert (await service.end())[0] == 0
     assert [numbers(reply.text) for reply in group.replies] == [[2]]

@@ -1,5 +1,5 @@
 from datetime import date
-from time import process_time
+from time import thread_time
 
 import pytest
 
@@ -169,6 +169,6 @@ def test_signs_within_a_line_of_text_stay_as_they_are() -> None:
 
 @pytest.mark.parametrize("line", ["- " * 100_000 + "x", "* " * 100_000 + "x", "=" * 200_000 + "x"])
 def test_a_long_line_is_filed_at_once(line: str) -> None:
-    began = process_time()
+    began = thread_time()
     made(line, kind="text")
-    assert process_time() - began < 2
+    assert thread_time() - began < 2

@@ -157,10 +157,10 @@ def png_that_claims(width: int, height: int) -> bytes:
 
 @pytest.mark.parametrize("size", [(6000, 6000), (10_000, 10_000), (60_000, 60_000)])
 def test_a_bomb_is_refused_before_it_is_unpacked(size: tuple[int, int]) -> None:
-    start = time.process_time()
+    start = time.thread_time()
     with pytest.raises(PictureUnreadable, match="megapixels"):
         prepared(png_that_claims(*size))
-    assert time.process_time() - start < 0.2
+    assert time.thread_time() - start < 0.2
 
 
 @pytest.mark.parametrize(
@@ -193,6 +193,6 @@ def test_broken_words_beside_the_pixels_spoil_no_picture() -> None:
 
 def test_a_photo_of_a_phone_costs_little_cpu() -> None:
     photo = written(noise(400, 300).resize((4000, 3000), Pillow.Resampling.BICUBIC), "JPEG", quality=85)
-    start = time.process_time()
+    start = time.thread_time()
     prepared(photo)
-    assert time.process_time() - start < 1.0
+    assert time.thread_time() - start < 1.0

@@ -135,13 +135,20 @@ async def test_what_the_core_note_says_cannot_pass_for_the_instruction(
     assert instruction.text.lower().count("</notes>") == 1
 
 
+async def asked(model: ScriptedModel) -> None:
+    """Wait until it is."""
+    async with asyncio.timeout(20):
+        while not model.history:  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
+
+
 async def test_it_lands_on_the_day_on_which_it_began(tmp_path: Path, model: ScriptedModel) -> None:
     clock = Clock(NOON.replace(hour=23, minute=59, second=59))
     async with talking(tmp_path, alone(model), clock=clock) as talk:
         await talk.says("My dentist is Dr Weber.")
         model.enqueue(NOTES, delay=0.05)
         flushing = asyncio.create_task(talk.compactor.flush(talk.conversation))
-        await asyncio.sleep(0.02)
+        await asked(model)
         clock.pass_(seconds=30)
         assert (await flushing).text == "Noted in 2026-11-21.md:3-6."
         assert "## 23:59 Anna" in talk.note("2026-11-21.md")
@@ -174,9 +181,9 @@ async def test_an_editor_that_saves_the_log_meanwhile_loses_nothing(talk: Talk, 
     await talk.memory.write("first")
     path = talk.folder / "memory" / "2026-11-21.md"
     opened = path.read_text()
-    model.enqueue(NOTES, delay=0.02)
+    model.enqueue(NOTES, delay=0.5)
     flushing = asyncio.create_task(talk.compactor.flush(talk.conversation))
-    await asyncio.sleep(0.01)
+    await asked(model)
     draft = path.with_name("draft.tmp")  # as most editors save: another file in its place
     draft.write_text(f"{opened}- written by hand\n")
     draft.rename(path)
@@ -331,7 +338,7 @@ async def test_a_flush_that_takes_too_long_counts_as_no_answer(tmp_path: Path, m
 async def test_being_stopped_is_no_failure_and_nothing_is_lost(talk: Talk, model: ScriptedModel) -> None:
     model.enqueue(hang=True)
     flushing = asyncio.create_task(talk.compactor.flush(talk.conversation))
-    await asyncio.sleep(0.05)
+    await asked(model)
     flushing.cancel()
     with pytest.raises(asyncio.CancelledError):
         await flushing

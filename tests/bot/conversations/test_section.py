@@ -63,9 +63,9 @@ def test_an_answer_that_was_cut_off_is_not_sure() -> None:
 
 
 def test_an_answer_of_very_many_blanks_is_read_quickly() -> None:
-    began = time.perf_counter()
+    began = time.thread_time()
     assert read_answer("- a\n" + " \n" * 50_000 + "- b").body == "- a\n\n- b"
-    assert time.perf_counter() - began < 1
+    assert time.thread_time() - began < 1
 
 
 def test_what_is_far_too_long_is_cut_at_a_line_and_says_so() -> None:

@@ -239,7 +239,7 @@ class Chat:
         *,
         containing: str = "",
         thread: int | None = None,
-        within: float = 5.0,
+        within: float = 15.0,
     ) -> Message:
         """Wait for a bot's first message after one (else after the last that a person has written)."""
         if after is None:

@@ -172,13 +172,13 @@ class BotApi(World):
             call for call in self.calls if 400 <= call.status < 500 and call.status != 429 and not call.faulty
         ]
 
-    async def polled(self, *, within: float = 5.0) -> None:
+    async def polled(self, *, within: float = 15.0) -> None:
         """Wait until a bot waits for updates."""
         await self.until(
             lambda: any(bot.inbox.poll for bot in self.bots.values()), within=within, what="a poll"
         )
 
-    async def confirmed(self, *, within: float = 5.0) -> None:
+    async def confirmed(self, *, within: float = 15.0) -> None:
         """Wait until all updates are confirmed."""
         await self.until(
             lambda: not any(bot.inbox.pending for bot in self.bots.values()),

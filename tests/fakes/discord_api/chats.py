@@ -388,7 +388,7 @@ class Channel:
             self.guild.world.tell_channel("CHANNEL_UPDATE", self)
 
     async def answer(
-        self, after: Message | None = None, *, containing: str = "", within: float = 5.0
+        self, after: Message | None = None, *, containing: str = "", within: float = 15.0
     ) -> Message:
         """Wait for a bot's first message after one (else after the last that a person has written)."""
         if after is None:
@@ -452,10 +452,10 @@ class Interaction:
         state = f"acknowledged by {self.callback}" if self.callback else "not acknowledged"
         return f"<interaction {self.kind} {self.name or self.data.get('custom_id', '')} {state}, {self.messages}>"
 
-    async def acknowledgement(self, *, within: float = 5.0) -> None:
+    async def acknowledgement(self, *, within: float = 15.0) -> None:
         await self.watch(lambda: self.callback, within=within, what=f"an acknowledgement of {self!r}")
 
-    async def answer(self, *, containing: str = "", within: float = 5.0) -> Message:
+    async def answer(self, *, containing: str = "", within: float = 15.0) -> Message:
         """Wait for the first message that is there to be read, for all or for this person only."""
 
         def answered() -> Message | None:

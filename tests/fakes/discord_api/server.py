@@ -193,7 +193,7 @@ class DiscordApi(World):
                 counts[status] = counts.get(status, 0) + count
         return counts
 
-    async def connected(self, *, count: int = 1, within: float = 5.0) -> None:
+    async def connected(self, *, count: int = 1, within: float = 15.0) -> None:
         """Wait until so many connections have a session."""
         await self.until(lambda: len(self.gateway.open) >= count, within=within, what="a connection")
 

@@ -534,7 +534,7 @@ class World:
             event.set()
 
     async def until(
-        self, condition: Callable[[], Any], *, within: float = 5.0, what: str = "what was waited for"
+        self, condition: Callable[[], Any], *, within: float = 15.0, what: str = "what was waited for"
     ) -> Any:
         """Wait until this is true, and give its value; else say what happened instead."""
         event = asyncio.Event()

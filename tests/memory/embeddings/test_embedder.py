@@ -82,7 +82,7 @@ def make(open_at: Open, time: FakeClock) -> Callable[..., Embedder]:
         fallback: str = "",
         *,
         batch_size: int = 10,
-        query_seconds: float = 0.3,
+        query_seconds: float = 10,
         jitter: float = 0.0,
         **limits: int,
     ) -> Embedder:

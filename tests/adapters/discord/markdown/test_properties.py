@@ -13,7 +13,7 @@ from tests.adapters.discord.markdown.shown import assert_sendable, contents, kin
 
 pytestmark = pytest.mark.thorough
 
-quick = settings(max_examples=25, deadline=timedelta(seconds=2), derandomize=True, database=None)
+quick = settings(max_examples=25, deadline=timedelta(seconds=30), derandomize=True, database=None)
 WORD = re.compile(r"[^\W_]+")
 pieces = st.sampled_from(
     [

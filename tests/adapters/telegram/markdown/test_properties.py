@@ -13,7 +13,7 @@ from tests.adapters.telegram.markdown.shown import assert_sendable, texts
 
 pytestmark = pytest.mark.thorough
 
-quick = settings(max_examples=25, deadline=timedelta(seconds=2), derandomize=True, database=None)
+quick = settings(max_examples=25, deadline=timedelta(seconds=30), derandomize=True, database=None)
 WORD = re.compile(r"[^\W_]+")
 # Words that no markup takes for itself: not in a link's address, not the name of a tag, a language or an entity.
 words = st.integers(0, 10**6).map(lambda number: f"wörd{number}") | st.sampled_from(["重要", "שלום", "слово"])
