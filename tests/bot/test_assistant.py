@@ -193,7 +193,7 @@ async def test_stop_concerns_its_own_chat_and_the_running_turn_only(house: House
     house.model.enqueue("", hang=True)
     await house.accept("one", chat="terminal:one")
     await house.asked(1)
-    house.model.enqueue("two", delay=0.1)
+    house.model.enqueue("two", delay=0.4)
     house.model.enqueue("three")
     await house.accept("two", chat="terminal:two")
     await house.asked(2)
@@ -221,7 +221,7 @@ async def test_stop_says_when_nothing_runs(house: House) -> None:
 
 
 async def test_a_stranger_stops_nothing(house: House) -> None:
-    house.model.enqueue("the end", delay=0.1)
+    house.model.enqueue("the end", delay=0.4)
     await house.accept("go on", chat="telegram:room", sender="telegram:2")
     await house.asked(1)
     await house.accept("/stop", chat="telegram:room", sender="telegram:666")
@@ -231,7 +231,7 @@ async def test_a_stranger_stops_nothing(house: House) -> None:
 
 
 async def test_closing_waits_for_a_turn_that_ends_in_time(house: House) -> None:
-    house.model.enqueue("just in time", delay=0.1)
+    house.model.enqueue("just in time", delay=0.4)
     await house.accept("quick")
     await house.asked(1)
     await house.assistant.close(5)
@@ -288,7 +288,7 @@ async def test_a_stranger_gets_a_code_whatever_he_says_and_no_model_hears_it(hou
 
 
 async def test_who_is_shut_out_between_saying_and_being_heard_is_not_answered(house: House) -> None:
-    house.model.enqueue("one", delay=0.05)
+    house.model.enqueue("one", delay=0.4)
     await house.accept("first", chat="telegram:2", sender="telegram:2")
     await house.asked(1)
     await house.accept("second", chat="telegram:2", sender="telegram:2")
@@ -435,7 +435,7 @@ async def test_many_conversations_are_kept_on_disk_not_in_memory(house: House) -
 
 
 async def test_what_a_person_says_in_a_row_while_a_turn_runs_is_answered_together(house: House) -> None:
-    house.model.enqueue("first", delay=0.05)
+    house.model.enqueue("first", delay=0.4)
     house.model.enqueue("all of it")
     for text in ("one", "two", "three", "four"):
         await house.accept(text, alone=False)
@@ -457,7 +457,7 @@ async def test_lines_that_want_their_own_answer_each_get_one(house: House) -> No
 
 
 async def test_a_command_in_between_keeps_its_place(house: House) -> None:
-    house.model.enqueue("first", delay=0.05)
+    house.model.enqueue("first", delay=0.4)
     house.model.enqueue("second")
     house.model.enqueue("third")
     for text in ("one", "two", "/remember tea is out", "three"):
@@ -639,8 +639,8 @@ async def test_of_two_edits_in_a_row_the_later_one_counts(house: House) -> None:
 async def test_an_edit_does_not_take_the_answer_away_from_what_is_answered_along_with_it(
     house: House,
 ) -> None:
-    house.model.enqueue("first", delay=0.05)
-    house.model.enqueue("both", delay=0.05)
+    house.model.enqueue("first", delay=0.4)
+    house.model.enqueue("both", delay=0.4)
     house.model.enqueue("and the edit")
     for text in ("one", "two", "three"):
         await house.accept(text, alone=False)
@@ -652,7 +652,7 @@ async def test_an_edit_does_not_take_the_answer_away_from_what_is_answered_along
 
 
 async def test_an_edited_question_that_waits_is_changed_where_it_stands(house: House) -> None:
-    house.model.enqueue("first", delay=0.05)
+    house.model.enqueue("first", delay=0.4)
     house.model.enqueue("second")
     await house.accept("one")
     await house.asked(1)
@@ -984,6 +984,9 @@ async def test_a_turn_that_was_stopped_stays_stopped_after_a_crash(tmp_path: Pat
         await house.terminal.began.wait()
         house.terminal.pause = 10  # so that the crash comes before the end is shown
         await house.assistant.stop(asked.chat)
+        async with asyncio.timeout(20):
+            while len(await house.history()) < 2:  # noqa: ASYNC110
+                await asyncio.sleep(0.005)
         await asyncio.sleep(0.05)
         await abandon(house)
     async with open_house(tmp_path) as house:
@@ -994,7 +997,7 @@ async def test_a_turn_that_was_stopped_stays_stopped_after_a_crash(tmp_path: Pat
 
 async def test_messages_that_were_joined_are_not_answered_once_more_after_a_crash(tmp_path: Path) -> None:
     async with open_house(tmp_path) as house:
-        house.model.enqueue("first", delay=0.05)
+        house.model.enqueue("first", delay=0.4)
         house.model.enqueue(hang=True)
         for text in ("one", "two", "three"):
             await house.accept(text, alone=False)
@@ -1301,7 +1304,7 @@ async def test_of_many_attachments_in_a_row_one_turn_takes_so_many_and_the_next_
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bot.assistant.ATTACHED_AT_MOST", 2)
-    house.model.enqueue("Hello", delay=0.05)
+    house.model.enqueue("Hello", delay=0.4)
     await house.accept("Hi", **ALBUM)
     await house.asked(1)
     for text in ("a", "b", "c", "d"):
@@ -1355,7 +1358,7 @@ def text_file(house: House, name: str) -> Attachment:
 
 @pytest.mark.usefixtures("_soon")
 async def test_what_is_sent_after_an_album_is_no_part_of_it(house: House) -> None:
-    house.model.enqueue("Hello", delay=0.05)
+    house.model.enqueue("Hello", delay=0.4)
     await house.accept("Hi", **ALBUM)
     await house.asked(1)
     for name, text in (("a", "/remember"), ("b", "")):

@@ -142,7 +142,7 @@ async def test_a_message_that_still_comes_with_the_old_id_is_answered_in_the_new
 
 
 async def test_an_edit_of_a_message_that_waited_takes_its_place_there(house: House) -> None:
-    house.model.enqueue("slow", delay=0.05)
+    house.model.enqueue("slow", delay=0.4)
     await house.accept("first", **IN_OLD)
     await house.asked(1)
     meant = await house.accept("wrong", **IN_OLD)
@@ -165,7 +165,7 @@ async def test_stop_in_the_new_chat_ends_the_turn_that_began_in_the_old_one(hous
 
 async def test_where_the_memory_is_open_it_is_so_for_the_first_message_under_the_new_id(house: House) -> None:
     await say(house, "/memory on", IN_OLD)
-    house.model.enqueue("slow", delay=0.05)
+    house.model.enqueue("slow", delay=0.4)
     await house.accept("first", **IN_OLD)
     await house.asked(1)
     await house.assistant.moved(OLD, NEW)
@@ -302,7 +302,7 @@ async def test_where_both_have_lived_for_long_the_old_conversation_ends_and_is_n
 
 async def test_a_chat_that_moves_on_before_all_has_gone_over_ends_where_it_is_last(house: House) -> None:
     last = ChatId("telegram", "-2005")
-    house.model.enqueue("slow", delay=0.05)
+    house.model.enqueue("slow", delay=0.4)
     await house.accept("first", **IN_OLD)
     await house.asked(1)
     await house.accept("second", **IN_OLD)

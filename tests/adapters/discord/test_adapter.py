@@ -328,7 +328,7 @@ async def test_what_was_missed_is_answered_in_each_channel(
         here.model.enqueue("Hello.")
         await anna.say("hi")
         await anna.dm.answer()
-        await asyncio.sleep(2 * QUICK.guilds)  # all guilds are known: from here on something may be missed
+        await asyncio.sleep(10 * QUICK.guilds)  # all guilds are known: from here on something may be missed
         await quiet(here)
     await anna.say("are you there?")
     asked = await anna.ask("and here?", general)
@@ -467,7 +467,7 @@ async def test_a_channel_lets_people_talk_in_its_threads_also_in_one_that_was_cl
     async with life(api, tmp_path, groups=groups) as here:
         here.model.enqueue("One.")
         await thread.answer(await anna.ask("one?", thread))
-        await asyncio.sleep(0.1)  # until it knows that it has missed nothing before
+        await asyncio.sleep(0.5)  # until it knows that it has missed nothing before
         await quiet(here)
     asked = await anna.ask("two?", thread)
     await anna.archive(thread)

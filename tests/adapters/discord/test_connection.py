@@ -60,7 +60,7 @@ async def test_a_connection_that_is_closed_is_taken_up_again_and_nothing_is_miss
     code: int, api: DiscordApi, anna: Person, general: Channel, tmp_path: Path
 ) -> None:
     ear = Ear()
-    async with listening(api, tmp_path, ear):
+    async with listening(api, tmp_path, ear, waits=dataclasses.replace(QUICK, told=10.0)):
         await anna.ask("one", general)
         await anna.say("one")
         await ear.until(lambda: len(ear.messages) == 2)
@@ -162,7 +162,7 @@ async def test_an_outage_is_told_once_and_what_was_said_meanwhile_is_taken_in(
     api: DiscordApi, anna: Person, general: Channel, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     ear = Ear()
-    async with listening(api, tmp_path, ear, waits=dataclasses.replace(QUICK, given_up=0.2)):
+    async with listening(api, tmp_path, ear, waits=dataclasses.replace(QUICK, told=0.6, given_up=0.2)):
         await anna.ask("one", general)
         await anna.say("one")
         await ear.until(lambda: len(ear.messages) == 2)

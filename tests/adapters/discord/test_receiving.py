@@ -119,7 +119,7 @@ async def test_a_restart_takes_in_ten_missed_messages_in_three_channels_once_and
         await anna.ask("before", general)
         await anna.say("before")
         await ear.until(lambda: len(ear.messages) == 2)
-        await asyncio.sleep(0.05)  # else it may end before it knows that they were accepted
+        await asyncio.sleep(0.5)  # else it may end before it knows that they were accepted
     for number in range(10):
         await anna.ask(f"{number}", general)
         await anna.ask(f"{number}", news)
