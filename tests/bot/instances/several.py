@@ -5,7 +5,6 @@ import contextlib
 import json
 import re
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Callable
@@ -18,6 +17,7 @@ import pytest
 from aiohttp import web
 
 from tests.fakes.commonplace import Commonplace
+from tests.fakes.free_port import free_port
 from tests.fakes.model_server import Says
 from tests.fakes.openai_server import OpenAIServer
 
@@ -80,7 +80,7 @@ class Service:
         (folder / "config.toml").write_text(config)
         self.folder = folder
         self.workspace = folder / "workspace"
-        self.port = _free_port()
+        self.port = free_port()
         self._commonplace = Commonplace(folder)
         self._commonplace.environment |= environment | {
             "COMMONPLACE_SERVER__PORT": str(self.port),
@@ -159,12 +159,6 @@ class Service:
             return isinstance(channels, dict) and channels.get(channel) == state
 
         await until(found, within=within, what=f"{self.folder.name} {channel} {state}", told=lambda: self.log)
-
-
-def _free_port() -> int:
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        return int(listening.getsockname()[1])
 
 
 async def until(found: Callable[[], object], *, within: float, what: str, told: Callable[[], str]) -> None:
