@@ -175,7 +175,6 @@ INDEX_AWAY = (
     "to do."
 )
 INDEX_PROBLEM = "Index: {problem}"
-INDEX_SERVER = "the index's server"
 BY_MEANING = "by meaning and by words"
 BY_MEANING_WITH = "by meaning and by words, with {model} of {reason}"
 BY_WORDS = "by words alone"

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+import re
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -234,8 +235,13 @@ class Memory:
         return self._place.problem
 
     def unplaced(self, text: str) -> str:
-        """The text without the address of the index's server, which is nothing for a chat."""
-        return text if self.index_file else text.replace(self._place.shown, "the index's server")
+        """The text without the address of the index's server, which is nothing for a chat.
+
+        Nor are the server's own words, in brackets behind it: they may name its host as well.
+        """
+        if self.index_file or self._place.shown not in text:
+            return text
+        return re.sub(r" \(.*\)", "", text.replace(self._place.shown, "the index's server"))
 
     def renew(self, search: SearchSettings) -> None:
         """Have searches that begin from now on go by these settings."""
@@ -339,7 +345,7 @@ class Memory:
         try:
             await self._on_index(self._purge)
         except (IndexBroken, IndexUnavailable) as error:
-            problem = str(error)
+            problem = self.unplaced(str(error))
         return ForgottenLines(removed, missed, in_trash, in_names, problem)
 
     async def get(self, path: str, *, line: int = 1, limit: int | None = None) -> NoteText:

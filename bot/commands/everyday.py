@@ -65,7 +65,7 @@ async def show_status(call: CommandCall, context: CommandContext) -> str:
     waiting = await context.state.read(lambda db: inbox.count_open(db, but=call.message))
     open_ones = [phrases.STATUS_OPEN.format(count=waiting)] if waiting else []
     channels = [line async for line in _how_channels_fare(context)]
-    keeps_up = how_it_keeps_up(status, context.upkeep, context.now())
+    keeps_up = how_it_keeps_up(status, context)
     instance = await _instance(context)
     does = _who_does_what(instance, context.now()) if instance else ()
     return "\n".join([text, *open_ones, *does, *channels, *keeps_up])

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from bot.attachments.filing import Filing
     from bot.upkeep.scheduler import JobStatus
-    from bot.upkeep.upkeep import Upkeep
     from memory.listing import Problem
     from memory.memory import MemoryStatus
     from memory.search import SearchResults
@@ -94,9 +93,7 @@ async def look_after_memory(call: CommandCall, context: CommandContext) -> str:
                 fts=status.fts,
                 indexed=_last_indexed(status, context.now()),
             )
-            return "\n".join([text, *how_it_keeps_up(status, context.upkeep, context.now())]) + _problems(
-                status.problems
-            )
+            return "\n".join([text, *how_it_keeps_up(status, context)]) + _problems(status.problems)
 
 
 async def _open(call: CommandCall, context: CommandContext, *, memory: bool) -> str:
@@ -145,8 +142,9 @@ def how_it_searches(status: "MemoryStatus", *, why: bool) -> str:
     return phrases.BY_WORDS_SINCE.format(reason=reason) if why else phrases.BY_WORDS
 
 
-def how_it_keeps_up(status: "MemoryStatus", upkeep: "Upkeep | None", now: datetime) -> "Iterator[str]":
+def how_it_keeps_up(status: "MemoryStatus", context: CommandContext) -> "Iterator[str]":
     """A line each on the index where it fails, vectors, watch, regular look, and what runs now."""
+    upkeep, now, unplaced = context.upkeep, context.now(), context.memory.unplaced
     if status.index_problem:
         # Where a server is, its own words may tell: that is nothing for a chat.
         away = status.index_on_server
@@ -158,16 +156,14 @@ def how_it_keeps_up(status: "MemoryStatus", upkeep: "Upkeep | None", now: dateti
         reason = watch.reason or watch.error
         yield f"{line} ({reason})" if reason else line
     if upkeep and upkeep.problem:
-        yield phrases.UPKEEP_PROBLEM.format(problem=_unplaced(upkeep.problem, status))
+        yield phrases.UPKEEP_PROBLEM.format(problem=unplaced(upkeep.problem))
     if upkeep and (reindex := upkeep.reindex):
         yield (
             phrases.REINDEX_ELSEWHERE.format(holder=reindex.elsewhere)
             if reindex.elsewhere
             else phrases.REINDEX_NOW
             if reindex.running
-            else phrases.REINDEX.format(
-                last=_unplaced(_last(reindex, now), status), next=_time(reindex.next_run, now)
-            )
+            else phrases.REINDEX.format(last=unplaced(_last(reindex, now)), next=_time(reindex.next_run, now))
         )
     if upkeep and (backup := upkeep.backup):
         if backup.elsewhere:
@@ -176,16 +172,11 @@ def how_it_keeps_up(status: "MemoryStatus", upkeep: "Upkeep | None", now: dateti
             phrases.BACKUP_NOW
             if backup.running
             else phrases.BACKUP_JOB.format(
-                last=_unplaced(_last(backup, now), status), next=_time(backup.next_run, now)
+                last=unplaced(_last(backup, now)), next=_time(backup.next_run, now)
             )
         )
     for job in status.jobs:
         yield in_words(job).capitalize()
-
-
-def _unplaced(text: str, status: "MemoryStatus") -> str:
-    """The text without the address of the index's server."""
-    return text.replace(status.index, phrases.INDEX_SERVER) if status.index_on_server else text
 
 
 def _last(job: "JobStatus", now: datetime) -> str:

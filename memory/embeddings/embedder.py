@@ -273,7 +273,8 @@ async def _texts_are_at_fault(
         case RequestTooLarge() if not alone:
             return True
         case AnswerUnusable() if alone and tries < TRIES and not lane.recovery.hopeless:
-            return False  # what stands between may have garbled it, and no vector would ever be asked for again
+            # What stands between may have garbled it, and no vector would ever be asked for again.
+            return False
         case RequestRefused() | AnswerUnusable() | RequestTooLarge():
             if suspected:
                 return True

@@ -113,7 +113,7 @@ class _NoteLock:
             except (IndexUnavailable, IndexBroken) as error:
                 # The first time it may only be the session that has grown old.
                 if not left or not isinstance(error, ServerAway):
-                    self._session, self._problem = None, str(error)
+                    self._session, self._problem = None, _why(error)
             else:
                 if not taken:
                     self._session = None
@@ -131,7 +131,7 @@ class _NoteLock:
                     "" if ours else "its lock was lost (locks do not pass a pooler that parts transactions)"
                 )
             except (IndexUnavailable, IndexBroken) as error:
-                self._problem = str(error)
+                self._problem = _why(error)
             if self._problem:
                 self._session = None
         return self._problem
@@ -142,6 +142,17 @@ class _NoteLock:
             # Where the session is lost, so is the lock.
             with suppress(IndexUnavailable, IndexBroken):
                 self._locks._ask(_LEAVE, self._key, session=self._session)
+
+
+def _why(error: IndexUnavailable | IndexBroken) -> str:
+    """Without where the server is: it is told in chats, and to models, what became of a note."""
+    match error:
+        case ServerClosed():
+            return str(error)
+        case ServerAway():
+            return "the index's server does not answer"
+        case _:
+            return "the index's server cannot be used"
 
 
 class _Session:

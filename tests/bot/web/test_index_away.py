@@ -1,6 +1,7 @@
 """What is told of a memory whose index is on a server, there and away: an unknown number is no 0."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -60,6 +61,11 @@ class Site:
             for family in text_string_to_metric_families(text)
             if family.samples
         }
+
+    async def asked(self, command: str) -> str:
+        """What the assistant says to a command."""
+        parts = [part async for part in self.website.parts.assistant.answer(message(f"/{command}"))]
+        return parts[-1].text
 
     async def told(self, command: str, **parts: Any) -> list[str]:
         """What an owner is told in a chat."""
@@ -166,4 +172,22 @@ async def test_nor_by_what_a_job_or_a_command_failed_of(away: Site) -> None:
     with pytest.raises(IndexUnavailable) as raised:
         await parts.memory.sync()
     said = parts.assistant._answering.in_words(message("/reindex"), raised.value)
-    assert said.startswith("the index's server does not answer")
+    assert said == "the index's server does not answer"
+
+
+async def test_nor_by_the_servers_own_words(away: Site) -> None:
+    told = (
+        "postgresql://me@127.0.0.1:9/none does not answer (failed to resolve host 'db.lan': (-2) not known)"
+    )
+    unplaced = away.website.parts.memory.unplaced
+    assert unplaced(f"failed: {told}; again soon") == "failed: the index's server does not answer; again soon"
+    assert unplaced("a note (of mine) cannot be read") == "a note (of mine) cannot be read"
+
+
+async def test_nor_by_what_could_not_be_forgotten(away: Site) -> None:
+    found = await away.asked("forget boiler")
+    (code,) = re.findall(r"/forget yes (\w+)", found)
+    told = await away.asked(f"forget yes {code}")
+    assert "house.md was not changed" in told
+    assert "the index's server does not answer; try again" in told
+    assert "127.0.0.1" not in told
