@@ -25,7 +25,8 @@ THREAD = "thread:"
 
 SLACK = timedelta(seconds=5)
 """Messages of the same moment do not always come in the order of their numbers."""
-RECENT = 20_000
+RECENT = 5000
+"""Some 1 MB. What is read again beyond them is found in the inbox, which takes in nothing twice."""
 MOST_DIRECT = 500
 THREADS_KEPT = timedelta(days=30)
 THREAD_NOTED_AGAIN = timedelta(days=1)

@@ -33,7 +33,8 @@ NOBODY = discord.AllowedMentions.none()
 ORIGINAL = "@original"
 LOOKED_AT = 100
 """Messages in which one of our own is looked for."""
-SHOWN_KEPT = 10_000
+SHOWN_KEPT = 2000
+"""Some 0.3 MB. They are looked for among the latest of a channel."""
 DIRECT = "d"
 """Before the id of a message that is told in private beside its channel, where ids are kept."""
 
