@@ -64,8 +64,8 @@ def check_server_of(
     if found.number < OLDEST:
         mend = "update it; 16 and 18 are tried"
         yield TOPIC.fail("server", f"{shown} is PostgreSQL {found.version}, which is too old", mend)
-    else:
-        yield TOPIC.ok("server", f"{shown} answers: PostgreSQL {found.version}")
+        return
+    yield TOPIC.ok("server", f"{shown} answers: PostgreSQL {found.version}")
     yield _pgvector(settings, found)
     yield from _rights(found)
     if found.is_encrypted or found.is_local:

@@ -13,16 +13,18 @@ if TYPE_CHECKING:
 
 SILENT_SECONDS = 30.0
 """A statement that has no answer for so long is looked after, and again after as long."""
+SOONER = 3
+"""So many times sooner where the first look has failed."""
 
 
 def looked_after(
-    still_at_it: Callable[[int], bool], *, after: float = SILENT_SECONDS
+    still_at_it: "Callable[[Connection[tuple[Any, ...]]], bool]", *, after: float = SILENT_SECONDS
 ) -> "type[Connection[tuple[Any, ...]]]":
     """A class of connections that do not wait for ever, whatever the statement: many take minutes, and may.
 
-    `still_at_it` is asked about the process of the server that owes us an answer. Where it is not, twice in a row since
-    an answer may be on its way, or where that cannot be told (OperationalError), the connection is closed, and what
-    waits raises OperationalError.
+    `still_at_it` is asked whether the server is about to answer on a connection. Where it is not, or where that cannot
+    be told (OperationalError), twice in a row, the connection is closed, and what waits raises OperationalError. Twice:
+    an answer may be on its way, and a server that is busy may let nobody in for a moment.
     """
     import psycopg
 
@@ -32,30 +34,29 @@ def looked_after(
 
         def _watched(self, steps: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
             """The same steps; whoever takes them tells at each whether something came, ten times a second."""
-            look_at, doubted = time.monotonic() + after, False
+            began = time.monotonic()
+            look_at, is_doubted = began + after, False
             try:
                 wish = next(steps)
                 while True:
                     came = yield wish
                     if not came and time.monotonic() >= look_at:
-                        doubted = self._look(doubted)
-                        look_at = time.monotonic() + after
+                        doubt, rest = self._look()
+                        if doubt and is_doubted:
+                            self.close()
+                            silent = time.monotonic() - began
+                            raise psycopg.OperationalError(f"no answer for {silent:.0f} seconds: {doubt}")
+                        look_at, is_doubted = time.monotonic() + rest, bool(doubt)
                     wish = steps.send(came)
             except StopIteration as end:
                 return end.value
 
-        def _look(self, doubted: bool) -> bool:
-            """Whether it is to be doubted that an answer comes."""
+        def _look(self) -> tuple[str, float]:
+            """Why it is to be doubted that an answer comes, "" where it is not; and when to look again."""
             try:
-                if still_at_it(self.info.backend_pid):
-                    return False
-                if not doubted:
-                    return True
-            except psycopg.OperationalError as error:
-                self.close()
-                raise psycopg.OperationalError(f"no answer for {after:g} seconds") from error
-            self.close()
-            raise psycopg.OperationalError(f"no answer for {2 * after:g} seconds")
+                return ("" if still_at_it(self) else "it is at nothing", after)
+            except psycopg.OperationalError:
+                return "it answers nobody", after / SOONER
 
     return LookedAfter
 

@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from memory.errors import IndexUnavailable
 from memory.postgres.address import shown_address
@@ -39,7 +40,7 @@ class Server:
 
     Every error of its connections is an `IndexUnavailable` (`ServerAway` where it cannot be reached, `ServerClosed`
     once this was closed) or `IndexBroken`. A server that hangs in the middle of a statement is waited for for
-    `silent_seconds` and some six more; twice as long where only this connection of it does.
+    `silent_seconds`, a third of that and up to twelve more; twice as long where only this connection of it does.
     """
 
     def __init__(
@@ -57,6 +58,8 @@ class Server:
         self._most = most
         self._pool: ConnectionPool[Connection[tuple[Any, ...]]] | None = None
         self._class: type[Connection[tuple[Any, ...]]] | None = None
+        self._processes: WeakKeyDictionary[Connection[tuple[Any, ...]], int] = WeakKeyDictionary()
+        """The server's own, of each connection."""
         self._opening = threading.Lock()
         self._away: tuple[float, str] = (0.0, "")
         self._closed = False
@@ -121,7 +124,7 @@ class Server:
             self._url,
             connection_class=self._connections(),
             kwargs=self._options(),
-            configure=_configure,
+            configure=self._configure,
             check=_check_answers,
             min_size=0,
             max_size=self._most,
@@ -138,7 +141,7 @@ class Server:
         except ImportError as error:
             raise library_is_missing() from error
         try:
-            _configure(connection)
+            self._configure(connection)
         except BaseException:
             connection.close()
             raise
@@ -148,10 +151,23 @@ class Server:
         self._class = self._class or looked_after(self._is_at_it, after=self._silent_seconds)
         return self._class
 
-    def _is_at_it(self, process: int) -> bool:
-        """Whether this process of the server has something to do; raises OperationalError where nobody answers."""
+    def _configure(self, connection: "Connection[tuple[Any, ...]]") -> None:
+        """Nothing waits for ever, and times are what they say."""
+        row = connection.execute(
+            "SELECT pg_backend_pid(), set_config('statement_timeout', %s, false),"
+            " set_config('lock_timeout', %s, false), set_config('idle_in_transaction_session_timeout', %s, false),"
+            " set_config('TimeZone', 'UTC', false)",
+            (str(STATEMENT_MS), str(LOCK_MS), str(STATEMENT_MS)),
+        ).fetchone()
+        connection.commit()
+        if row:
+            self._processes[connection] = row[0]  # a pooler in between tells another number of its own
+
+    def _is_at_it(self, asked: "Connection[tuple[Any, ...]]") -> bool:
+        """Whether the server's process has something to do; raises OperationalError where nobody answers."""
         import psycopg
 
+        process = self._processes.get(asked, asked.info.backend_pid)
         sql = "SELECT 1 FROM pg_stat_activity WHERE pid = %s AND coalesce(state, '') NOT LIKE 'idle%%'"
         try:
             with (
@@ -215,13 +231,3 @@ def _check_answers(connection: "Connection[tuple[Any, ...]]") -> None:
 
     with answered_within(connection, CONNECT_SECONDS):
         ConnectionPool.check_connection(connection)
-
-
-def _configure(connection: "Connection[tuple[Any, ...]]") -> None:
-    """Nothing waits for ever, and times are what they say."""
-    connection.execute(
-        "SELECT set_config('statement_timeout', %s, false), set_config('lock_timeout', %s, false),"
-        " set_config('idle_in_transaction_session_timeout', %s, false), set_config('TimeZone', 'UTC', false)",
-        (str(STATEMENT_MS), str(LOCK_MS), str(STATEMENT_MS)),
-    )
-    connection.commit()

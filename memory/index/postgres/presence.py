@@ -47,7 +47,8 @@ class Presence:
         try:
             self._session = self._opened.enter_context(self._server.session())
             key = int.from_bytes(bytes.fromhex(self.name[:_DIGITS]), "big", signed=True)
-            self._ask("SELECT pg_advisory_lock(%s)", key)
+            # Shared: where a session was lost, and the server has not noticed yet, it still has the lock.
+            self._ask("SELECT pg_advisory_lock_shared(%s)", key)
         except BaseException:
             self.end()
             raise

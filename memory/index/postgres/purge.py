@@ -17,24 +17,29 @@ if TYPE_CHECKING:
     Db = Connection[tuple[Any, ...]]
 
 READERS_SECONDS = 10.0
-"""So long those are waited for who began to read before: what they may still see would be kept."""
+"""So long those are waited for who began to read or write before: what they may still see would be kept."""
 LOCK_SECONDS = 3.0
 """For a table that others read; whoever comes after has to wait too."""
 REWRITE_SECONDS = 30.0
 """A table that takes longer to write anew is left as it was: some two gigabytes."""
 
-# Of other users' sessions this is shown to nobody but superusers; nobody else uses these tables.
-_OLDER_READERS = (
-    "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
-    " AND age(backend_xmin) > age(%s::text::xid)"
-    # These remove rows that they could still see.
-    " AND pid NOT IN (SELECT pid FROM pg_stat_progress_vacuum) LIMIT 1"
-)
+_SOMEBODY_MAY_SEE = """
+    SELECT 1 WHERE
+        -- Whoever has written anything since before then, in any database: everybody sees as of then, VACUUM too.
+        pg_snapshot_xmin(pg_current_snapshot()) <= %(moment)s::text::xid8
+        -- Of other users' sessions this is shown to nobody but superusers; nobody else reads these tables.
+        OR EXISTS (
+            SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+            AND age(backend_xmin) >= age(%(moment)s::text::xid8::xid)
+            -- These remove rows that they could still see.
+            AND pid NOT IN (SELECT pid FROM pg_stat_progress_vacuum)
+        )
+"""
 
 
 def this_moment(db: "Db") -> str:
-    """A name of this transaction, by which to tell who began to read before it."""
-    row = db.execute("SELECT pg_current_xact_id()::xid::text").fetchone()
+    """A name of this transaction, by which to tell who began before its end."""
+    row = db.execute("SELECT pg_current_xact_id()::text").fetchone()
     return str(row and row[0])
 
 
@@ -44,7 +49,8 @@ def write_anew(server: Server, generation: str, *, forgotten_in: str) -> None:
     The smallest tables come first. Raises IndexUnavailable with what could not be done, and then does all that makes
     nobody wait.
     """
-    names = [f"{name}_{generation}" for name in NOTE_TABLES] + ["texts", "embeddings", "refusals"]
+    names = [f"{name}_{generation}" for name in NOTE_TABLES]
+    names += ["texts", "embeddings", "refusals", "claims"]  # claims name notes
     with server.session() as db:
         _wait_for_readers(db, forgotten_in)
         sizes = {name: _size(db, name) for name in names}
@@ -61,9 +67,11 @@ def write_anew(server: Server, generation: str, *, forgotten_in: str) -> None:
 
 def _wait_for_readers(db: "Db", moment: str) -> None:
     deadline = time.monotonic() + READERS_SECONDS
-    while db.execute(_OLDER_READERS, [moment]).fetchone():
+    while db.execute(_SOMEBODY_MAY_SEE, {"moment": moment}).fetchone():
         if time.monotonic() >= deadline:
-            raise IndexUnavailable("somebody else has been reading or indexing since before it was removed")
+            raise IndexUnavailable(
+                "somebody else has been reading or writing on that server since before it was removed"
+            )
         time.sleep(0.05)
 
 

@@ -85,6 +85,8 @@ CREATE TABLE IF NOT EXISTS commonplace.claims (
     holder text NOT NULL,
     until timestamptz NOT NULL
 );
+ALTER TABLE commonplace.refusals ALTER reason SET STATISTICS 0;
+ALTER TABLE commonplace.claims ALTER path SET STATISTICS 0;
 CREATE TABLE IF NOT EXISTS commonplace.index_users (
     name text PRIMARY KEY,
     fingerprint text NOT NULL,
@@ -139,6 +141,14 @@ CREATE TABLE IF NOT EXISTS commonplace.segments@ (
     PRIMARY KEY (note, first)
 );
 CREATE INDEX IF NOT EXISTS segments@_text ON commonplace.segments@ (text);
+-- No samples for the planner: they stay in pg_statistic when the rows have gone, and not all users may empty that.
+ALTER TABLE commonplace.notes@ ALTER path SET STATISTICS 0, ALTER digest SET STATISTICS 0, ALTER fault SET STATISTICS 0;
+ALTER TABLE commonplace.passages@ ALTER heading SET STATISTICS 0, ALTER text SET STATISTICS 0,
+    ALTER words SET STATISTICS 0;
+ALTER TABLE commonplace.chunks@ ALTER words SET STATISTICS 0;
+ALTER TABLE commonplace.lexemes@ ALTER word SET STATISTICS 0;
+ALTER TABLE commonplace.lexeme_changes@ ALTER word SET STATISTICS 0;
+ALTER TABLE commonplace.segments@ ALTER heading SET STATISTICS 0;
 """
 
 _TABLES = _COMMON + "".join(_OF_ONE_GENERATION.replace("@", f"_{each}") for each in GENERATIONS)

@@ -1,4 +1,5 @@
 import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -6,6 +7,7 @@ from bot.config.settings import Settings
 from bot.doctor.check import Check
 from bot.doctor.index_server import check_server_of, look_at_server
 from bot.service.index_server import index_server
+from memory.index.postgres.checkup import ServerCheckup
 from memory.memory import Memory
 from tests.bot.doctor.found import everything, named, statuses, with_workspace
 from tests.fakes.postgres_server import PostgresServer
@@ -62,6 +64,17 @@ def test_a_server_that_is_not_there_is_a_failure_with_a_mend_and_no_secret(tmp_p
     assert "postgresql://me@127.0.0.1:1/none does not answer" in check.told
     assert "nothing is lost" in check.mend
     assert "s3cret" not in everything([check])
+
+
+def test_a_server_that_is_too_old_is_asked_nothing_that_it_does_not_know(
+    tmp_path: Path, database: str
+) -> None:
+    settings = on_server(tmp_path, database)
+    found = look_at_server(settings)
+    assert isinstance(found, ServerCheckup)
+    old = replace(found, version="12.22", number=120_022)
+    [check] = check_server_of(settings, old, alive=False, now=datetime.now(UTC))
+    assert (check.status, "PostgreSQL 12.22, which is too old" in check.told) == ("fail", True)
 
 
 def test_a_user_without_rights_is_told(tmp_path: Path, database: str, postgres: PostgresServer) -> None:

@@ -19,6 +19,8 @@ from memory.index.opening import IndexOnServer
 from memory.index.postgres.hnsw import begin_graphs, has_graph
 from memory.index.postgres.index import PostgresIndex
 from memory.index.postgres.nearest import ServerNearest, open_nearest
+from memory.index.postgres.presence import Presence
+from memory.index.postgres.purge import this_moment, write_anew
 from memory.index.postgres.schema import STEPS
 from memory.index.protocol import IndexedNote, Likeness, Stamp
 from memory.index.sqlite import SqliteIndex
@@ -154,6 +156,20 @@ def test_what_a_dead_process_has_claimed_is_free_at_once(
     assert set(dead.claim(["a.md", "d.md"])) == {"d.md"}
 
 
+def test_a_session_that_only_the_server_takes_for_alive_is_in_nobody_s_way(
+    open_index: Open, database: str
+) -> None:
+    index, other = open_index(), open_index()
+    with closing(Server(database)) as server:
+        lost = Presence(server)
+        lost.name = index._holder
+        lost.show()
+        # As after a loss of the network that the server has not noticed.
+        assert set(index.claim(["a.md"])) == {"a.md"}
+        lost.end()
+    assert set(other.claim(["a.md", "b.md"])) == {"b.md"}
+
+
 def end_presence(postgres: PostgresServer, database: str, *, but: PostgresIndex) -> None:
     """As where all processes but one are killed."""
     postgres.execute(
@@ -240,6 +256,64 @@ def test_what_somebody_may_still_read_is_not_said_to_be_purged(
             with pytest.raises(IndexUnavailable, match="somebody else has been reading"):
                 index.purge()
         index.purge()
+    assert not holds(postgres, b"xylophag")
+
+
+@pytest.mark.parametrize("where", ["there", "in another database"])
+def test_what_somebody_writes_meanwhile_keeps_is_not_said_to_be_purged(
+    where: str, open_index: Open, database: str, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memory.index.postgres.purge.READERS_SECONDS", 0.2)
+    index = open_index()
+    index.apply([note("a.md", "- xylophagous beetles")])
+    with closing(Server(database if where == "there" else postgres.url())) as writer:
+        with writer.transaction() as db:
+            db.execute("SELECT pg_current_xact_id()")
+            index.apply([note("a.md", "- alpha")])
+            with pytest.raises(IndexUnavailable, match="somebody else has been reading or writing"):
+                index.purge()
+        index.purge()
+    assert not holds(postgres, b"xylophag")
+
+
+def test_who_began_to_read_while_it_was_removed_may_still_see_it(
+    database: str, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memory.index.postgres.purge.READERS_SECONDS", 0.2)
+    with closing(Server(database)) as server, closing(Server(database)) as others:
+        with ExitStack() as reading:
+            with server.transaction() as db:
+                moment = this_moment(db)
+                reader = reading.enter_context(others.transaction())
+                reader.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+                reader.execute("SELECT 1")
+            with pytest.raises(IndexUnavailable, match="somebody else has been reading"):
+                write_anew(server, "a", forgotten_in=moment)
+        PostgresIndex(server, fingerprint=HERE).stamps()
+        write_anew(server, "a", forgotten_in=moment)
+
+
+def test_the_name_of_a_note_that_is_forgotten_is_in_no_file_of_a_table(
+    open_index: Open, postgres: PostgresServer
+) -> None:
+    index = open_index()
+    index.claim(["xylophagous.md"])
+    index.apply([note("xylophagous.md", "- beetles")])
+    index.apply([], gone=["xylophagous.md"])
+    index.purge()
+    assert not holds(postgres, b"xylophag")
+
+
+def test_the_server_keeps_no_samples_of_notes(
+    open_index: Open, database: str, postgres: PostgresServer
+) -> None:
+    index = open_index()
+    forget_a_line(index)
+    postgres.execute("ANALYZE", database=database.rpartition("/")[2])
+    index.apply([note("a.md", "- xylophagous beetles")])
+    postgres.execute("ANALYZE", database=database.rpartition("/")[2])
+    index.apply([note("a.md", "- alpha")])
+    index.purge()
     assert not holds(postgres, b"xylophag")
 
 
