@@ -437,6 +437,9 @@ FORGOTTEN_IN_PART = (
     "places: {elsewhere}."
 )
 FORGET_LEFT = "Still there: {places}."
+FORGET_OTHER_INSTANCES = (
+    "Other instances, where there are any, have conversations of their own: say it to their bots too."
+)
 FORGET_AGAIN = "Once that is mended, `/forget yes {code}` removes the rest, or `/forget` with the same words."
 FORGET_PROBLEM = (
     "A trace may be left on the disk ({problem}). Please send `/forget` with the same words later."

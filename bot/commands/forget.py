@@ -28,7 +28,7 @@ async def forget(call: CommandCall, context: CommandContext) -> str | Told:
             # With the time: a state.db that is begun anew counts its messages from 1 again.
             key = f"{call.key} {call.message.sent_at.isoformat()}"
             done = await context.forgetting.confirm(code[1], chat=chat, person=person, key=key)
-            return _told(done, code[1].upper())
+            return _told(done, code[1].upper(), is_shared=context.memory.index_file is None)
         return _shown(await context.forgetting.find(asked, chat=chat, person=person))
     except Removed:
         return phrases.FORGET_LEAVING["removed"]
@@ -61,7 +61,8 @@ def _shown(found: Found) -> Told:
     )
 
 
-def _told(done: Forgotten, code: str) -> str:
+def _told(done: Forgotten, code: str, *, is_shared: bool) -> str:
+    """In words; `is_shared`: other instances may have the same notes, and conversations of their own."""
     counts = {"lines": done.lines, "messages": done.messages, "elsewhere": done.elsewhere}
     if done.fault:
         told = [phrases.FORGOTTEN_IN_PART.format(fault=done.fault, **counts)]
@@ -73,6 +74,8 @@ def _told(done: Forgotten, code: str) -> str:
         told.append(phrases.FORGET_MISSED.format(places=", ".join(done.missed)))
     if done.problem:
         told.append(phrases.FORGET_PROBLEM.format(problem=done.problem))
+    if is_shared:
+        told.append(phrases.FORGET_OTHER_INSTANCES)
     return "\n\n".join([*told, phrases.FORGET_NOT_MINE])
 
 

@@ -54,7 +54,7 @@ def check_server_of(
         yield TOPIC.fail("server", f"index.url is set, but {told}", f"{mend}; or remove index.url")
         return
     if isinstance(found, IndexUnavailable):
-        mend = "start it, or mend index.url; until then notes are found without it, only slower, and nothing is lost"
+        mend = "mend that there, or index.url; until then notes are found without it, only slower, and nothing is lost"
         yield TOPIC.fail("server", str(found), mend)
         return
     if isinstance(found, IndexBroken):

@@ -83,7 +83,7 @@ def _judged(server: ServerSettings, answered: Answered, *, alive: bool, now: dat
     channels = found["channels"]
     states = [f"{name} {state}" for name, state in channels.items()] if isinstance(channels, Mapping) else []
     told = f"the service that runs lacks: {several(names)} ({several(states) or 'no channel'})"
-    return TOPIC.warn("health", told, "/status in the chat, or the log, says why")
+    return TOPIC.warn("health", told, "the status page, or the log, says why")
 
 
 def _well(found: Mapping[str, object], now: datetime) -> Check:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from bot import phrases
 from bot.access import Standing
 from bot.commands.command import CommandCall
 from bot.commands.everyday import show_status
@@ -101,6 +102,16 @@ async def test_while_the_server_answers_all_is_known(tmp_path: Path, database: s
         assert "state_bytes" in metrics
         assert shown_address(database) in (await site.page()).by_id("memory-facts").text
         assert "Chunks: 1" in await site.told("status")
+
+
+async def test_forgetting_says_that_other_instances_have_conversations_of_their_own(
+    tmp_path: Path, database: str
+) -> None:
+    async with opened(tmp_path, database) as site:
+        (code,) = re.findall(r"/forget yes (\w+)", await site.asked("forget boiler"))
+        told = await site.asked(f"forget yes {code}")
+        assert told.startswith("Forgotten.")
+        assert phrases.FORGET_OTHER_INSTANCES in told
 
 
 @pytest.mark.thorough
