@@ -118,6 +118,11 @@ LEASED_WORKSPACE = "Workspace {workspace}"
 LEASED_JOBS = {"schedule": "Regular look at all notes", "backup": "Backup of the notes"}
 WEB_LEASES = "What other instances do is not known: {problem}"
 STANDBY = "Another instance serves this workspace; this one is a standby."
+STANDBY_UNKNOWN = (
+    "The server of index.url cannot be asked just now, so nobody knows which instance serves this workspace; "
+    "`commonplace doctor` says why."
+)
+"""Not where it is: this is told to strangers as well."""
 NOT_OURS = "another instance has this channel now"
 STATUS_INSTANCE = "Instance: {name}"
 STATUS_LEASE = "{what}: {holder}"

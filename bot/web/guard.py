@@ -1,6 +1,8 @@
 """Who may come in: one check that every request passes, whatever it asks for."""
 
 import hmac
+import logging
+import math
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
@@ -14,6 +16,8 @@ from aiohttp.typedefs import Handler, Middleware
 
 from bot import phrases
 from bot.web.session import SESSION, is_session
+
+log = logging.getLogger(__name__)
 
 SAFE: Final = ("GET", "HEAD", "OPTIONS")
 MOST_WRONG = 10
@@ -42,6 +46,8 @@ class WrongTokens:
         self._proxies = proxies
         self._clock = clock
         self._seen: OrderedDict[str, list[float]] = OrderedDict()
+        self._warned: dict[str, float] = {}
+        """When the log was last told of an address; only of those in `_seen`."""
 
     def sender(self, request: web.Request) -> str:
         """Whose tokens are counted together: where a request comes from, beyond all proxies that are believed."""
@@ -62,11 +68,18 @@ class WrongTokens:
         return phrases.WEB_WRONG
 
     def note(self, address: str) -> None:
-        """Count one more."""
-        self._seen[address] = [*self._lately(address), self._clock()]
+        """Count one more; the log is told, once a minute, of an address that has to wait from now on."""
+        now = self._clock()
+        self._seen[address] = [*self._lately(address), now]
         self._seen.move_to_end(address)
         while len(self._seen) > MOST_ADDRESSES:
-            self._seen.popitem(last=False)
+            forgotten, _ = self._seen.popitem(last=False)
+            self._warned.pop(forgotten, None)
+        # Who goes on has a try again as each of his ten grows old: that is no news.
+        is_news = now - self._warned.get(address, -math.inf) >= WRONG_SECONDS
+        if is_news and self.too_many(address):
+            self._warned[address] = now
+            log.warning("ten wrong tokens from %s within a minute: its next ones have to wait", address)
 
     def too_many(self, address: str) -> bool:
         """Whether it has to wait."""

@@ -11,6 +11,7 @@ from bot.web.bodies import LARGEST_BODY
 from bot.web.guard import Network, WrongTokens, guard, wrong_key
 from bot.web.headers import add_headers
 from bot.web.metrics import METRICS
+from bot.web.rpc.route import RPC, rpc_refused
 
 if TYPE_CHECKING:
     from bot.instances.status import InstanceStatus
@@ -43,12 +44,13 @@ def build_standby_app(
         return web.Response(body=text, headers={"Content-Type": content_type})
 
     async def elsewhere(request: web.Request) -> web.Response:
-        del request
-        return _not_here()
+        return _not_here(request, status())
 
     def refuse(request: web.Request, code: int, why: str) -> web.Response:
         # Who may come in to all the rest is for the other to say.
-        return web.Response(status=code, text=f"{why}\n") if request.path == METRICS else _not_here()
+        if request.path == METRICS:
+            return web.Response(status=code, text=f"{why}\n")
+        return _not_here(request, status())
 
     app = web.Application(
         client_max_size=LARGEST_BODY, middlewares=[guard(token, open_paths=[HEALTH], refuse=refuse)]
@@ -61,5 +63,8 @@ def build_standby_app(
     return app
 
 
-def _not_here() -> web.Response:
-    return web.Response(status=503, text=f"{phrases.STANDBY}\n", headers={"Retry-After": "10"})
+def _not_here(request: web.Request, status: "InstanceStatus") -> web.Response:
+    why = phrases.STANDBY_UNKNOWN if status.problem else phrases.STANDBY
+    answer = rpc_refused(503, why) if request.path == RPC else web.Response(status=503, text=f"{why}\n")
+    answer.headers["Retry-After"] = "10"
+    return answer

@@ -44,6 +44,13 @@ def add_rpc(app: web.Application) -> None:
     app.router.add_post(RPC, receive)
 
 
+def rpc_refused(status: int, why: str) -> web.Response:
+    """Say that no call can be answered just now, in the form of all other errors."""
+    from bot.web.rpc.protocol import CANNOT, refusal
+
+    return _json(refusal(CANNOT, why), status=status)
+
+
 def _refused(status: int, why: str) -> web.Response:
     from bot.web.rpc.protocol import INVALID_REQUEST, refusal
 

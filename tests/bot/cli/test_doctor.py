@@ -67,6 +67,7 @@ def tree(folder: Path) -> list[str]:
 
 
 def test_without_settings_and_network_all_is_well_and_nothing_is_made(commonplace: Commonplace) -> None:
+    commonplace.environment["COMMONPLACE_SERVER__PORT"] = str(free_port())  # the usual one may be in use
     shown = commonplace.says("doctor")
     assert {line.split()[0] for line in shown.splitlines()} <= {"ok", "warn"}
     assert tree(commonplace.folder) == []
@@ -75,6 +76,7 @@ def test_without_settings_and_network_all_is_well_and_nothing_is_made(commonplac
 
 
 def test_beside_a_workspace_in_use_nothing_is_changed(commonplace: Commonplace) -> None:
+    commonplace.environment["COMMONPLACE_SERVER__PORT"] = str(free_port())
     commonplace.says("memory", "write", "The boiler is blue.")
     commonplace.says("chat", "-m", "Where is the boiler?")
     before = {path: path.read_bytes() for path in commonplace.folder.rglob("*") if path.is_file()}

@@ -29,7 +29,8 @@ def context(settings: Settings) -> CommandContext:
 
 
 @pytest.fixture
-def settings(tmp_path: Path) -> Settings:
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    monkeypatch.chdir(tmp_path)  # the clone may be somebody's, with settings of his own
     settings = load_settings(None, tmp_path / "workspace")
     settings.memory_folder.mkdir(parents=True)
     (settings.memory_folder / "MEMORY.md").write_text("A secret of mine.\n")

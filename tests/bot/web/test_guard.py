@@ -164,6 +164,42 @@ def test_wrong_tokens_are_forgotten_after_a_while_and_never_pile_up() -> None:
     assert not wrong.too_many("10.0.0.1")
 
 
+def test_the_log_tells_of_an_address_that_has_to_wait_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:
+    now = 0.0
+    wrong = WrongTokens(clock=lambda: now)
+
+    def note(times: int, address: str = "10.0.0.1") -> list[str]:
+        caplog.clear()
+        for _ in range(times):
+            wrong.note(address)
+        return [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+
+    told = ["ten wrong tokens from 10.0.0.1 within a minute: its next ones have to wait"]
+    assert note(1) == []
+    now = 5.0
+    assert note(MOST_WRONG - 2) == []
+    assert note(1) == told
+    now = WRONG_SECONDS + 1
+    assert not wrong.too_many("10.0.0.1"), "the first is forgotten"
+    assert note(1) == [], "with one more it has to wait again, within the same minute"
+    now = WRONG_SECONDS + 5
+    assert note(MOST_WRONG - 2) == []
+    assert note(1) == told
+    for number in range(1100):
+        note(MOST_WRONG, f"address {number}")
+    assert len(wrong._warned) <= 1000
+
+
+async def test_the_log_holds_no_token_that_was_guessed(
+    closed: Website, caplog: pytest.LogCaptureFixture
+) -> None:
+    for _ in range(MOST_WRONG + 5):
+        await post(closed, Authorization="Bearer guess-of-mine")
+    assert caplog.text.count("ten wrong tokens from 127.0.0.1 within a minute") == 1
+    assert "guess-of-mine" not in caplog.text
+    assert TOKEN not in caplog.text
+
+
 @pytest.mark.parametrize("said", ["", TOKEN[:-1], TOKEN + " ", TOKEN.upper(), "\ud800", "ü" * 10_000])
 def test_only_the_token_is_the_token(said: str) -> None:
     assert is_token(TOKEN, TOKEN)

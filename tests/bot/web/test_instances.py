@@ -6,15 +6,17 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from aiohttp import web
+from aiohttp import ClientResponse, web
 from aiohttp.test_utils import TestClient, TestServer
 from prometheus_client.parser import text_string_to_metric_families
 
+from bot import phrases
 from bot.instances.lease import LeaseState
 from bot.instances.status import InstanceStatus, StandsIn, lease_in_words
 from bot.messages import ChannelHealth
 from bot.service.http import inside_of
 from bot.web.app import build_web_app
+from bot.web.rpc.protocol import CANNOT
 from bot.web.standby import build_standby_app
 from tests.fakes.html_page import HtmlPage
 from tests.fakes.website import TOKEN, open_website
@@ -135,6 +137,15 @@ async def test_alone_nothing_is_told_of_instances(tmp_path: Path) -> None:
         assert "commonplace_lease" not in await (await website.client.get("/metrics")).text()
 
 
+async def who_serves(answer: ClientResponse) -> str:
+    """The sentence that somebody who waits for the workspace answers with."""
+    if answer.url.path != "/rpc":
+        return (await answer.text()).removesuffix("\n")
+    told = await answer.json()
+    assert (told["jsonrpc"], told["id"], told["error"]["code"]) == ("2.0", None, CANNOT)
+    return str(told["error"]["message"])
+
+
 async def test_who_waits_for_the_workspace_says_that_it_is_well_and_nothing_else() -> None:
     problem = ""
 
@@ -151,7 +162,13 @@ async def test_who_waits_for_the_workspace_says_that_it_is_well_and_nothing_else
             other = await client.request(method, path)
             assert other.status == 503
             assert "Retry-After" in other.headers
+            assert await who_serves(other) == phrases.STANDBY
         problem = "postgresql://me@secret-host/db does not answer"
+        for method, path in (("GET", "/"), ("POST", "/rpc"), ("GET", "/sign-in")):
+            other = await client.request(method, path)
+            assert (other.status, other.headers["Retry-After"]) == (503, "10")
+            assert await who_serves(other) == phrases.STANDBY_UNKNOWN, "perhaps nobody does"
+            assert "secret-host" not in await other.text()
         answer = await client.get("/healthz")
         assert answer.status == 503
         assert (await answer.json())["missing"] == ["leases"]
@@ -169,6 +186,8 @@ async def test_who_waits_for_the_workspace_has_the_few_numbers_that_there_are_fo
         wrong = {"Authorization": "Bearer no"}
         assert (await client.get("/metrics", headers=wrong)).status == 401
         assert (await client.get("/", headers=wrong)).status == 503, "whose page it would be decides"
+        answer = await client.post("/rpc", headers=wrong)
+        assert (answer.status, await who_serves(answer)) == (503, phrases.STANDBY)
         right = {"Authorization": f"Bearer {TOKEN}"}
         answer = await client.get("/metrics", headers=right)
         assert answer.status == 200
