@@ -28,7 +28,7 @@ HEADING = 0.3
 """How much a word counts that stands in the headings above or in the note's name."""
 
 HEADING_LINE = 0.5
-"""A heading by itself answers little: it lives by its own words, and what stands below it is found in its place."""
+"""A heading by itself answers little: it is passed over for what stands below it, and lives by its own words."""
 
 LABEL = 1.4
 """Bonus for a passage that the query names by its label: who speaks in a log, which field in a list."""
@@ -239,10 +239,6 @@ def _found(
     days = [note_date(run.path) if times else None for run in candidates.runs]
     said = [frozenset(t for time in times if day and time.holds(day) for t in time.terms) for day in days]
     scored = _score_runs(weights, candidates.runs, said, looked_up=looked_up)
-    below = [_below_headings(run.passages) for run in candidates.runs]
-    for scores, content in zip(scored, below, strict=True):
-        for heading, first in content.items():
-            scores[first] = max(scores[first], scores[heading])
     return [
         _Found(
             run.path,
@@ -252,31 +248,10 @@ def _found(
             is_alike=_is_alike(passage),
             is_timely=not times or (day is not None and any(time.is_near(day) for time in times)),
         )
-        for run, day, scores, content in zip(candidates.runs, days, scored, below, strict=True)
-        for place, (passage, score) in enumerate(zip(run.passages, scores, strict=True))
-        if place not in content and (score > 0 or _is_alike(passage))
+        for run, day, scores in zip(candidates.runs, days, scored, strict=True)
+        for passage, score in zip(run.passages, scores, strict=True)
+        if score > 0 or _is_alike(passage)
     ]
-
-
-def _below_headings(passages: Sequence[Candidate]) -> dict[int, int]:
-    """By the place of each heading that something stands below: the place of the first such passage.
-
-    That is what answers whoever asks for the heading, which every hit names anyway. One with nothing below it, as far
-    as is known here, stands for itself, as does one whose meaning alone is like the question's.
-    """
-    found: dict[int, int] = {}
-    waiting: list[int] = []
-    for place, passage in enumerate(passages):
-        if passage.is_heading:
-            waiting.append(place)
-            continue
-        for heading in waiting:
-            above = passages[heading].heading
-            is_below = passage.heading == above or passage.heading.startswith(f"{above} > ")
-            if is_below and _is_alike(passage) >= _is_alike(passages[heading]):
-                found[heading] = place
-        waiting.clear()
-    return found
 
 
 def _is_alike(passage: Candidate) -> bool:

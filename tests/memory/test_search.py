@@ -160,9 +160,9 @@ def test_a_long_passage_is_cut_around_the_word(text: str, query: str, most: int,
 
 
 def test_lines_that_begin_with_many_spaces_are_ranked_in_no_time() -> None:
-    began = time.thread_time()
+    began = time.process_time()
     assert hits("passport", run("a.md", *[" " * 1500 + "passport"] * 10))
-    assert time.thread_time() - began < 1
+    assert time.process_time() - began < 1
 
 
 def test_a_neighbour_comes_after_the_passage_whose_words_it_lives_by() -> None:
@@ -400,30 +400,10 @@ def test_sections_are_not_merged() -> None:
     assert len(hits("passport", Run("a.md", (first, second)))) == 2
 
 
-def test_who_asks_for_a_heading_gets_what_stands_below_it_and_not_the_heading_alone() -> None:
-    passages = [
-        *(("Home", "# Home"), ("Home > Boiler", "## Boiler")),
-        *(("Home > Boiler", "See the manual."), ("Home > Boiler", "Ask Anna.")),
-        *(("Home > Boiler service", "## Boiler service"), ("Home > Taxes", "## Taxes")),
-        ("Home > Taxes", "Paid in May."),
-    ]
-    note = Run(
-        "a.md",
-        tuple(
-            Candidate(line, line, heading, text.startswith("#"), text, " ".join(cut(text)))
-            for line, (heading, text) in enumerate(passages, 1)
-        ),
-    )
-
-    def found(query: str) -> list[tuple[int, str]]:
-        return [(hit.line_start, hit.heading) for hit in hits(query, note)]
-
-    assert found("boiler")[0] == (3, "Home > Boiler"), "what begins the section, before the rest of it"
-    assert {line for line, _ in found("boiler")} == {3, 5}, (
-        "a heading with nothing below is all that there is"
-    )
-    assert found("taxes") == [(7, "Home > Taxes")]
-    assert found("home")[0] == (3, "Home > Boiler")
+def test_a_heading_is_not_merged_with_what_stands_below() -> None:
+    heading = Candidate(1, 1, "Passport", True, "# Passport", "passport")
+    below = Candidate(2, 2, "Passport", False, "passport", "passport")
+    assert len(hits("passport", Run("a.md", (heading, below)))) == 2
 
 
 def test_of_a_merged_hit_the_best_score_and_every_finder_count() -> None:

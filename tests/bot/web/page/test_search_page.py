@@ -40,7 +40,7 @@ async def test_a_passage_is_shown_with_its_place_its_words_and_its_scores(site: 
     assert link.text == "the house #1.md:5"
     assert link.attributes["href"] == f"/notes/{quote('the house #1.md')}#L5"
     assert marked(shown)[:2] == ["Boiler", "code"]
-    assert found.text.startswith("1 passage for “boiler codes” Searched by words alone.")
+    assert found.text.startswith("2 passages for “boiler codes” Searched by words alone.")
     scores = [each.text for each in shown.all("dd")]
     assert scores[1] == "not compared"
     assert scores[0] == scores[2] != "0.00"
