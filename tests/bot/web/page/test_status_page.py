@@ -22,7 +22,7 @@ from tests.fakes.website import TOKEN, Website, open_website
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:aiohttp.*")
 
-HOSTILE = """"><img src=x onerror=alert(1)><script>alert(2)</script>'{{ 7*7 }}"""
+HOSTILE = """"><img src=x onerror=alert(1)><script>alert(2)</script>'{{ 77*77 }}"""
 PROVIDERS = {
     "openai": {"kind": "openai", "base_url": "http://127.0.0.1:9/v1", "api_keys": ["first", "second"]}
 }
@@ -228,7 +228,7 @@ async def test_what_others_wrote_stays_text(tmp_path: Path) -> None:
         status, _, found = pages
         for place in ("troubles", "channels", "models", "attention"):
             assert "onerror=alert(1)" in status.by_id(place).text, place
-        assert "49" not in status.by_id("troubles").text
+        assert "5929" not in status.by_id("troubles").text
         assert found.by_id("found").text.count("onerror=alert(1)") >= 2
 
 
