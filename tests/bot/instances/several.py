@@ -203,6 +203,15 @@ class House:
         self.services.append(service)
         return service
 
+    async def active_and_standby(self) -> tuple[Service, Service]:
+        """Two with a workspace each; the first has Telegram's channel, and the second waits for it."""
+        first, second = self.service("first"), self.service("second")
+        first.start()
+        await first.is_in("telegram", "up")
+        second.start()
+        await second.is_in("telegram", "standby")
+        return first, second
+
     @property
     def log(self) -> str:
         return "\n".join(f"== {each.folder.name}\n{each.log}" for each in self.services)

@@ -93,11 +93,7 @@ async def test_two_whose_server_was_stopped_for_a_while_are_silent_then_and_answ
     api: BotApi, house: House, server: PostgresServer
 ) -> None:
     olga = api.person(1, "Olga")
-    first, second = house.service("first"), house.service("second")
-    first.start()
-    await first.is_in("telegram", "up")
-    second.start()
-    await second.is_in("telegram", "standby")
+    first, second = await house.active_and_standby()
     await olga.say("m1")
     await answered(olga.chat, 1, house=house, within=10)
     await asyncio.sleep(2 * BEAT_SECONDS)

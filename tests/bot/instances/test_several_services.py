@@ -29,11 +29,7 @@ async def test_a_standby_answers_soon_after_the_other_was_killed_and_that_one_co
     api: BotApi, house: House
 ) -> None:
     olga = api.person(1, "Olga")
-    first, second = house.service("first"), house.service("second")
-    first.start()
-    await first.is_in("telegram", "up")
-    second.start()
-    await second.is_in("telegram", "standby")
+    first, second = await house.active_and_standby()
     health = await second.health()
     assert (health["status"], health["role"]) == ("ok", "standby")
     assert (await first.health())["role"] == "active"
@@ -104,11 +100,7 @@ async def test_one_that_was_halted_for_longer_than_its_lease_says_nothing_more_a
     api: BotApi, model: EchoServer, house: House
 ) -> None:
     olga = api.person(1, "Olga")
-    first, second = house.service("first"), house.service("second")
-    first.start()
-    await first.is_in("telegram", "up")
-    second.start()
-    await second.is_in("telegram", "standby")
+    first, _ = await house.active_and_standby()
     model.hangs = True
     await olga.say("m1")
     await model.has_been_asked(1)
@@ -131,11 +123,7 @@ async def test_one_that_was_halted_for_longer_than_its_lease_says_nothing_more_a
 
 async def test_one_that_leaves_hands_over_at_once(api: BotApi, house: House) -> None:
     olga = api.person(1, "Olga")
-    first, second = house.service("first"), house.service("second")
-    first.start()
-    await first.is_in("telegram", "up")
-    second.start()
-    await second.is_in("telegram", "standby")
+    first, second = await house.active_and_standby()
     leaving = asyncio.create_task(first.leave())
     began = time.monotonic()
     await second.is_in("telegram", "up", within=10)
