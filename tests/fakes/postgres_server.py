@@ -133,6 +133,18 @@ class PostgresServer:
             with contextlib.suppress(Exception):
                 self.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
 
+    def dump(self, url: str) -> str:
+        """All that is in a database, as SQL that `restore` takes."""
+        done = subprocess.run(
+            [self._programs / "bin" / "pg_dump", "--no-owner", url], capture_output=True, check=True
+        )
+        return done.stdout.decode()
+
+    def restore(self, url: str, dump: str) -> None:
+        """Run what `dump` gave, in a database that is empty."""
+        psql = [str(self._programs / "bin" / "psql"), "--quiet", "--no-psqlrc", "-v", "ON_ERROR_STOP=1", url]
+        subprocess.run(psql, input=dump.encode(), stdout=subprocess.DEVNULL, check=True)
+
     def _end(self, how: signal.Signals) -> None:
         assert self._process
         self._process.send_signal(how)
