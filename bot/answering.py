@@ -4,7 +4,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,7 +28,6 @@ from bot.plain_text import one_line
 from bot.state.database import State, StateFault, to_the_end
 from bot.state.inbox import Received
 from memory.errors import MemoryFault
-from memory.frozen import dataclass
 
 if TYPE_CHECKING:
     from bot.agent import Agent

@@ -5,7 +5,7 @@ import hashlib
 import json
 import secrets
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, Literal
@@ -20,7 +20,6 @@ from memory import disk
 from memory.documents import title_in_path
 from memory.errors import MemoryFault
 from memory.forgetting import FORGOTTEN, NoteLines, Wanted
-from memory.frozen import dataclass
 from memory.listing import Problem
 from memory.memory import Memory
 

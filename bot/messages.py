@@ -1,10 +1,9 @@
 """The seam between channels and the assistant: what comes in, what goes out."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol, Self
-
-from memory.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,7 @@
 """Pure: how a passage's place is written and read, `trips/oslo.md:3-9`."""
 
 import re
-
-from memory.frozen import dataclass
+from dataclasses import dataclass
 
 _PLACE = re.compile(r"(.+\.md):([0-9]{1,9})(?:-([0-9]{1,9}))?", re.IGNORECASE | re.DOTALL)
 

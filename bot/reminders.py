@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
@@ -16,7 +17,6 @@ from bot.state import reminders as stored_reminders
 from bot.state.database import State, StateFault, stored
 from bot.state.reminders import ReminderRow
 from bot.when import Rule, When, due_before, moment_in_full, read_when, rule_in_words
-from memory.frozen import dataclass
 
 if TYPE_CHECKING:
     import apsw

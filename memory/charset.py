@@ -2,8 +2,7 @@
 
 import io
 from collections.abc import Iterator
-
-from memory.frozen import dataclass
+from dataclasses import dataclass
 
 # UTF-32 first: its little-endian mark begins with that of UTF-16.
 _MARKS = (

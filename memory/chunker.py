@@ -4,8 +4,7 @@ import hashlib
 import re
 import zlib
 from collections.abc import Iterator, Sequence
-
-from memory.frozen import dataclass
+from dataclasses import dataclass
 
 VERSION = 5
 """Part of the index's fingerprint: raise it when the same text would be cut otherwise."""

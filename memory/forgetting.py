@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
-from memory.frozen import dataclass
 from memory.words import cut, query_terms
 
 FORGOTTEN = "[forgotten]"

@@ -7,7 +7,7 @@ import ssl
 import zlib
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
@@ -15,7 +15,6 @@ from typing import cast
 
 import httpx
 
-from memory.frozen import dataclass
 from memory.redaction import HIDDEN, secrets_of_proxies, without_secrets
 
 MESSAGE_LETTERS = 200

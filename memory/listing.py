@@ -5,13 +5,12 @@ import os
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
 from memory.disk import reason
-from memory.frozen import dataclass
 from memory.paths import is_note_name, name_fault, printable
 
 # Most names by far; all others are looked at one by one.

@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from datetime import date, datetime
 from functools import partial
 from itertools import count
@@ -21,7 +22,6 @@ from memory.embeddings.opening import Embedding
 from memory.embeddings.protocol import ModelId
 from memory.errors import IndexBroken, IndexUnavailable, MemoryFault, NoteMissing
 from memory.forgetting import NoteLines, Wanted
-from memory.frozen import dataclass
 from memory.index.fingerprint import fingerprint_of
 from memory.index.opening import Comparison, IndexInFile, IndexOnServer, IndexPlace, VectorBackend
 from memory.index.protocol import Index, IndexNumbers, Likeness, VectorNumbers

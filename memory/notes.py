@@ -7,6 +7,7 @@ import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from memory import disk
@@ -21,7 +22,6 @@ from memory.errors import (
     NothingToWrite,
 )
 from memory.forgetting import Wanted
-from memory.frozen import dataclass
 from memory.listing import Listing, NoteStat, Problem, list_notes
 from memory.locks import LOCK_SECONDS, SharedLock, SharedLocks, lock_file, locked
 from memory.paths import Place, find_place, opened_folder, printable

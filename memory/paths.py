@@ -5,11 +5,11 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from memory.disk import make_private
 from memory.errors import PathRefused
-from memory.frozen import dataclass
 
 NAME_MAX_BYTES = 255
 

@@ -2,10 +2,8 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Literal
-
-from memory.frozen import dataclass
 
 Job = Literal["indexing", "rebuilding", "embedding"]
 

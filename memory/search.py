@@ -4,14 +4,13 @@ import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
 from memory.dates import note_date
-from memory.frozen import dataclass
 from memory.words import Term, cut
 
 Source = Literal["vector", "fts", "hybrid", "scan"]

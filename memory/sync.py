@@ -3,11 +3,11 @@
 import contextlib
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from threading import Event
 
 from memory.chunker import split_chunks, split_passages, split_segments
 from memory.errors import IndexBroken, IndexUnavailable, NoteMissing, NoteUnreadable, PathRefused
-from memory.frozen import dataclass
 from memory.index.protocol import CLAIM_SECONDS, Index, IndexChanged, IndexedNote, KnownNote, Stamp
 from memory.listing import NoteStat, Problem
 from memory.notes import Loaded, Notes

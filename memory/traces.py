@@ -1,8 +1,9 @@
 """Pure: what a write leaves in a note, by which it is known to be done where nobody was left to say so."""
 
+from dataclasses import dataclass
+
 from memory.charset import Decoded, decode
 from memory.entry import lead_in
-from memory.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
@@ -12,7 +13,6 @@ from memory.embeddings.errors import AnswerUnusable, EmbeddingError, ModelUnknow
 from memory.embeddings.opening import Embedding
 from memory.embeddings.protocol import ModelId
 from memory.errors import IndexBroken, IndexUnavailable
-from memory.frozen import dataclass
 from memory.index.protocol import Index, Likeness, Unembedded
 from memory.progress import RunningJobs, Tell
 from memory.settings import EmbeddingSettings, SearchSettings

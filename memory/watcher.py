@@ -10,13 +10,12 @@ import time
 from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
 from memory.disk import reason
-from memory.frozen import dataclass
 from memory.paths import is_note_name, name_fault, printable
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ import re
 import threading
 import unicodedata
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 
-from memory.frozen import dataclass
 from memory.stop_words import stop_words_of
 
 VERSION = 2

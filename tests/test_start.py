@@ -3,7 +3,6 @@
 import asyncio
 import itertools
 import os
-import re
 import signal
 import sys
 from collections.abc import Mapping
@@ -113,15 +112,3 @@ api_base = "{address}"
     assert LIBRARY[other] not in modules
     assert {f"adapters.{channel}.adapter"} == {f"adapters.{name}.adapter" for name in LIBRARY} & modules
     assert sorted(modules & BUSY.keys()) == []
-
-
-def test_frozen_classes_are_made_quickly() -> None:
-    """The standard library compiles six functions for each, which was a fifth of the start."""
-    slow = [
-        str(file.relative_to(ROOT))
-        for package in ("adapters", "bot", "memory")
-        for file in (ROOT / package).rglob("*.py")
-        if "@dataclass(frozen=True" in (text := file.read_text("utf-8"))
-        and not re.search(r"^from memory\.frozen import dataclass$", text, re.MULTILINE)
-    ]
-    assert slow == []

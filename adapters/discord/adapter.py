@@ -4,7 +4,7 @@ import logging
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from math import inf
 from typing import TYPE_CHECKING
@@ -38,7 +38,6 @@ from bot.messages import (
 )
 from bot.plain_text import one_line
 from bot.tasks import Tasks
-from memory.frozen import dataclass
 
 if TYPE_CHECKING:
     from bot.access import Access, Standing

@@ -1,6 +1,7 @@
 """What was said while the bot could not hear it: in which channels, and page by page."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -8,8 +9,6 @@ import aiohttp
 import discord
 from discord import ChannelType
 from discord.utils import time_snowflake
-
-from memory.frozen import dataclass
 
 DIRECT_SINCE = timedelta(days=14)
 ROOMS_SINCE = timedelta(days=3)

@@ -4,7 +4,7 @@ import asyncio
 import re
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from adapters.discord.incoming import Said
 from bot.access import Standing
@@ -12,7 +12,6 @@ from bot.commands.command import Command, usable_by
 from bot.messages import ChatId, IncomingMessage
 from bot.plain_text import one_line
 from bot.state.reminders import ReminderRow
-from memory.frozen import dataclass
 
 COMPLETED = {("help", "command"), ("model", "name"), ("memory", "what"), ("reminders", "number")}
 """Commands and their options that are completed."""

@@ -5,6 +5,7 @@ import logging
 import random
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import aiohttp
 from discord import (
@@ -18,7 +19,6 @@ from discord import (
 
 from bot.messages import ChannelHealth
 from bot.plain_text import one_line
-from memory.frozen import dataclass
 from memory.redaction import without_secrets
 
 log = logging.getLogger(__name__)

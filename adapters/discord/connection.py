@@ -7,7 +7,7 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -29,7 +29,6 @@ from adapters.discord.receiving import AcceptSaid, Pauses, Receiver
 from bot.channel_store import ChannelStore
 from bot.config.settings import DiscordSettings
 from bot.messages import Attachment, ChannelFault, ChannelHealth, PersonId
-from memory.frozen import dataclass
 
 log = logging.getLogger(__name__)
 

@@ -1,6 +1,7 @@
 """Where Discord's gateway is, and how often a bot may connect to it: asked before the library connects."""
 
 import asyncio
+from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
@@ -8,8 +9,6 @@ import yarl
 from discord import GatewayNotFound, LoginFailure, RateLimited
 from discord.gateway import DiscordWebSocket
 from discord.http import Route
-
-from memory.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,10 @@
 """Pure: what is kept with a slash command or a press, so that it can be answered by any process."""
 
 import json
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from discord.utils import snowflake_time
-
-from memory.frozen import dataclass
 
 LIFETIME = timedelta(minutes=15)
 """For so long Discord takes answers to it."""

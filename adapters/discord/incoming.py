@@ -1,6 +1,6 @@
 """Pure: one message of Discord → what was said, in our words."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC
 
 import discord
@@ -11,7 +11,6 @@ from adapters.discord.incoming_text import Names, names_me, read_text, whole
 from bot import phrases
 from bot.messages import ChatId, IncomingMessage, PersonId, Quoted
 from bot.plain_text import one_line
-from memory.frozen import dataclass
 
 CHANNEL = "discord"
 PERSON = "@"

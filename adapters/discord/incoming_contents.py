@@ -1,6 +1,7 @@
 """Pure: what comes along with a message of Discord: what can be fetched, and what is told in words."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 import discord
@@ -9,7 +10,6 @@ from adapters.discord.incoming_text import whole
 from bot import phrases
 from bot.messages import Attachment, AttachmentKind
 from bot.plain_text import one_line
-from memory.frozen import dataclass
 
 UNSEEN_PICTURES = ("image/svg+xml", "image/vnd.djvu")
 """Called images, but text or pages."""

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC
 from typing import Any
 
@@ -25,7 +26,6 @@ from adapters.discord.incoming_text import Names, read_text, whole
 from bot.commands.command import Command, split_command
 from bot.messages import Attachment, IncomingMessage
 from bot.plain_text import one_line
-from memory.frozen import dataclass
 
 SLASH = "slash-"
 PRESS = "press-"

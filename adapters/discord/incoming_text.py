@@ -2,9 +2,8 @@
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-
-from memory.frozen import dataclass
 
 _MARKED = re.compile(
     # In code nothing is a mention, as Discord shows it: it is passed over.

@@ -6,6 +6,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -19,7 +20,6 @@ from adapters.discord.buttons import buttons_of
 from adapters.discord.calls import Archived, Calls, Expired, MessageGone, NoReply, Refused
 from adapters.discord.handle import Answerable
 from bot.messages import ChannelFault, Choice
-from memory.frozen import dataclass
 
 if TYPE_CHECKING:
     from adapters.discord.markdown.messages import TextMessage

@@ -6,7 +6,7 @@ import logging
 import random
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,6 @@ from bot.messages import NotAccepted, PersonId
 from bot.plain_text import one_line
 from bot.state.database import StateFault
 from bot.tasks import Tasks
-from memory.frozen import dataclass
 
 log = logging.getLogger(__name__)
 

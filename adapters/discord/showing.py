@@ -6,7 +6,7 @@ import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -20,7 +20,6 @@ from adapters.text.sequence import FileMessage
 from bot import phrases
 from bot.messages import ChannelFault, Choice, IncomingMessage, ReplyPart
 from bot.plain_text import one_line
-from memory.frozen import dataclass
 
 Message = TextMessage | FileMessage
 

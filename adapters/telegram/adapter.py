@@ -5,7 +5,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +40,6 @@ from bot.messages import (
 from bot.plain_text import one_line
 from bot.state.database import StateFault
 from bot.tasks import Tasks
-from memory.frozen import dataclass
 
 if TYPE_CHECKING:
     from adapters.telegram.webhook import Webhook

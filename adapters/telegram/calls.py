@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from telegram import (
@@ -29,7 +30,6 @@ from telegram.error import (
 from adapters.telegram.condition import library_errors, retry_after
 from adapters.telegram.pace import Pace
 from bot.messages import ChannelFault, ChatId, Choice
-from memory.frozen import dataclass
 
 if TYPE_CHECKING:
     from adapters.telegram.markdown.messages import Entity

@@ -5,13 +5,13 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import timedelta
 
 from telegram.error import Conflict, EndPointNotFound, InvalidToken, NetworkError, RetryAfter, TelegramError
 
 from bot.messages import ChannelHealth
 from bot.plain_text import one_line
-from memory.frozen import dataclass
 from memory.redaction import without_secrets
 
 log = logging.getLogger(__name__)

@@ -1,6 +1,6 @@
 """Pure: one update of Telegram's → what happened, in our words."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -24,7 +24,6 @@ from adapters.telegram.incoming_text import Me, Written, units, whole
 from bot import phrases
 from bot.messages import ChatId, IncomingMessage, PersonId, Quoted
 from bot.plain_text import one_line
-from memory.frozen import dataclass
 
 CHANNEL = "telegram"
 ALLOWED_UPDATES = ("message", "edited_message", "callback_query", "my_chat_member")

@@ -1,6 +1,7 @@
 """Pure: what comes along with a message of Telegram: what can be fetched, and what is told in words."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 
 from telegram import (
@@ -23,7 +24,6 @@ from adapters.telegram.incoming_text import whole
 from bot import phrases
 from bot.messages import Attachment, AttachmentKind
 from bot.plain_text import one_line
-from memory.frozen import dataclass
 
 File = Animation | Audio | Document | LivePhoto | PhotoSize | Video | VideoNote | Voice
 

@@ -2,10 +2,9 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from telegram import MessageEntity
-
-from memory.frozen import dataclass
 
 _BLANK = " \t\n\r,:;\N{NO-BREAK SPACE}"
 _COMMAND = re.compile(r"/([A-Za-z0-9_]+)(?:@(\w+))?(?=\s|$)")

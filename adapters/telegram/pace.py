@@ -8,11 +8,9 @@ little lower: clocks differ.
 import asyncio
 from collections import OrderedDict, deque
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import islice
 from math import inf
-
-from memory.frozen import dataclass
 
 MINUTE = 61.0
 SECOND = 1.03

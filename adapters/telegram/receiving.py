@@ -4,7 +4,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -27,7 +27,6 @@ from bot import phrases
 from bot.channel_store import ChannelStore
 from bot.messages import Accept, ChatId, IncomingMessage, NotAccepted
 from bot.state.database import StateFault
-from memory.frozen import dataclass
 
 log = logging.getLogger(__name__)
 

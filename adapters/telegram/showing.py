@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from zlib import crc32
 
 from adapters.newest import Newest
@@ -22,7 +22,6 @@ from adapters.telegram.pace import SETTLE_SECONDS, Pace, Turn
 from adapters.text.blocks import Known
 from adapters.text.sequence import FileMessage
 from bot.messages import ChannelFault, Choice, ReplyPart
-from memory.frozen import dataclass
 
 TYPING_AFTER = 0.4
 """Seconds after which a person is shown that an answer is on its way; most commands are quicker."""

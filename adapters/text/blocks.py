@@ -3,6 +3,7 @@
 import logging
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -14,7 +15,6 @@ from adapters.text.mending import FILLER, OPTIONS, mended
 from adapters.text.styled import HIDDEN, Mark, Pieces, Styled, is_blank, lost_word
 from adapters.text.table import table
 from bot.log.faults import where
-from memory.frozen import dataclass
 
 _DEEPEST = 40
 _INDENTED = 8

@@ -1,6 +1,6 @@
 """How text looks on a channel, where channels differ."""
 
-from memory.frozen import dataclass
+from dataclasses import dataclass
 
 DEEPEST_HEADING = 3
 """Levels of headings that channels with headings of their own know."""

@@ -3,12 +3,12 @@
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 from adapters.text.blocks import Block
 from adapters.text.splitting import Ruler
 from adapters.text.styled import Mark, Pieces, Styled
-from memory.frozen import dataclass
 
 Text = TypeVar("Text")
 """What a channel sends text as."""

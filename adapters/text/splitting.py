@@ -4,12 +4,12 @@ import re
 import sys
 from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from wcwidth import iter_graphemes
 
 from adapters.text.styled import Mark, is_blank
-from memory.frozen import dataclass
 
 _LEAST_NEEDED = ("code", "italic", "underline", "bold", "strikethrough")
 _PARAGRAPH = re.compile(r"\n\n+")

@@ -4,9 +4,8 @@ import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, Self
-
-from memory.frozen import dataclass
 
 # Channels nest these as one likes, but neither in code nor one in another of its kind.
 STYLES = ("bold", "italic", "underline", "strikethrough", "spoiler")

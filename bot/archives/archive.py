@@ -16,7 +16,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
@@ -24,7 +24,6 @@ from bot.archives.backup import BackupFault
 from bot.plain_text import one_line
 from bot.state.snapshot import Stopped
 from memory import disk
-from memory.frozen import dataclass
 from memory.paths import NAME_MAX_BYTES, printable
 
 FORMAT = 2

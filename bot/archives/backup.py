@@ -8,6 +8,7 @@ import re
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
@@ -15,7 +16,6 @@ from typing import TypeVar
 from bot.state.database import StateFault
 from bot.state.snapshot import Stopped, check_database, copy_database
 from memory import disk
-from memory.frozen import dataclass
 
 FOLDER = "backups"
 SUFFIX = ".tar.gz"

@@ -12,7 +12,7 @@ import shutil
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
@@ -23,7 +23,6 @@ from bot.presence import PENDING, UNFINISHED, is_unfinished, others_alive
 from bot.state.database import StateFault
 from bot.state.snapshot import check_database
 from memory import disk
-from memory.frozen import dataclass
 
 _STAGING = "restore-"
 _STATE_FILES = (STATE, f"{STATE}-wal", f"{STATE}-shm")

@@ -8,12 +8,12 @@ import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, Literal
 
 from bot import phrases
 from memory.charset import decode
-from memory.frozen import dataclass
 
 DocumentKind = Literal["PDF", "Markdown", "CSV", "JSON", "HTML", "code", "text", "picture", "other"]
 

@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import date
 from pathlib import PurePosixPath
 
@@ -10,7 +11,6 @@ from bot import phrases
 from bot.attachments.documents import DocumentText
 from bot.plain_text import one_line
 from memory.documents import document_path
-from memory.frozen import dataclass
 
 MOST_BYTES = 2_000_000
 """Of text, in UTF-8, that one note takes up."""

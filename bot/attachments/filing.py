@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
 
 from bot import phrases
@@ -14,7 +15,6 @@ from bot.messages import Attachment, ChatId, IncomingMessage
 from bot.state import documents
 from bot.state.database import State, stored
 from bot.state.documents import Document
-from memory.frozen import dataclass
 
 
 class NotFiled(Exception):

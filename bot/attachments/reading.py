@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bot import phrases
@@ -19,7 +19,6 @@ from bot.models.errors import ContextTooLong, ModelError
 from bot.models.protocol import Image, UserMessage
 from bot.plain_text import one_line
 from bot.renewable import Renewable
-from memory.frozen import dataclass
 
 if TYPE_CHECKING:
     from bot.attachments.speech import Speech

@@ -1,12 +1,11 @@
 """Who writes down what is said aloud: by the settings, else the first provider with a key that is known to do it."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bot.models.known_providers import provider_of
 from bot.renewable import nothing_to_close
-from memory.frozen import dataclass
 
 if TYPE_CHECKING:
     from bot.attachments.speech import Speech

@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from bot import phrases
 from bot.access import Standing
 from bot.messages import ChannelHealth, ChatId, Choice, IncomingMessage
-from memory.frozen import dataclass
 
 if TYPE_CHECKING:
     from bot.access import Access

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, time
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,6 @@ from typing import Any
 from pydantic import ValidationError
 
 from bot.config.fields import Model, follow, in_words, is_secret, known_keys
-from memory.frozen import dataclass
 from memory.settings import ConflictError
 
 Keys = Sequence[str | int]

@@ -6,11 +6,11 @@ import os
 import signal
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bot import phrases
 from bot.config.errors import ConfigError, dotted
-from memory.frozen import dataclass
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

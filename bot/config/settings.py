@@ -2,7 +2,7 @@
 
 import os
 import re
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime, time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Self
@@ -12,7 +12,6 @@ from pydantic import Field, PrivateAttr, SecretStr, Strict, ValidationError, fie
 from bot.config.errors import ConfigError, Origin, explain, printable
 from bot.config.sources import read_environment, read_toml, with_environment
 from bot.models.known_providers import KNOWN_PROVIDERS, ProviderKind
-from memory.frozen import dataclass
 from memory.settings import MAX_COUNT, ConflictError, IndexSettings, Section, Texts, section, web_address
 from memory.settings import MemorySettings as NotesSettings
 

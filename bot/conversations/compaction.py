@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,6 @@ from bot.models.tokens import tokens_of_text
 from bot.state import flushes, inbox
 from bot.state.database import State, stored
 from bot.state.flushes import Cause
-from memory.frozen import dataclass
 
 if TYPE_CHECKING:
     from apsw import Connection

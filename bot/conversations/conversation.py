@@ -4,7 +4,7 @@ import json
 import logging
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bot.log.faults import where
@@ -21,7 +21,6 @@ from bot.models.protocol import (
 from bot.models.tokens import tokens_of_message
 from bot.state.conversations import Row, Version, read_on
 from bot.state.database import State, StateFault
-from memory.frozen import dataclass
 
 if TYPE_CHECKING:
     from apsw import Connection

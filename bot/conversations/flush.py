@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 from weakref import WeakValueDictionary
@@ -32,7 +33,6 @@ from bot.state import conversations, flushes, inbox
 from bot.state.database import State, stored
 from bot.state.flushes import Cause, Flush
 from memory.errors import EditRefused, MemoryFault, NoteMissing
-from memory.frozen import dataclass
 from memory.memory import CORE_NOTE, Memory
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from bot import phrases
@@ -11,7 +12,6 @@ from bot.models.protocol import AssistantMessage, Message, ToolResult, UserMessa
 from bot.models.tool_calls import read_arguments
 from bot.plain_text import one_line
 from memory.entry import clean
-from memory.frozen import dataclass
 from memory.words import cut, query_terms
 
 MAIN_SESSION = "main"

@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from types import TracebackType
@@ -13,7 +13,6 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from memory.frozen import dataclass
 from memory.http_answers import (
     Failure,
     certificates,

@@ -1,11 +1,10 @@
 """What a check comes to: well, well but, or not; and what to do about it."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from bot.plain_text import one_line, without_controls
-from memory.frozen import dataclass
 from memory.redaction import without_secrets
 
 Status = Literal["ok", "warn", "fail"]

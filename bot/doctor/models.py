@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,7 +18,6 @@ from bot.models.health import Health
 from bot.models.known_providers import Provider, provider_of
 from bot.models.options import ModelOptions
 from memory.embeddings.model_files import GGUF
-from memory.frozen import dataclass
 from memory.http_answers import message_of, one_line, what_is_wrong_with
 
 TOPIC = Topic("models")

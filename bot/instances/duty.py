@@ -1,9 +1,8 @@
 """What an adapter is told that is opened because its channel has become this instance's."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
-
-from memory.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,11 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
 
 from memory.disk import opened_private, sync_folder, write_new
-from memory.frozen import dataclass
 
 FILE = "instance.json"
 LARGEST = 4096

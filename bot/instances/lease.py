@@ -2,11 +2,11 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from datetime import datetime
 
 from bot.instances.lease_table import LeaseRow
 from bot.instances.times import awake
-from memory.frozen import dataclass
 
 NAP_SECONDS = 1.0
 """So often at least who waits for a loss looks at the clock: a machine that slept has not counted its timers on."""

@@ -5,11 +5,11 @@ number of its own (`beat`) that only grows, and what is older than what was done
 """
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from bot.instances.instance import Instance
-from memory.frozen import dataclass
 from memory.postgres.migrations import migrate
 
 if TYPE_CHECKING:

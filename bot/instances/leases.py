@@ -7,6 +7,7 @@ where nothing more is heard. docs/architecture.md says why it is sound; its SQL 
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar
@@ -20,7 +21,6 @@ from bot.instances.status import InstanceStatus
 from bot.instances.taking import Watch
 from bot.instances.times import LeaseTimes, awake
 from memory.errors import MemoryFault
-from memory.frozen import dataclass
 from memory.postgres.server import Server
 
 if TYPE_CHECKING:

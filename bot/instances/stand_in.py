@@ -8,13 +8,12 @@ import time
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
 from bot.instances.instance import workspace_id
 from bot.instances.lease import Lease
-from memory.frozen import dataclass
 
 log = logging.getLogger(__name__)
 

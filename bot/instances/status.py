@@ -2,11 +2,11 @@
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from bot import phrases
-from memory.frozen import dataclass
 
 if TYPE_CHECKING:
     from bot.instances.lease import LeaseState

@@ -2,8 +2,7 @@
 
 import sys
 import time
-
-from memory.frozen import dataclass
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

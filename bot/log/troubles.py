@@ -3,7 +3,7 @@
 import logging
 from collections import Counter, OrderedDict
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from threading import Lock
 
@@ -11,7 +11,6 @@ from bot.log.faults import told
 from bot.log.records import message_of, work_of
 from bot.log.redaction import Redaction
 from bot.plain_text import one_line
-from memory.frozen import dataclass
 
 KEPT = 50
 

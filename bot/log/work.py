@@ -5,8 +5,7 @@ from base64 import b32encode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-
-from memory.frozen import dataclass
+from dataclasses import dataclass
 
 LETTERS = 6
 """Of an id: among the turns of a month hardly two have the same, and it can be read out."""

@@ -1,12 +1,12 @@
 """A model of a chain, and the ways to be answered by it."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from bot.models.errors import ModelError
 from bot.models.health import RouteName
 from bot.models.protocol import LanguageModel
 from bot.models.sight import Sight
-from memory.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

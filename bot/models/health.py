@@ -1,6 +1,6 @@
 """Pure: how a model fares with one of its keys, what changes that, and when it is left to rest: its breaker."""
 
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 from bot.models.errors import (
     BadRequest,
@@ -11,7 +11,6 @@ from bot.models.errors import (
     TimedOut,
 )
 from bot.models.protocol import Usage
-from memory.frozen import dataclass
 
 LARGEST_RATIO = 4.0
 """Of a provider's count of tokens to our estimate: more is a server's odd way to count."""

@@ -1,10 +1,8 @@
 """Which protocol a provider speaks, where, and with which keys: by the settings, by its name, by the environment."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
-
-from memory.frozen import dataclass
 
 if TYPE_CHECKING:
     from bot.config.settings import ProviderSettings

@@ -1,6 +1,6 @@
 """How long a model may take, stage by stage."""
 
-from memory.frozen import dataclass
+from dataclasses import dataclass
 
 CONNECT_SECONDS = 10.0
 

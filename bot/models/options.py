@@ -1,9 +1,8 @@
 """What a client is opened with: one model of one provider, asked with one key."""
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from bot.models.limits import Limits
-from memory.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """Pure: what to do after a failure: the same model again, another of its keys, or the next model."""
 
+from dataclasses import dataclass
 from enum import Enum
 
 from bot.models.errors import (
@@ -14,7 +15,6 @@ from bot.models.errors import (
     TimedOut,
     Unreachable,
 )
-from memory.frozen import dataclass
 
 LONG_WAIT = 10.0
 """Seconds: who is asked to wait longer does not, where another model is ready."""

@@ -1,11 +1,10 @@
 """What the settings say about whom to ask, and how patiently."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from bot.models.candidate import Candidate
 from bot.models.patience import Patience
-from memory.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,10 @@
 """What a language model is to the rest of the bot: a request goes in, text and tool calls stream out."""
 
 from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from bot.models.errors import ModelError
-from memory.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

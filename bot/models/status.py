@@ -1,11 +1,11 @@
 """How the models of the settings fare, for people and programs."""
 
+from dataclasses import dataclass
 from typing import Literal
 
 from bot.models.candidate import Candidate, Route
 from bot.models.health_book import HealthBook
 from bot.models.plan import Plan
-from memory.frozen import dataclass
 
 State = Literal["ready", "resting", "on probation"]
 

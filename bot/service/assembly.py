@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
@@ -41,7 +41,6 @@ from bot.upkeep.tidying import tidy
 from bot.upkeep.upkeep import Nights, Upkeep
 from memory.embeddings.opening import Embedding
 from memory.forgetting import Wanted
-from memory.frozen import dataclass
 from memory.memory import Memory
 
 if TYPE_CHECKING:
@@ -110,7 +109,7 @@ def assemble(
     post: "Post | None" = None,
     forget_typed: Callable[[Wanted], int] = lambda wanted: 0,
     tools: Sequence[Tool] = (),
-    pace: Pace = Pace(),  # noqa: B008 - frozen
+    pace: Pace = Pace(),
 ) -> Parts:
     """Put the assistant together; its parts follow the settings from here on. It is given channels later.
 

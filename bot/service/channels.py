@@ -3,7 +3,7 @@
 import logging
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,6 @@ from bot.messages import Adapter
 from bot.service.adapters import open_discord, open_telegram, open_terminal, telegram_paths
 from bot.service.assembly import Parts
 from bot.state.database import StateFault
-from memory.frozen import dataclass
 
 if TYPE_CHECKING:
     from bot.instances.duty import Duty

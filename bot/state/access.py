@@ -1,10 +1,9 @@
 """state.db: who was let in or kept out by hand, who asks to be let in, and where the memory is open to a room."""
 
+from dataclasses import dataclass
 from typing import Literal
 
 import apsw
-
-from memory.frozen import dataclass
 
 Decision = Literal["allowed", "guest", "denied"]
 

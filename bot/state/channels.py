@@ -1,8 +1,8 @@
 """state.db: what channels must know again after a restart, and what they received and could not read."""
 
-import apsw
+from dataclasses import dataclass
 
-from memory.frozen import dataclass
+import apsw
 
 UNREAD_KEPT = 200
 """Of each channel, the latest ones."""

@@ -1,9 +1,10 @@
 """state.db: the chats, each with its latest conversation; nothing of what was said."""
 
+from dataclasses import dataclass
+
 import apsw
 
 from bot.messages import ChatId
-from memory.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

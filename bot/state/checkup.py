@@ -1,7 +1,7 @@
 """state.db as it lies there: whole or not, and what in it waits or cannot be read; nothing is changed."""
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import apsw
@@ -9,7 +9,6 @@ import apsw
 from bot.models.health import Health
 from bot.state import inbox, models
 from bot.state.database import MIGRATIONS, StateBroken, StateTooNew, StateUnusable
-from memory.frozen import dataclass
 from memory.read_only import Damaged, is_empty, quick_check, read_only
 
 

@@ -1,10 +1,9 @@
 """state.db: conversations and what was said in them."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import apsw
-
-from memory.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

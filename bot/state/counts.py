@@ -1,8 +1,8 @@
 """state.db: how many conversations there are, and how many people ask to be let in. SQL on an open connection."""
 
-import apsw
+from dataclasses import dataclass
 
-from memory.frozen import dataclass
+import apsw
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,12 @@
 """state.db: documents that came along with messages, by number, so that one can still be filed later."""
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 
 import apsw
 
 from bot.messages import Attachment, ChatId, PersonId
-from memory.frozen import dataclass
 
 KEPT_OF_A_CHAT = 1000
 """The latest ones."""

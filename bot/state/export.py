@@ -1,9 +1,10 @@
 """state.db: reading all conversations that there ever were, for an export."""
 
+from dataclasses import dataclass
+
 import apsw
 
 from bot.state.conversations import Row
-from memory.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

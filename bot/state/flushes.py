@@ -8,12 +8,12 @@ folded while its chat had no memory.
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import apsw
 
 from bot.state.conversations import Row
-from memory.frozen import dataclass
 
 Stage = Literal["begun", "answered", "written", "chosen", "done"]
 Cause = Literal["threshold", "overflow", "asked", "new", "idle"]

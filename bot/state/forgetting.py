@@ -1,11 +1,10 @@
 """state.db: every place where it keeps what people, models and notes have said."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import apsw
-
-from memory.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import json
 import logging
 import time
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import asdict, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import Literal
 
@@ -16,7 +16,6 @@ import apsw
 
 from bot.log.faults import where
 from bot.messages import Attachment, ChatId, Choice, IncomingMessage, PersonId, Quoted
-from memory.frozen import dataclass
 
 log = logging.getLogger(__name__)
 

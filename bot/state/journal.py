@@ -2,11 +2,10 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import apsw
-
-from memory.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

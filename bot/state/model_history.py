@@ -1,11 +1,11 @@
 """state.db: how models fared hour by hour, for whoever wants to see the last days. SQL on an open connection."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import apsw
 
 from bot.models.health import Outcome
-from memory.frozen import dataclass
 
 HOUR_SECONDS = 3600
 

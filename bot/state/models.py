@@ -1,12 +1,12 @@
 """state.db: how models fare, what they cost, and which one a chat has chosen. SQL on an open connection."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import apsw
 
 from bot.models.health import Health, Outcome, RouteName, after, rested
 from bot.models.protocol import Usage
-from memory.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,9 @@
 """state.db: how much of what lies there is still to be done. SQL on an open connection."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import apsw
-
-from memory.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,10 @@
 """state.db: reminders and scheduled prompts, each with the moment when it is due next."""
 
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from typing import Literal
 
 import apsw
-
-from memory.frozen import dataclass
 
 ReminderState = Literal["active", "done", "cancelled", "broken"]
 

@@ -5,6 +5,7 @@ import json
 import logging
 from bisect import bisect_right
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import accumulate
 from typing import Any
@@ -16,7 +17,6 @@ from bot.models.protocol import ToolCall, ToolResult, ToolSpec
 from bot.models.tool_calls import NotAnObject, read_arguments
 from bot.state.database import StateFault
 from memory.errors import MemoryFault
-from memory.frozen import dataclass
 
 log = logging.getLogger(__name__)
 

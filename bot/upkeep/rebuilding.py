@@ -3,11 +3,11 @@
 import asyncio
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
 
 from bot import phrases
 from memory.errors import MemoryFault
-from memory.frozen import dataclass
 from memory.memory import Memory
 from memory.sync import SyncReport
 

@@ -3,14 +3,13 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta, tzinfo
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
 from bot.log.work import working_on
 from memory.errors import MemoryFault
-from memory.frozen import dataclass
 
 if TYPE_CHECKING:
     from apscheduler.job import Job

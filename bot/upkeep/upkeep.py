@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta, tzinfo
 from typing import Self
 
@@ -13,7 +13,6 @@ from bot.service.allocator import trim
 from bot.state.database import StateFault
 from bot.upkeep.scheduler import JobFailed, JobStatus, Schedule, next_daily
 from memory.errors import MemoryFault
-from memory.frozen import dataclass
 from memory.memory import Memory
 
 log = logging.getLogger(__name__)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from aiohttp import web
@@ -9,7 +10,6 @@ from aiohttp import web
 from bot.instances.status import SHOWN
 from bot.messages import ChannelHealth
 from memory.errors import MemoryFault
-from memory.frozen import dataclass
 from memory.memory import Memory, MemoryStatus
 
 if TYPE_CHECKING:

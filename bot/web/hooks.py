@@ -1,11 +1,11 @@
 """Addresses at which a platform hands over what happened there."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 from aiohttp import web
 
 from bot.web.bodies import read_body
-from memory.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +16,6 @@ from bot.models.fallback import FallbackModel
 from bot.state.database import State
 from bot.upkeep.rebuilding import Rebuilding
 from bot.upkeep.upkeep import Upkeep
-from memory.frozen import dataclass
 from memory.memory import Memory
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ import os
 import platform
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import accumulate
 from pathlib import Path
@@ -36,7 +37,6 @@ from bot.state.queues import Queues
 from bot.upkeep.scheduler import JobStatus
 from bot.web.health import Role, role
 from bot.web.inside import Inside
-from memory.frozen import dataclass
 from memory.memory import MemoryStatus
 from memory.watcher import WatchState
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
 from aiohttp import web
@@ -10,7 +11,6 @@ from bot.state.database import StateFault
 from bot.state.queues import Queues, queues
 from bot.web.inside import Inside, inside_key
 from memory.errors import MemoryFault
-from memory.frozen import dataclass
 from memory.memory import MemoryStatus
 
 METRICS: Final = "/metrics"

@@ -1,8 +1,7 @@
 """A moment that lies ahead, and that there is none."""
 
+from dataclasses import dataclass
 from datetime import datetime
-
-from memory.frozen import dataclass
 
 
 class NoMoment(Exception):

@@ -17,11 +17,10 @@ a month that is too short is its last day. From one moment to the next nothing i
 import re
 from calendar import monthrange
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Literal, Self, get_args
 from zoneinfo import ZoneInfo
-
-from memory.frozen import dataclass
 
 Unit = Literal["minutes", "days", "weeks", "months", "years"]
 

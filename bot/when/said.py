@@ -1,9 +1,9 @@
 """What of a moment was said, before a clock and a calendar are asked."""
 
+from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 
 from bot.when.words import Part, Unit
-from memory.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

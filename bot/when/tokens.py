@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import TypeVar
 
 from bot.when.words import words
 from memory.dates.text import fold_letters
-from memory.frozen import dataclass
 
 _Meaning = TypeVar("_Meaning")
 

@@ -1,11 +1,10 @@
 """Which embedding provider it is, and why: chosen from what is given, without a look at disk or network."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from memory.embeddings.protocol import EmbeddingProvider
 from memory.embeddings.table import PROVIDERS, ProviderOptions, mends_of
-from memory.frozen import dataclass
 from memory.settings import EmbeddingSettings
 
 IN_ORDER = ("openai", "gemini", "voyage")

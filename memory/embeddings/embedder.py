@@ -5,7 +5,7 @@ import random
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -20,7 +20,6 @@ from memory.embeddings.errors import (
 from memory.embeddings.protocol import EmbeddingProvider, ModelId, Vector
 from memory.embeddings.recovery import PASSING, Recovery
 from memory.embeddings.table import Limits, limits_of
-from memory.frozen import dataclass
 
 HARMLESS = "A note."
 """What is asked to learn whose fault a failure is: the texts' or the provider's."""

@@ -1,13 +1,12 @@
 """Google's Gemini embeddings."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from memory.embeddings.errors import EmbeddingError, KeyRejected, OutOfCredit
 from memory.embeddings.http import HttpProvider
 from memory.embeddings.protocol import Purpose
 from memory.embeddings.table import ProviderOptions
-from memory.frozen import dataclass
 from memory.http_answers import Failure
 
 DIMENSIONS = 768

@@ -8,6 +8,7 @@ import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Self
@@ -24,7 +25,6 @@ from memory.embeddings.errors import (
     TimedOut,
     Unreachable,
 )
-from memory.frozen import dataclass
 from memory.redaction import secret_of_address, without_secrets
 
 if TYPE_CHECKING:

@@ -1,13 +1,12 @@
 """Embeddings by an Ollama server."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from memory.embeddings.errors import EmbeddingError, ModelUnknown
 from memory.embeddings.http import HttpProvider
 from memory.embeddings.protocol import Purpose
 from memory.embeddings.table import ProviderOptions
-from memory.frozen import dataclass
 from memory.http_answers import Failure
 
 SECONDS = 300.0

@@ -1,13 +1,12 @@
 """OpenAI's embeddings, and those of every server that speaks its language."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from memory.embeddings.errors import EmbeddingError, KeyRejected, ModelUnknown, OutOfCredit, RequestTooLarge
 from memory.embeddings.http import Dialect, HttpProvider
 from memory.embeddings.protocol import Purpose
 from memory.embeddings.table import ProviderOptions
-from memory.frozen import dataclass
 from memory.http_answers import Failure
 
 DIMENSIONS = {

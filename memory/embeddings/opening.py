@@ -1,6 +1,7 @@
 """From the settings to the embedder: who makes the vectors, who stands in for him, and why these."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -14,20 +15,22 @@ from memory.embeddings.auto import (
 )
 from memory.embeddings.errors import EmbeddingError
 from memory.embeddings.protocol import EmbeddingProvider
-from memory.frozen import dataclass
 from memory.settings import EmbeddingSettings
 
 if TYPE_CHECKING:
     from memory.embeddings.embedder import Embedder
     from memory.embeddings.model_files import Progress
 
+NO_PROVIDER = Choice("none", "none: no provider is set")
+NO_FALLBACK = Choice("none", "none: no fallback is set")
+
 
 @dataclass(frozen=True, slots=True)
 class Embedding:
     """How texts get vectors, if they do, and why so; one line each."""
 
-    choice: Choice = Choice("none", "none: nobody was asked for")
-    fallback: Choice = Choice("none", "none: no fallback is set")
+    choice: Choice = NO_PROVIDER
+    fallback: Choice = NO_FALLBACK
     primary: EmbeddingProvider | None = None
     embedder: "Embedder | None" = None
     error: str = ""

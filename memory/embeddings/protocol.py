@@ -1,9 +1,8 @@
 """What an embedding provider is to the memory: texts go in, vectors of unit length come out."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal, Protocol
-
-from memory.frozen import dataclass
 
 Purpose = Literal["query", "document"]
 

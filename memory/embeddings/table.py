@@ -1,11 +1,10 @@
 """All embedding providers: what each is by default, and how it is opened. Nothing is imported before."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from memory.embeddings.errors import EmbeddingError, KeyRejected, ModelUnknown
 from memory.embeddings.protocol import EmbeddingProvider
-from memory.frozen import dataclass
 
 TEXTS = 2048
 BYTES_A_TOKEN = 3

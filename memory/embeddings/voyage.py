@@ -1,14 +1,13 @@
 """Voyage AI's embeddings."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from memory.embeddings.errors import EmbeddingError
 from memory.embeddings.http import HttpProvider
 from memory.embeddings.openai import items_of_data
 from memory.embeddings.protocol import Purpose
 from memory.embeddings.table import ProviderOptions
-from memory.frozen import dataclass
 from memory.http_answers import Failure
 
 DIMENSIONS = {

@@ -1,12 +1,12 @@
 """Zhipu AI's (BigModel's) embeddings: OpenAI's language with numbers for errors."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from memory.embeddings.errors import EmbeddingError, KeyRejected, LimitReached, ModelUnknown, OutOfCredit
 from memory.embeddings.http import HttpProvider
 from memory.embeddings.openai import OpenAIDialect
 from memory.embeddings.table import ProviderOptions
-from memory.frozen import dataclass
 from memory.http_answers import Failure
 
 DIMENSIONS = {"embedding-3": 2048, "embedding-2": 1024}

@@ -9,11 +9,11 @@ import heapq
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations, islice
 
 import apsw
 
-from memory.frozen import dataclass
 from memory.index.sqlite_schema import Tables, data
 from memory.search import ELSEWHERE
 from memory.words import Term

@@ -1,9 +1,9 @@
 """Where the index lives: in a file of this workspace, or on a server that instances share."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from memory.frozen import dataclass
 from memory.index.protocol import Index
 
 if TYPE_CHECKING:

@@ -1,11 +1,11 @@
 """What an index is to the memory: notes go in whole, candidates come out."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from memory.chunker import Chunk, Passage, Segment
 from memory.embeddings.protocol import ModelId, Vector
-from memory.frozen import dataclass
 from memory.search import Candidates, Days
 from memory.words import Term
 

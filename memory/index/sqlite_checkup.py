@@ -1,13 +1,12 @@
 """The index's file as it lies there: whole or not, of which version, up to date or not; nothing is changed."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import apsw
 
 from memory.errors import IndexBroken, IndexUnavailable
-from memory.frozen import dataclass
 from memory.index.sqlite_notes import known_stamps
 from memory.index.sqlite_schema import GENERATIONS, NOTES_VERSION, VECTORS_VERSION, Tables
 from memory.read_only import Damaged, is_empty, quick_check, read_only

@@ -4,6 +4,7 @@ import contextlib
 import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +13,6 @@ import apsw
 
 from memory.disk import make_private, reason
 from memory.errors import IndexBroken, IndexUnavailable
-from memory.frozen import dataclass
 from memory.index import full_text
 from memory.index.sqlite_rescue import rescue_vectors
 from memory.index.sqlite_schema import (

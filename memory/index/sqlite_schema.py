@@ -1,10 +1,9 @@
 """The tables of the index's file: notes in two generations, and the vectors of their texts once."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import apsw
-
-from memory.frozen import dataclass
 
 NOTES_VERSION = 4
 """Raise it when the tables of the notes change: they are then begun anew, and the vectors stay."""

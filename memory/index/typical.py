@@ -8,11 +8,11 @@ all, what is unlike has a cosine about 0 for every model, and what is alike stan
 import math
 from array import array
 from collections.abc import Sequence
+from dataclasses import dataclass
 from operator import mul
 
 from memory.embeddings.protocol import Vector
 from memory.embeddings.vectors import numbers_of, packed
-from memory.frozen import dataclass
 
 SAMPLE = 256
 """Vectors that the mean is taken of: on average it is then 1/16 of a standard deviation off."""

@@ -6,10 +6,10 @@ import time
 from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from memory.errors import IndexBroken, IndexUnavailable
-from memory.frozen import dataclass
 from memory.postgres.answers import answered_within
 from memory.postgres.faults import faults_of
 from memory.postgres.server import Server

@@ -77,7 +77,7 @@ async def told(
 
 async def test_without_vectors_the_owner_is_told_why(tmp_path: Path) -> None:
     async with memory_in(tmp_path) as memory:
-        assert "Search: by words alone (nobody was asked for)" in await told(memory)
+        assert "Search: by words alone (no provider is set)" in await told(memory)
         assert "Search: by words alone" in await told(memory, standing=Standing.ALLOWED)
 
 

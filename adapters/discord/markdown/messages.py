@@ -1,7 +1,7 @@
 """Pure: Markdown → the messages that Discord shows."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from adapters.discord.markdown.links import with_links_shown
 from adapters.discord.markdown.markup import Length, readied, written
@@ -11,7 +11,6 @@ from adapters.text.mending import closed, sendable
 from adapters.text.sequence import FileMessage, growing, in_order
 from adapters.text.splitting import Part, parts_of
 from adapters.text.styled import Styled, is_blank
-from memory.frozen import dataclass
 
 LIMIT = 2000
 """Code points that a message may have: Discord's API counts as Python does (discord-api-docs, issue 1315)."""

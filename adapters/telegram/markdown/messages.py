@@ -1,6 +1,7 @@
 """Pure: Markdown → the messages that Telegram shows."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from adapters.text.blocks import Block, Known, blocks_of
 from adapters.text.look import Look
@@ -8,7 +9,6 @@ from adapters.text.mending import closed, sendable
 from adapters.text.sequence import FileMessage, growing, in_order
 from adapters.text.splitting import Part, Units, parts_of
 from adapters.text.styled import Mark, Styled, is_blank, settled
-from memory.frozen import dataclass
 
 LIMIT = 4096
 """Units of UTF-16 that a message may have."""

@@ -1,8 +1,7 @@
 """What there is to know of one language: how it is recognised, and what is said in it."""
 
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
-
-from memory.frozen import dataclass
 
 
 def phrases(listed: str) -> tuple[str, ...]:

@@ -1,9 +1,9 @@
 """Pure: how a model fared in the last day, as two small drawings and the same in numbers."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from bot.state.model_history import HOUR_SECONDS, ModelHour
-from memory.frozen import dataclass
 
 HOURS = 24
 SLOT = 10

@@ -1,10 +1,10 @@
 """Pure: moments as the page shows them, on the owner's clock."""
 
+from dataclasses import dataclass
 from datetime import datetime
 
 from bot import phrases
 from bot.when import moment_in_short
-from memory.frozen import dataclass
 
 DAY_SECONDS = 24 * 3600
 

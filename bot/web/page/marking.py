@@ -1,8 +1,8 @@
 """Pure: where the words that were asked for stand in a passage."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from memory.frozen import dataclass
 from memory.words import Term, place_tokens
 
 

@@ -2,13 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import groupby
 
 from bot.models.status import ModelStatus, models_status
 from bot.state.model_history import ModelHour
 from bot.web.inside import Inside
 from bot.web.page.chart import Charts, draw, first_hour
-from memory.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

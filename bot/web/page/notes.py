@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from functools import partial
 from itertools import groupby
@@ -16,7 +17,6 @@ from bot.web.page.note_markdown import lines_as_html, note_as_html
 from bot.web.page.rendering import page
 from memory.dates.note_name import note_date
 from memory.errors import MemoryFault, NoteMissing, NoteUnreadable
-from memory.frozen import dataclass
 from memory.listing import NoteStat
 from memory.memory import CORE_NOTE
 

@@ -3,12 +3,12 @@
 import asyncio
 import logging
 from collections.abc import Awaitable
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from bot import phrases
 from bot.state.database import StateFault
 from memory.errors import MemoryFault
-from memory.frozen import dataclass
 
 log = logging.getLogger(__name__)
 

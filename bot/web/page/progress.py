@@ -1,12 +1,12 @@
 """What runs just now in the memory, and how the last rebuild went."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bot.progress_line import duration
 from bot.upkeep.rebuilding import Rebuilt
 from bot.web.inside import Inside
 from bot.web.page.clock import Clock, Moment
-from memory.frozen import dataclass
 from memory.progress import Job, Progress
 
 if TYPE_CHECKING:

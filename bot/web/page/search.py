@@ -1,12 +1,13 @@
 """What the page shows of a search."""
 
+from dataclasses import dataclass
+
 from aiohttp import web
 
 from bot.places import written_place
 from bot.web.inside import inside_key
 from bot.web.page.addresses import note_address
 from bot.web.page.marking import Piece, mark
-from memory.frozen import dataclass
 from memory.search import Hit, SearchResults, Source
 from memory.words import Term, query_terms
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from bot.access import CODE_TIME
 from bot.instances.status import InstanceStatus, lease_in_words
@@ -17,7 +18,6 @@ from bot.web.page.clock import Clock, Moment
 from bot.web.page.models import ModelShown, models_shown
 from bot.web.page.part import Part, part
 from bot.web.page.progress import ProgressShown, progress_shown
-from memory.frozen import dataclass
 from memory.memory import MemoryStatus
 
 MOST_TROUBLES = 20

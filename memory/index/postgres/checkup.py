@@ -1,8 +1,8 @@
 """The index on the server as it lies there: who may do what, of which version, up to date or not; changes nothing."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from memory.frozen import dataclass
 from memory.index.postgres.notes import known_stamps
 from memory.index.postgres.schema import PART, STEPS, Tables, frozen_state
 from memory.index.sqlite_checkup import IndexCheckup, ModelVectors

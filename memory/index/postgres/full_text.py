@@ -7,9 +7,9 @@ rank for a single lexeme, all weights being 1, comes how often that stands in a 
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 
-from memory.frozen import dataclass
 from memory.index.postgres.lexemes import all_of, any_of, lexeme_of, query_of
 from memory.index.postgres.schema import Tables
 from memory.search import ELSEWHERE

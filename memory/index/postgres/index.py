@@ -3,13 +3,12 @@
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from memory.embeddings.protocol import ModelId, Vector
 from memory.errors import IndexBroken, IndexUnavailable
-from memory.frozen import dataclass
 from memory.index.postgres import claims, full_text, users
 from memory.index.postgres import vectors as stored
 from memory.index.postgres.hnsw import begin_graphs

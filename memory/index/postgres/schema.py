@@ -3,9 +3,8 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
-
-from memory.frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
