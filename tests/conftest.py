@@ -18,9 +18,15 @@ SLOW = [HealthCheck.too_slow]
 settings.register_profile("whole", settings(), deadline=None, suppress_health_check=SLOW)
 """However long an example takes where the machine is busy with others."""
 settings.register_profile(
-    "quick", settings.get_profile("default"), max_examples=25, deadline=None, suppress_health_check=SLOW
+    "quick",
+    settings.get_profile("default"),
+    max_examples=25,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=SLOW,
 )
-"""A quarter of the examples, where a test says nothing else; `make check` tries them all."""
+"""A quarter of the examples, where a test says nothing else, and the same at each run; `make check` tries others."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -177,4 +177,10 @@ class PostgresServer:
         if not self._root or all(parent.stat().st_mode & 0o001 for parent in programs.parents):
             return programs
         self._folder.chmod(0o755)
-        return Path(shutil.copytree(programs, self._folder / "programs"))
+        package = programs.parent
+        libraries = package.with_name(
+            f"{package.name}.libs"
+        )  # where the programs look for them, beside the package
+        if libraries.exists():
+            shutil.copytree(libraries, self._folder / "programs" / libraries.name)
+        return Path(shutil.copytree(programs, self._folder / "programs" / package.name / programs.name))

@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -387,7 +388,7 @@ async def test_with_a_clock_set_back_the_backup_just_made_stays(workspace: Works
 
 
 async def test_one_that_is_stopped_leaves_nothing(workspace: Workspace) -> None:
-    (workspace.notes / "large.bin").write_bytes(os.urandom(20_000_000))
+    (workspace.notes / "large.bin").write_bytes(random.Random(0).randbytes(20_000_000))
     making = asyncio.create_task(workspace.backups.make())
     await asyncio.sleep(0.15)
     assert not making.done()
@@ -429,7 +430,7 @@ def little_room(folder: Path, megabytes: int) -> Iterator[None]:
 
 @pytest.mark.thorough
 async def test_a_full_disk_is_one_line_and_no_half_archive(workspace: Workspace, tmp_path: Path) -> None:
-    (workspace.notes / "large.bin").write_bytes(os.urandom(3_000_000))
+    (workspace.notes / "large.bin").write_bytes(random.Random(0).randbytes(3_000_000))
     with little_room(tmp_path / "small", 1):
         with pytest.raises(BackupFault, match="the disk is full; free some space"):
             await workspace.backups.make(tmp_path / "small")
@@ -779,7 +780,7 @@ async def test_where_there_is_no_room_for_it_nothing_changes(workspace: Workspac
 async def test_where_there_is_no_room_for_mounted_notes_nothing_changes(
     workspace: Workspace, tmp_path: Path
 ) -> None:
-    (workspace.notes / "large.bin").write_bytes(os.urandom(3_000_000))
+    (workspace.notes / "large.bin").write_bytes(random.Random(0).randbytes(3_000_000))
     made = await workspace.backups.make()
     other = Workspace(tmp_path / "other")
     with little_room(other.notes, 1):

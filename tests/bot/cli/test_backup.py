@@ -1,6 +1,6 @@
 import asyncio
 import json
-import os
+import random
 import signal
 import time
 from pathlib import Path
@@ -83,7 +83,7 @@ def test_restore_refuses_while_the_workspace_is_open(commonplace: Commonplace) -
 def test_restore_refuses_while_a_backup_is_made(tmp_path: Path) -> None:
     commonplace = filled(Commonplace(tmp_path))
     commonplace.says("backup", "mine.tar.gz")
-    (commonplace.memory / "large.bin").write_bytes(os.urandom(60_000_000))
+    (commonplace.memory / "large.bin").write_bytes(random.Random(0).randbytes(60_000_000))
     with commonplace.start("backup", "other.tar.gz") as running:
         deadline = time.monotonic() + 20
         while not list(tmp_path.glob(".commonplace-backup-*")):
@@ -122,7 +122,7 @@ def test_export_to_files_and_for_programs(commonplace: Commonplace) -> None:
 @pytest.mark.thorough
 def test_an_interrupted_backup_leaves_nothing(tmp_path: Path) -> None:
     process = filled(Commonplace(tmp_path))
-    (process.memory / "large.bin").write_bytes(os.urandom(60_000_000))
+    (process.memory / "large.bin").write_bytes(random.Random(0).randbytes(60_000_000))
     with process.start("backup", "mine.tar.gz") as running:
         deadline = time.monotonic() + 20
         while not list(tmp_path.glob(".commonplace-backup-*")):

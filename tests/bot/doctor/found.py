@@ -2,10 +2,15 @@
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
+from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
 from typing import Any
 
+import bot
+import memory
 from bot.config.settings import Settings, load_settings
 from bot.doctor.check import Check
 
@@ -52,8 +57,19 @@ def as_nobody() -> Iterator[None]:
     if os.geteuid() != 0:
         yield
         return
+    _load_everything()
     os.seteuid(NOBODY)
     try:
         yield
     finally:
         os.seteuid(0)
+
+
+@cache
+def _load_everything() -> None:
+    """Import all modules of ours: nobody can import none later where the code lies in a folder of root's own."""
+    for package in (bot, memory):
+        for module in walk_packages(package.__path__, f"{package.__name__}."):
+            if not module.name.endswith("__main__"):
+                with suppress(ImportError):  # what needs an extra
+                    import_module(module.name)

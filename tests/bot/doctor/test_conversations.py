@@ -1,5 +1,5 @@
 import asyncio
-import os
+import random
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
@@ -90,7 +90,7 @@ async def test_a_damaged_state_fails_with_the_mend(tmp_path: Path) -> None:
     await filled(settings)
     file = settings.private_folder / "state.db"
     content = bytearray(file.read_bytes())
-    content[8192:] = os.urandom(len(content) - 8192)
+    content[8192:] = random.Random(0).randbytes(len(content) - 8192)
     for broken in (bytes(content), b"not a database" * 500):
         file.write_bytes(broken)
         check = named(checks_of(settings), "file")

@@ -1,5 +1,6 @@
 import asyncio
 import os
+import random
 import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -116,7 +117,7 @@ def test_a_damaged_index_is_told_and_nothing_is_lost(tmp_path: Path) -> None:
     settings = noted(tmp_path)
     file = settings.private_folder / "index.db"
     content = bytearray(file.read_bytes())
-    content[4096:] = os.urandom(len(content) - 4096)
+    content[4096:] = random.Random(0).randbytes(len(content) - 4096)
     file.write_bytes(content)
     check = named(index_checks(settings), "file")
     assert check.status == "warn"
