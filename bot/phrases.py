@@ -337,6 +337,25 @@ WHEN_TOO_FAR = "I cannot find such a moment in the calendar. `2026-12-03 14:00` 
 WHEN_ODD_RULE = (
     "These do not go together. For example: `every monday 8:00`, `every month on the 1st at 9:00`."
 )
+WHEN_SEPARATOR = "{number} can be read in two ways. Please write `{plain}`, or `{point}` if you mean that."
+WHEN_RANGE = "I need one moment, not a range. For example: `in {number} hours`."
+WHEN_NO_RANGE = "I need one moment, not a range. For example: `friday 9:00`."
+WHEN_AGO = "“{ago}” is in the past. Please tell me a time to come, for example `in 20 minutes`."
+WHEN_RELATIVE = (
+    "I can't count from an event, only from now or on the calendar. For example: "
+    "`in 2 hours` or `friday 18:00`."
+)
+WHEN_EXCEPT = (
+    "I can't leave days out. Please name the days that count: `every monday, tuesday and wednesday 8:00`."
+)
+WHEN_TIME_IN_TEXT = (
+    "Is {time} when I should remind you? Then write `{begin} at {bare} …`. If it belongs to the text, put a colon "
+    "before it: `{begin}: …`."
+)
+WHEN_DAY_IN_TEXT = (
+    "Is “{day}” when I should remind you? Then write the day first: `{day} {begin} …`. If it belongs to the text, put "
+    "a colon before it: `{begin}: …`."
+)
 WHEN_UNTIL = "I cannot end it at a date by itself. Leave that out; `/reminders cancel N` ends it."
 REMIND_WHAT = "What shall I remind you of? For example: `/remind tomorrow 9:00 call mum`"
 SCHEDULE_WHAT = "What shall I do then? For example: `/schedule every monday 8:00 what is planned this week?`"

@@ -1,10 +1,12 @@
 """What of a moment is said in a line: its words, taken as long as they fit."""
 
+import re
 from dataclasses import replace
 from datetime import datetime, time, timedelta
 
 from bot import phrases
 from bot.when.moment import NoMoment
+from bot.when.rule import LAST
 from bot.when.said import (
     Clock,
     DaysAhead,
@@ -25,6 +27,7 @@ Found = tuple[Said, int] | None
 
 _MOST_FILLERS = 4
 _SECONDS: dict[Unit, int] = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800}
+_THREE_DECIMALS = re.compile("[0-9]+[.,][0-9]{3}")
 _SHORT_PARTS = frozenset(("morning", "noon", "midday", "afternoon", "evening", "night", "midnight"))
 """Behind a time of day they belong to the text: "9:00 morning run"."""
 
@@ -60,11 +63,11 @@ class Grammar:
                 found.append(span)
             if found:
                 return max(found, key=lambda each: each[1])
-            behind_at = self.line.skip(self.words.at, at) > at
-            after = self.line.skip(self.words.fillers, at)
-            if after == at:
+            behind, after = self.line.skip(self.words.at, at), self.line.skip(self.words.fillers, at)
+            behind_at = behind > at and behind >= after
+            if max(behind, after) == at:
                 return None
-            at = after
+            at = max(behind, after)
         return None
 
     def _check_doubt(self, said: Said, end: int) -> None:
@@ -87,7 +90,7 @@ class Grammar:
         begin = self.line.skip(self.words.within, at)
         if begin == at and self.line.kind(at) != "number" and not self._half_unit(at):
             begin = at
-        amounts = self._amounts(begin)
+        amounts = self._amounts(begin) or self._bare_unit(begin)
         if amounts is None:
             return None
         span, end = amounts
@@ -98,6 +101,12 @@ class Grammar:
         if span.elapsed and said.clocks:
             return None
         return replace(said, span=span), after
+
+    def _bare_unit(self, at: int) -> tuple[Span, int] | None:
+        """One, without a number: через час."""
+        unit = self.line.find(self.words.units, at) if self.line.folded(at) in self.words.bare_units else None
+        span = _span_of(1, unit[0]) if unit else None
+        return (span, unit[1]) if unit and span else None
 
     def _half_unit(self, at: int) -> bool:
         return self.line.skip(self.words.half, at) > at
@@ -119,8 +128,8 @@ class Grammar:
         return (span, end) if end > at else None
 
     def _amount(self, at: int) -> tuple[float, Unit, int] | None:
-        if (after := self.line.skip(self.words.quarter_hour, at)) > at:
-            return 15, "minute", after
+        if minutes := self.line.find(self.words.minutes, at):
+            return minutes[0], "minute", minutes[1]
         count, after = self._count(at)
         if count is None:
             return None
@@ -134,6 +143,7 @@ class Grammar:
 
     def _count(self, at: int) -> tuple[float | None, int]:
         if self.line.kind(at) == "number":
+            self._check_separator(at)
             return float(self.line.folded(at).replace(",", ".")[:12]), at + 1
         ways = [
             (0.5, self.line.skip(self.words.half, at)),
@@ -142,6 +152,16 @@ class Grammar:
         ]
         count, after = max(ways, key=lambda way: way[1])
         return (count, after) if after > at else (None, at)
+
+    def _check_separator(self, at: int) -> None:
+        """Refuse "2,000": two thousand, or two."""
+        number = self.line.folded(at)
+        if _THREE_DECIMALS.fullmatch(number) and self._names_unit(at + 1):
+            plain, point = re.sub("[.,]", "", number), f"{float(number.replace(',', '.')):g}"
+            raise NoMoment(phrases.WHEN_SEPARATOR.format(number=number, plain=plain, point=point))
+
+    def _names_unit(self, at: int) -> bool:
+        return self.line.find(self.words.units, at) is not None
 
     # -- times of day -----------------------------------------------------------------------------------------
 
@@ -209,8 +229,10 @@ class Grammar:
         return 0, at
 
     def _past_or_to(self, at: int) -> tuple[Clock, int] | None:
-        """Half past nine, quarter to ten, zehn nach acht."""
+        """Half past nine, quarter to ten, zehn nach acht; "from 9 to 17" is a range."""
         line, words = self.line, self.words
+        if at and line.folded(at - 1) in words.from_:
+            return None
         after = line.skip(words.quarter, at)
         minutes = 15
         if after == at and line.folded(at) == "half":
@@ -228,6 +250,8 @@ class Grammar:
                 and hour[0] <= 24
                 and line.kind(behind) != "clock"
             ):
+                if self._names_unit(hour[1]) and line.skip(words.clock, hour[1]) == hour[1]:
+                    return None  # "3 to 4 hours"
                 total = hour[0] * 60 + way * minutes
                 end = line.skip(words.clock, hour[1])
                 return self._with_half_day(total // 60 % 24, total % 60, 0, at, end)
@@ -329,9 +353,13 @@ class Grammar:
         next_week = after > at
         after = self.line.skip(self.words.this_one, at) if after == at else after
         first = self.line.find(self.words.weekdays, after)
+        if first is None and said.every:  # every two weeks on mondays
+            first = self.line.find(self.words.all_such_days, after)
         if first is None:
             return None
         weekdays, end = [first[0]], first[1]
+        if (after := self.line.skip(self.words.next_behind, end)) > end:
+            return replace(said, day=OnWeekdays(tuple(weekdays))), after
         behind = self.line.skip(self.words.next, end)
         if behind > end and (unit := self.line.find(self.words.units, behind)) and unit[0] == "week":
             next_week, end = True, unit[1]
@@ -405,7 +433,10 @@ class Grammar:
         """The 1st, the last day of the month, the first Monday."""
         if nth := self._nth(at):
             if nth[0] <= 5 and (weekday := self.line.find(self.words.weekdays, nth[1])):
-                return replace(said, day=OnNthWeekday(nth[0], weekday[0])), self._of_the_month(weekday[1])
+                end = self._of_the_month(weekday[1])
+                if nth[0] == LAST and end == weekday[1] and not said.every:
+                    return None  # "last monday" is over
+                return replace(said, day=OnNthWeekday(nth[0], weekday[0])), end
             unit = self.line.find(self.words.units, nth[1])
             if unit and unit[0] == "day" and nth[0] in (1, -1):
                 return replace(said, day=OnDayOfMonth(nth[0])), self._of_the_month(unit[1])
@@ -415,6 +446,11 @@ class Grammar:
                 return replace(said, day=OnDayOfMonth(nth[0])), nth[1]
         number = self._day_number(at)
         if number and number[1] == at + 1 and self.line.folded(at + 1) in ("号", "號", "日"):
+            if (
+                self.line.skip(self.words.ago, at + 2) > at + 2
+                or self.line.skip(self.words.later, at + 2) > at + 2
+            ):
+                return None  # 2日前, 2日後
             return replace(said, day=OnDayOfMonth(number[0])), at + 2
         if number and number[1] == at + 2:  # with st, nd, rd, th or a point
             return replace(said, day=OnDayOfMonth(number[0])), self._of_the_month(number[1])
@@ -471,7 +507,11 @@ class Grammar:
         if nth_unit := self._nth_unit(at):
             return replace(said, every=_every_of(nth_unit[0], nth_unit[1])), nth_unit[2]
         if amount := self._amount(at):
-            return replace(said, every=_every_of(amount[0], amount[1])), amount[2]
+            count, unit, end = amount
+            every_other = (
+                line.folded(at - 1) == "每隔" and count == 1 and unit in ("day", "week", "month", "year")
+            )
+            return replace(said, every=_every_of(2 if every_other else count, unit)), end
         if found := self._date_with_month(said, at):
             return replace(found[0], every=Every("year")), found[1]
         if weekday := line.find(words.weekdays, at):

@@ -4,6 +4,7 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from bot import phrases
+from bot.when.doubt import SHORT_WEEKDAYS, check_bounded, check_half_understood, check_range
 from bot.when.grammar import Grammar
 from bot.when.moment import NoMoment, When
 from bot.when.said import Said
@@ -11,8 +12,6 @@ from bot.when.settle import settle
 from bot.when.tokens import Line
 from bot.when.words import words
 
-_OTHER_WORDS = ("sun", "sat", "wed")
-"""Short for a weekday, and words by themselves: "sun cream"."""
 _MOST_BEHIND = 12
 """How many words and numbers a moment at the end of a line has at most."""
 
@@ -28,16 +27,17 @@ def read_when(text: str, now: datetime, zone: ZoneInfo) -> tuple[When, str]:
     begin = 0
     while (after := line.skip(words().leading, begin)) > begin:
         begin = after
+    check_range(line, begin)
     said, end = grammar.read(begin)
-    if said == Said() or (end == begin + 1 < len(line.tokens) and line.folded(begin) in _OTHER_WORDS):
+    if said == Said() or (end == begin + 1 < len(line.tokens) and line.folded(begin) in SHORT_WEEKDAYS):
         return _at_the_end(line, grammar, begin, now, zone)
-    when = settle(said, now, zone)
-    if when.rule and (line.skip(words().until, end) > end or _to_a_time(line, end)):
+    if said.every and (line.skip(words().until, end) > end or _to_a_time(line, end)):
         raise NoMoment(phrases.WHEN_UNTIL)
     behind = line.skip(words().and_, end)
-    if said.day and not when.rule and behind > end and line.find(words().weekdays, behind):
+    if said.day and not said.every and behind > end and line.find(words().weekdays, behind):
         raise NoMoment(phrases.WHEN_TWO_DAYS)
-    return when, _behind(line, end)
+    check_half_understood(line, said, begin, end)
+    return settle(said, now, zone), _behind(line, end)
 
 
 def _at_the_end(line: Line, grammar: Grammar, begin: int, now: datetime, zone: ZoneInfo) -> tuple[When, str]:
@@ -46,6 +46,7 @@ def _at_the_end(line: Line, grammar: Grammar, begin: int, now: datetime, zone: Z
         for at in range(max(begin + 1, count - _MOST_BEHIND), count):
             said, end = grammar.read(at)
             if said != Said() and end == count:
+                check_bounded(line, at)
                 before = line.text[line.tokens[begin].start : line.tokens[at].start]
                 return settle(said, now, zone), _without(line, begin, before)
     raise NoMoment(phrases.WHEN_UNREAD)
@@ -68,4 +69,6 @@ def _without(line: Line, at: int, text: str) -> str:
     after = line.skip(words().before_text, at)
     if after > at and after < len(line.tokens):
         text = text[line.tokens[after].start - line.tokens[at].start :]
+    elif line.glued(at):
+        text = text.removeprefix("に")  # 20分後にお茶
     return text.strip()

@@ -1,4 +1,4 @@
-"""The words of which moments that lie ahead are made, in English, German and Chinese.
+"""The words of which moments that lie ahead are made.
 
 Days, months, weekdays, units from the day up and numbers come from the memory's lexicon too, in all its languages.
 Words for the same are separated by `/`; they are compared without case and accents.
@@ -17,14 +17,15 @@ Part = Literal["morning", "noon", "afternoon", "evening", "tonight", "night", "m
 _Meaning = TypeVar("_Meaning")
 
 _UNITS: Mapping[Unit, str] = {
-    "second": "s/sec/secs/second/seconds/sek/sekunde/sekunden/秒/秒钟",
-    "minute": "m/min/mins/minute/minutes/minuten/minuto/minutos/minuti/分/分钟/分鐘",
-    "hour": "h/hr/hrs/hour/hours/std/stunde/stunden/heure/heures/hora/horas/ora/ore/小时/个小时/小時/"
-    "個小時/钟头/个钟头",
-    "day": "d/天/日",
-    "week": "w/wk/wks/周/星期/个星期/礼拜/个礼拜/週",
-    "month": "个月/個月/月",
-    "year": "y/年",
+    "second": "s/sec/secs/second/seconds/sek/sekunde/sekunden/seconde/secondes/segundo/segundos/secondo/secondi/"
+    "секунду/секунды/секунд/秒/秒钟/초",
+    "minute": "m/min/mins/minute/minutes/minuten/minuto/minutos/minuti/минуту/минуты/минут/мин/分/分钟/分鐘/분",
+    "hour": "h/hr/hrs/hour/hours/std/stunde/stunden/heure/heures/hora/horas/ora/ore/час/часа/часов/小时/个小时/小時/"
+    "個小時/钟头/个钟头/時間/시간",
+    "day": "d/天/日/일",
+    "week": "w/wk/wks/周/星期/个星期/礼拜/个礼拜/週/週間/주",
+    "month": "个月/個月/月/か月/ヶ月/개월",
+    "year": "y/年/년",
 }
 _NUMBERS: Mapping[int, str] = {
     1: "one/a/an/eine/einer/einem/einen/ein/一",
@@ -51,19 +52,19 @@ _NUMBERS: Mapping[int, str] = {
 _DAYS: Mapping[int, str] = {
     -2: "day before yesterday/the day before yesterday/vorgestern/前天",
     -1: "yesterday/gestern/昨天/昨日",
-    0: "today/今天/今日",
-    1: "tomorrow/tmrw/tmr/明天/明日/明",
-    2: "day after tomorrow/the day after tomorrow/后天/後天",
+    0: "today/今天/今日/오늘",
+    1: "tomorrow/tmrw/tmr/明天/明日/明/내일",
+    2: "day after tomorrow/the day after tomorrow/apres - demain/后天/後天/明後日/모레",
     3: "大后天/大後天",
 }
 _WEEKDAYS: Mapping[int, str] = {
-    0: "周一/星期一/礼拜一/週一",
-    1: "周二/星期二/礼拜二/週二",
-    2: "周三/星期三/礼拜三/週三",
-    3: "周四/星期四/礼拜四/週四",
-    4: "周五/星期五/礼拜五/週五",
-    5: "周六/星期六/礼拜六/週六",
-    6: "周日/周天/星期日/星期天/礼拜天/週日",
+    0: "周一/星期一/礼拜一/週一/月曜日/月曜/월요일/월요일에/segunda - feira/lundis",
+    1: "周二/星期二/礼拜二/週二/火曜日/火曜/화요일/화요일에/terça - feira/terca - feira/mardis",
+    2: "周三/星期三/礼拜三/週三/水曜日/水曜/수요일/수요일에/quarta - feira/mercredis/среда",
+    3: "周四/星期四/礼拜四/週四/木曜日/木曜/목요일/목요일에/quinta - feira/jeudis",
+    4: "周五/星期五/礼拜五/週五/金曜日/金曜/금요일/금요일에/sexta - feira/vendredis",
+    5: "周六/星期六/礼拜六/週六/土曜日/土曜/토요일/토요일에/sabados/samedis",
+    6: "周日/周天/星期日/星期天/礼拜天/週日/日曜日/日曜/일요일/일요일에/domingos/dimanches",
 }
 _ALL_SUCH_DAYS: Mapping[int, str] = {
     0: "mondays/montags",
@@ -76,24 +77,50 @@ _ALL_SUCH_DAYS: Mapping[int, str] = {
 }
 _PARTS: Mapping[Part, str] = {
     "morning": "morning/in the morning/this morning/am morgen/vormittag/vormittags/am vormittag/morgens/fruh/"
-    "heute morgen/in der fruh/早上/早晨/上午/今早",
-    "noon": "noon/midday/mittag/mittags/am mittag/中午",
-    "afternoon": "afternoon/in the afternoon/this afternoon/nachmittag/nachmittags/am nachmittag/下午",
-    "evening": "evening/in the evening/this evening/abend/abends/am abend/晚上/傍晚/晚",
-    "tonight": "tonight/heute abend/今晚",
-    "night": "night/at night/in the night/nacht/nachts/in der nacht/heute nacht/半夜",
-    "midnight": "midnight/mitternacht/午夜",
+    "heute morgen/in der fruh/matin/le matin/du matin/ce matin/por la manana/de la manana/a la manana/esta manana/"
+    "mattina/di mattina/la mattina/del mattino/questa mattina/stamattina/manha/de manha/da manha/pela manha/"
+    "esta manha/утром/утра/сегодня утром/早上/早晨/上午/今早/朝/午前/今朝/아침/오전",
+    "noon": "noon/midday/mittag/mittags/am mittag/midi/a midi/mediodia/al mediodia/mezzogiorno/a mezzogiorno/"
+    "meio dia/ao meio dia/полдень/в полдень/中午/正午/정오",
+    "afternoon": "afternoon/in the afternoon/this afternoon/nachmittag/nachmittags/am nachmittag/apres midi/"
+    "apres - midi/l apres - midi/de l apres - midi/cet apres - midi/l apres midi/cet apres midi/tarde/por la tarde/"
+    "de la tarde/esta tarde/pomeriggio/nel pomeriggio/del pomeriggio/questo pomeriggio/a tarde/da tarde/de tarde/"
+    "днем/дня/сегодня днем/下午/午後/오후",
+    "evening": "evening/in the evening/this evening/abend/abends/am abend/soir/le soir/du soir/noche/por la noche/"
+    "de la noche/sera/di sera/la sera/a noite/da noite/de noite/вечером/вечера/晚上/傍晚/晚/夜/晩/夕方/저녁",
+    "tonight": "tonight/heute abend/ce soir/esta noche/stasera/questa sera/esta noite/hoje a noite/сегодня вечером/"
+    "今晚/今夜/今晩/오늘 밤/오늘 저녁",
+    "night": "night/at night/in the night/nacht/nachts/in der nacht/heute nacht/cette nuit/la nuit/notte/di notte/"
+    "stanotte/ночью/半夜/밤",
+    "midnight": "midnight/mitternacht/minuit/a minuit/medianoche/a medianoche/mezzanotte/a mezzanotte/meia noite/"
+    "a meia noite/полночь/в полночь/午夜/자정",
 }
-_TODAYS: tuple[str, ...] = ("this ", "heute ", "今")
+_TODAYS: tuple[str, ...] = (
+    "this ",
+    "heute ",
+    "ce ",
+    "cet ",
+    "cette ",
+    "esta ",
+    "questa ",
+    "questo ",
+    "sta",
+    "сегодня ",
+    "今",
+    "오늘",
+)
 """How a part of the day begins that is the one of today; with `tonight`."""
 _WORKDAYS = "weekday/weekdays/workday/workdays/working day/werktag/werktags/werktage/arbeitstag/工作日"
 _WEEKEND = "weekend/weekends/wochenende/am wochenende/周末/週末"
-_EVERY = "every/each/jeden/jede/jedes/jeder/alle/chaque/cada/ogni/tous les/todos los/每/每隔/每个/每個"
+_EVERY = (
+    "every/each/jeden/jede/jedes/jeder/alle/chaque/tous les/toutes les/cada/todos los/todas las/ogni/tutti i/tutti gli/"
+    "tutte le/todos os/todas as/todo/toda/a cada/каждый/каждую/каждое/каждые/每/每隔/每个/每個/毎/매"
+)
 _EVERY_UNIT: Mapping[Unit, str] = {
     "hour": "hourly/stundlich",
-    "day": "daily/taglich/every day",
-    "week": "weekly/wochentlich",
-    "month": "monthly/monatlich",
+    "day": "daily/taglich/every day/quotidiennement/diariamente/ежедневно/매일",
+    "week": "weekly/wochentlich/semanalmente/еженедельно/매주",
+    "month": "monthly/monatlich/mensuellement/mensualmente/mensalmente/ежемесячно/매월/매달",
     "year": "yearly/annually/jahrlich",
 }
 _SECOND = "other/second/2nd/zweiten/zweite/zweites/ander"
@@ -103,33 +130,62 @@ _NTH: Mapping[int, str] = {
     3: "third/3rd/dritten/dritter/dritte/第三个",
     4: "fourth/4th/vierten/vierter/vierte/第四个",
     5: "fifth/5th/funften/fünfter",
-    -1: "last/letzten/letzter/letzte/最后一个",
+    -1: "last/letzten/letzter/letzte/最后一个/最后一/最後一",
 }
 _NEXT = "next/nachste/nachsten/nachster/nachstes/nachstem/naechste/naechsten/下/下个/下一个/下個"
 _THIS_ONE = "this/coming/the coming/diese/diesen/dieser/dieses/kommende/kommenden/kommender/这/这个/本"
-_IN = "in/within/after/nach/dans/en/tra/fra/dentro de/再过/再過"
-_LATER = "from now/later/spater/后/後/之后/以后/之後/以後"
-_HALF = "half/half a/half an/a half/halben/halbe/eine halbe/einer halben/einem halben/半/半个/半個"
-_QUARTER = "quarter/a quarter/quarter of/a quarter of/viertel"
-_QUARTER_HOUR = (
-    "viertelstunde/einer viertelstunde/quarter hour/a quarter of an hour/quarter of an hour/一刻钟"
+_IN = "in/within/after/nach/dans/en/tra/fra/dentro de/em/daqui a/через/再过/再過"
+_LATER = (
+    "from now/later/or so/oder so/spater/plus tard/mas tarde/piu tardi/mais tarde/"
+    "后/後/之后/以后/之後/以後/후/후에/뒤/뒤에"
 )
+_HALF = "half/half a/half an/a half/halben/halbe/eine halbe/einer halben/einem halben/media/mezza/meia/半/半个/半個/반"
+_QUARTER = "quarter/a quarter/quarter of/a quarter of/viertel"
+_MINUTES: Mapping[int, str] = {
+    15: "viertelstunde/einer viertelstunde/quarter hour/a quarter of an hour/quarter of an hour/un quart d heure/"
+    "quart d heure/un cuarto de hora/un quarto d ora/четверть часа/一刻钟",
+    30: "demi - heure/une demi - heure/demi heure/une demi heure/mezz ora/mezzora/полчаса/半時間",
+    60: "un ora",
+}
+"""What is said in a word, or in words that do not count."""
+_BARE_UNITS = "час/минуту/день/неделю/месяц/год"
+"""Mean one of them where no number stands before."""
 _AND_A_HALF = "and a half/einhalb/半"
 _AND = "and/und/&/和/et/y"
-_AT = "at/@/um/gegen/a las/a/alle/ore/kl/à/в/在"
-_CLOCK = "o'clock/oclock/o clock/uhr/点/點/点钟/點鐘/时/時/h/heures/hs"
+_AT = "at/@/um/gegen/a las/a la/a/alle/all/ore/alle ore/kl/as/a s/в/во/在"
+_CLOCK = "o'clock/oclock/o clock/uhr/点/點/点钟/點鐘/时/時/h/heures/heure/horas/hs/час/часа/часов/시/시에"
 _AM = "am/a.m./a.m"
 _PM = "pm/p.m./p.m"
 _PAST = "past/after/nach"
 _TO = "to/before/till/vor"
 _FILLERS = (
     "on/at/@/the/by/this/am/um/gegen/den/der/dem/im/zum/of/in/,/starting/start/from/beginning/ab/beginnend/"
-    "le/el/il/a/à/las/在/的/于"
+    "le/la/el/il/a/à/las/na/no/em/в/во/在/的/于/の/に"
 )
+_NEXT_BEHIND = "prochain/prochaine/proximo/proxima/que viene/prossimo/prossima/que vem"
+"""Behind a weekday: the nearest one."""
 _LEADING = "me/mich/mir/please/bitte/remind me/提醒我"
-_BEFORE_TEXT = "to/提醒我"
+_BEFORE_TEXT = "to/に/에/提醒我"
 _PUNCTUATION = ",/:/;/-/–/—/,/：/，/。/、/|"
-_UNTIL = "until/till/til/bis/through/直到/hasta/jusqu'a/jusqu'au"
+_UNTIL = "until/till/til/bis/through/直到/hasta/jusqu a/jusqu au/fino a/ate/до/まで/까지"
+_AGO = "ago/zuvor/plus tot/atras/fa/назад/前/之前/以前/전/전에"
+"""Behind a span it has passed, or is counted from something else: "5 minutes ago", "2天前"."""
+_BEFORE_OR_AFTER = (
+    "before/after/prior to/vor/nach/bevor/nachdem/avant/apres/antes/antes de/antes del/despues/despues de/despues del/"
+    "vorher/davor/danach/nachher/beforehand/prima/prima di/prima del/prima della/"
+    "dopo/depois/depois de/depois do/depois da/до/после/перед"
+)
+"""Behind a moment they count it from something that no calendar knows: "2 days before the exam"."""
+_EXCEPT = (
+    "except/except for/excluding/apart from/but/but not/not/other than/ausser/außer/aber nicht/nur nicht/nicht/sauf/"
+    "excepte/hormis/excepto/salvo/menos/menos los/tranne/eccetto/meno/exceto/кроме/除了/除"
+)
+"""Behind what comes again they leave something out of it."""
+_OR = "or/oder/ou/oppure/или/或/或者"
+_FROM = "from/between/von/zwischen/de/entre/dalle/dal/das/с/со/从"
+"""Before a number that a range begins with."""
+_RANGE = "to/-/–/—/or/bis/oder/a/ou/o/до/或/到/至/~"
+"""Between two numbers: from one to the other."""
 
 
 class Words:
@@ -155,11 +211,15 @@ class Words:
         self.next, self.this_one = _phrases(_NEXT), _phrases(_THIS_ONE)
         self.within, self.later = _phrases(_IN), _phrases(_LATER)
         self.half, self.quarter, self.and_a_half = _phrases(_HALF), _phrases(_QUARTER), _phrases(_AND_A_HALF)
-        self.quarter_hour, self.and_ = _phrases(_QUARTER_HOUR), _phrases(_AND)
+        self.minutes, self.and_ = _table(_MINUTES), _phrases(_AND)
+        self.bare_units = _phrases(_BARE_UNITS)
         self.at, self.clock, self.am, self.pm = _phrases(_AT), _phrases(_CLOCK), _phrases(_AM), _phrases(_PM)
         self.past, self.to = _phrases(_PAST), _phrases(_TO)
         self.fillers, self.leading = _phrases(_FILLERS), _phrases(_LEADING)
         self.before_text, self.until = _phrases(_BEFORE_TEXT), _phrases(_UNTIL)
+        self.next_behind, self.ago = _phrases(_NEXT_BEHIND), _phrases(_AGO)
+        self.before_or_after, self.except_ = _phrases(_BEFORE_OR_AFTER), _phrases(_EXCEPT)
+        self.or_, self.range_, self.from_ = _phrases(_OR), _phrases(_RANGE), _phrases(_FROM)
         self.punctuation = frozenset(_PUNCTUATION.split("/"))
         self.units.pop("an", None)  # "an hour", not a French year
         tables = [getattr(self, name) for name in vars(self)]

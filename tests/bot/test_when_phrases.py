@@ -1,0 +1,442 @@
+"""What people write to be reminded, in eleven languages: understood as meant, or refused; never half of it."""
+
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from bot.when import NoMoment, read_when
+
+BERLIN = ZoneInfo("Europe/Berlin")
+NOW = datetime(2026, 11, 18, 10, 15, 20, tzinfo=BERLIN)  # a Wednesday
+
+# phrase | due | rule | text
+UNDERSTOOD = """\
+in 2,5 hours tea | 2026-11-18 12:45:20 | | tea
+in 1.5 hours tea | 2026-11-18 11:45:20 | | tea
+mañana a las 15 llamar | 2026-11-19 15:00 | | llamar
+mañana a las 15:00 llamar | 2026-11-19 15:00 | | llamar
+mañana a las 3 de la tarde llamar | 2026-11-19 15:00 | | llamar
+mañana por la mañana llamar | 2026-11-19 09:00 | | llamar
+domani alle 15 chiamare | 2026-11-19 15:00 | | chiamare
+domani alle 15:30 chiamare | 2026-11-19 15:30 | | chiamare
+domani alle 3 del pomeriggio chiamare | 2026-11-19 15:00 | | chiamare
+domani mattina alle 9 chiamare | 2026-11-19 09:00 | | chiamare
+demain à 15h appeler | 2026-11-19 15:00 | | appeler
+demain à 15 h appeler | 2026-11-19 15:00 | | appeler
+demain à 15h30 appeler | 2026-11-19 15:30 | | appeler
+demain matin à 9 h appeler | 2026-11-19 09:00 | | appeler
+demain soir appeler | 2026-11-19 19:00 | | appeler
+ce soir à 20h appeler | 2026-11-18 20:00 | | appeler
+lundi prochain à 9h appeler | 2026-11-23 09:00 | | appeler
+amanhã às 15 ligar | 2026-11-19 15:00 | | ligar
+amanhã às 15h ligar | 2026-11-19 15:00 | | ligar
+amanhã às 15:30 ligar | 2026-11-19 15:30 | | ligar
+завтра в 15 позвонить | 2026-11-19 15:00 | | позвонить
+завтра в 15:00 позвонить | 2026-11-19 15:00 | | позвонить
+завтра утром позвонить | 2026-11-19 09:00 | | позвонить
+в понедельник в 9 позвонить | 2026-11-23 09:00 | | позвонить
+через 20 минут чай | 2026-11-18 10:35:20 | | чай
+через 2 часа чай | 2026-11-18 12:15:20 | | чай
+через час чай | 2026-11-18 11:15:20 | | чай
+каждый день в 8 таблетки | 2026-11-19 08:00 | every 1 days from 2026-11-18 at 08:00 | таблетки
+каждый понедельник в 8:00 таблетки | 2026-11-23 08:00 | every 1 weeks from 2026-11-18 on mon at 08:00 | таблетки
+明日15時に電話 | 2026-11-19 15:00 | | 電話
+明日の午後3時に電話 | 2026-11-19 15:00 | | 電話
+20分後にお茶 | 2026-11-18 10:35:20 | | お茶
+毎日8時に薬 | 2026-11-19 08:00 | every 1 days from 2026-11-18 at 08:00 | 薬
+毎週月曜日8時に薬 | 2026-11-23 08:00 | every 1 weeks from 2026-11-18 on mon at 08:00 | 薬
+내일 15시에 전화 | 2026-11-19 15:00 | | 전화
+내일 오후 3시에 전화 | 2026-11-19 15:00 | | 전화
+20분 후에 차 | 2026-11-18 10:35:20 | | 차
+매일 8시에 약 | 2026-11-19 08:00 | every 1 days from 2026-11-18 at 08:00 | 약
+明天15点打电话 | 2026-11-19 15:00 | | 打电话
+明天下午三点打电话 | 2026-11-19 15:00 | | 打电话
+每周三晚上8点 | 2026-11-18 20:00 | every 1 weeks from 2026-11-18 on wed at 20:00 |
+dans 20 minutes thé | 2026-11-18 10:35:20 | | thé
+dans une heure thé | 2026-11-18 11:15:20 | | thé
+dans 2 jours thé | 2026-11-20 10:15:20 | | thé
+en 20 minutos té | 2026-11-18 10:35:20 | | té
+en una hora té | 2026-11-18 11:15:20 | | té
+dentro de 2 horas té | 2026-11-18 12:15:20 | | té
+el lunes a las 9 té | 2026-11-23 09:00 | | té
+todos los lunes a las 9 té | 2026-11-23 09:00 | every 1 weeks from 2026-11-18 on mon at 09:00 | té
+cada lunes a las 9 té | 2026-11-23 09:00 | every 1 weeks from 2026-11-18 on mon at 09:00 | té
+cada dos horas té | 2026-11-18 12:15:20 | every 120 minutes from 2026-11-18T11:15:20+00:00 | té
+cada 2 horas té | 2026-11-18 12:15:20 | every 120 minutes from 2026-11-18T11:15:20+00:00 | té
+tra 20 minuti tè | 2026-11-18 10:35:20 | | tè
+fra un'ora tè | 2026-11-18 11:15:20 | | tè
+tra due giorni tè | 2026-11-20 10:15:20 | | tè
+lunedì alle 9 tè | 2026-11-23 09:00 | | tè
+ogni lunedì alle 9 tè | 2026-11-23 09:00 | every 1 weeks from 2026-11-18 on mon at 09:00 | tè
+ogni 2 ore tè | 2026-11-18 12:15:20 | every 120 minutes from 2026-11-18T11:15:20+00:00 | tè
+ogni giorno alle 8 tè | 2026-11-19 08:00 | every 1 days from 2026-11-18 at 08:00 | tè
+em 20 minutos chá | 2026-11-18 10:35:20 | | chá
+daqui a 2 horas chá | 2026-11-18 12:15:20 | | chá
+na segunda-feira às 9 chá | 2026-11-23 09:00 | | chá
+todos os dias às 8 chá | 2026-11-19 08:00 | every 1 days from 2026-11-18 at 08:00 | chá
+toda segunda às 8 chá | 2026-11-23 08:00 | every 1 weeks from 2026-11-18 on mon at 08:00 | chá
+tous les lundis à 9h thé | 2026-11-23 09:00 | every 1 weeks from 2026-11-18 on mon at 09:00 | thé
+chaque lundi à 9h thé | 2026-11-23 09:00 | every 1 weeks from 2026-11-18 on mon at 09:00 | thé
+toutes les 2 heures thé | 2026-11-18 12:15:20 | every 120 minutes from 2026-11-18T11:15:20+00:00 | thé
+chaque jour à 8h thé | 2026-11-19 08:00 | every 1 days from 2026-11-18 at 08:00 | thé
+tous les jours à 8h thé | 2026-11-19 08:00 | every 1 days from 2026-11-18 at 08:00 | thé
+le 3 décembre à 14h thé | 2026-12-03 14:00 | | thé
+el 3 de diciembre a las 14 té | 2026-12-03 14:00 | | té
+il 3 dicembre alle 14 tè | 2026-12-03 14:00 | | tè
+em 3 de dezembro às 14 chá | 2026-12-03 14:00 | | chá
+3 декабря в 14 чай | 2026-12-03 14:00 | | чай
+12月3日午後2時に会議 | 2026-12-03 14:00 | | 会議
+tomorrow buy 3 eggs | 2026-11-19 09:00 | | buy 3 eggs
+tomorrow pick up the kids at school | 2026-11-19 09:00 | | pick up the kids at school
+call the bank at 9 on monday | 2026-11-23 09:00 | | call the bank
+at 9:00 plan for friday | 2026-11-19 09:00 | | plan for friday
+in 20 mins or so tea | 2026-11-18 10:35:20 | | tea
+beginning of next month pay rent | 2026-12-01 09:00 | | pay rent
+by friday call | 2026-11-20 09:00 | | call
+every sunday at 10 and 18 pray | 2026-11-22 10:00 | every 1 weeks from 2026-11-18 on sun at 10:00,18:00 | pray
+every monday and wednesday at 7pm gym | 2026-11-18 19:00 | every 1 weeks from 2026-11-18 on mon,wed at 19:00 | gym
+every 4 hours drink water | 2026-11-18 14:15:20 | every 240 minutes from 2026-11-18T13:15:20+00:00 | drink water
+every four hours drink water | 2026-11-18 14:15:20 | every 240 minutes from 2026-11-18T13:15:20+00:00 | drink water
+every six months dentist | 2027-05-18 09:00 | every 6 months from 2026-11-18 on 18 at 09:00 | dentist
+every 1.5 hours stretch | 2026-11-18 11:45:20 | every 90 minutes from 2026-11-18T10:45:20+00:00 | stretch
+every hour stand up | 2026-11-18 11:15:20 | every 60 minutes from 2026-11-18T10:15:20+00:00 | stand up
+every day at 8 and 20 pills | 2026-11-18 20:00 | every 1 days from 2026-11-18 at 08:00,20:00 | pills
+every day at 8am and 8pm pills | 2026-11-18 20:00 | every 1 days from 2026-11-18 at 08:00,20:00 | pills
+every day at noon lunch | 2026-11-18 12:00 | every 1 days from 2026-11-18 at 12:00 | lunch
+every other day at 7 run | 2026-11-20 07:00 | every 2 days from 2026-11-18 at 07:00 | run
+every other week x | 2026-12-02 09:00 | every 2 weeks from 2026-11-18 on wed at 09:00 | x
+on mondays 8:00 x | 2026-11-23 08:00 | every 1 weeks from 2026-11-18 on mon at 08:00 | x
+in 1 hour and 30 minutes x | 2026-11-18 11:45:20 | | x
+in 1h30 x | 2026-11-18 11:45:20 | | x
+in 90 seconds x | 2026-11-18 10:16:50 | | x
+in 0.5 hours x | 2026-11-18 10:45:20 | | x
+in half a day x | 2026-11-18 22:15:20 | | x
+31/12 party | 2026-12-31 09:00 | | party
+29 feb x | 2028-02-29 09:00 | | x
+monday 31 x | 2026-11-23 09:00 | | 31 x
+at 7 tonight x | 2026-11-18 19:00 | | x
+at 7 this evening x | 2026-11-18 19:00 | | x
+seven o'clock x | 2026-11-19 07:00 | | x
+noon on friday x | 2026-11-20 12:00 | | x
+midday on friday x | 2026-11-20 12:00 | | x
+midnight on friday x | 2026-11-20 00:00 | | x
+remind me tomorrow at 9 x | 2026-11-19 09:00 | | x
+tea in 5 minutes | 2026-11-18 10:20:20 | | tea
+look at the 9 o'clock news tomorrow | 2026-11-19 09:00 | | look at the 9 o'clock news
+10 min to go x | 2026-11-18 10:25:20 | | go x
+next tuesday at half past four x | 2026-11-24 04:30 | | x
+quarter past nine tomorrow x | 2026-11-19 09:15 | | x
+20 past 9 x | 2026-11-19 09:20 | | x
+at 20 to 10 x | 2026-11-19 09:40 | | x
+at 1500 x | 2026-11-18 15:00 | | x
+at 9.30 x | 2026-11-19 09:30 | | x
+in 1 month x | 2026-12-18 10:15:20 | | x
+a month from now x | 2026-12-18 10:15:20 | | x
+morgen um 15 Uhr Mama anrufen | 2026-11-19 15:00 | | Mama anrufen
+morgen 15 Uhr anrufen | 2026-11-19 15:00 | | anrufen
+morgen Nachmittag um 3 anrufen | 2026-11-19 15:00 | | anrufen
+morgen früh anrufen | 2026-11-19 09:00 | | anrufen
+übermorgen Mittag anrufen | 2026-11-20 12:00 | | anrufen
+heute um 18:30 anrufen | 2026-11-18 18:30 | | anrufen
+in zwei Stunden anrufen | 2026-11-18 12:15:20 | | anrufen
+in einer Viertelstunde anrufen | 2026-11-18 10:30:20 | | anrufen
+nächste Woche Montag um 9 x | 2026-11-23 09:00 | | x
+jeden Tag um 8 und 20 Uhr x | 2026-11-18 20:00 | every 1 days from 2026-11-18 at 08:00,20:00 | x
+alle zwei Wochen montags x | 2026-11-23 09:00 | every 2 weeks from 2026-11-23 on mon at 09:00 | x
+alle 14 Tage x | 2026-12-02 09:00 | every 14 days from 2026-11-18 at 09:00 | x
+jeden letzten Freitag im Monat um 16 Uhr x | 2026-11-27 16:00 | every 1 months from 2026-11-18 on -1fri at 16:00 | x
+am 24.12. um 18 Uhr x | 2026-12-24 18:00 | | x
+am 24.12.2026 x | 2026-12-24 09:00 | | x
+24. Dezember 18:00 x | 2026-12-24 18:00 | | x
+um halb acht x | 2026-11-19 07:30 | | x
+um viertel vor acht x | 2026-11-19 07:45 | | x
+um Viertel nach 8 x | 2026-11-19 08:15 | | x
+um 8 Uhr abends x | 2026-11-18 20:00 | | x
+um 8 Uhr früh x | 2026-11-19 08:00 | | x
+x spätestens Freitag 9:00 | 2026-11-20 09:00 | | x spätestens
+demain à 9 h appeler maman | 2026-11-19 09:00 | | appeler maman
+après-demain à 10h x | 2026-11-20 10:00 | | x
+demain après-midi à 3h x | 2026-11-19 15:00 | | x
+dans une demi-heure x | 2026-11-18 10:45:20 | | x
+dans un quart d'heure x | 2026-11-18 10:30:20 | | x
+tous les deux jours x | 2026-11-20 09:00 | every 2 days from 2026-11-18 at 09:00 | x
+toutes les deux semaines x | 2026-12-02 09:00 | every 2 weeks from 2026-11-18 on wed at 09:00 | x
+chaque matin à 7h x | 2026-11-19 07:00 | every 1 days from 2026-11-18 at 07:00 | x
+vendredi soir x | 2026-11-20 19:00 | | x
+vendredi à midi x | 2026-11-20 12:00 | | x
+à minuit x | 2026-11-19 00:00 | | x
+ce soir x | 2026-11-18 20:00 | | x
+le 24 décembre à 18h30 x | 2026-12-24 18:30 | | x
+pasado mañana a las 10 x | 2026-11-20 10:00 | | x
+el viernes por la noche x | 2026-11-20 19:00 | | x
+el viernes a las 8 de la noche x | 2026-11-20 20:00 | | x
+dentro de media hora x | 2026-11-18 10:45:20 | | x
+todos los días a las 8 x | 2026-11-19 08:00 | every 1 days from 2026-11-18 at 08:00 | x
+cada mañana a las 7 x | 2026-11-19 07:00 | every 1 days from 2026-11-18 at 07:00 | x
+a medianoche x | 2026-11-19 00:00 | | x
+al mediodía x | 2026-11-18 12:00 | | x
+esta noche x | 2026-11-18 20:00 | | x
+el 24 de diciembre a las 18:30 x | 2026-12-24 18:30 | | x
+a la una x | 2026-11-19 01:00 | | x
+mañana a la 1 x | 2026-11-19 01:00 | | x
+dopodomani alle 10 x | 2026-11-20 10:00 | | x
+venerdì sera x | 2026-11-20 19:00 | | x
+venerdì alle 8 di sera x | 2026-11-20 20:00 | | x
+tra mezz'ora x | 2026-11-18 10:45:20 | | x
+tutti i giorni alle 8 x | 2026-11-19 08:00 | every 1 days from 2026-11-18 at 08:00 | x
+ogni mattina alle 7 x | 2026-11-19 07:00 | every 1 days from 2026-11-18 at 07:00 | x
+a mezzanotte x | 2026-11-19 00:00 | | x
+a mezzogiorno x | 2026-11-18 12:00 | | x
+stasera x | 2026-11-18 20:00 | | x
+stasera alle 8 x | 2026-11-18 20:00 | | x
+il 24 dicembre alle 18:30 x | 2026-12-24 18:30 | | x
+depois de amanhã às 10 x | 2026-11-20 10:00 | | x
+sexta-feira à noite x | 2026-11-20 19:00 | | x
+amanhã de manhã x | 2026-11-19 09:00 | | x
+daqui a meia hora x | 2026-11-18 10:45:20 | | x
+hoje à noite x | 2026-11-18 20:00 | | x
+послезавтра в 10 x | 2026-11-20 10:00 | | x
+завтра в 3 часа дня x | 2026-11-19 15:00 | | x
+завтра вечером в 8 x | 2026-11-19 20:00 | | x
+через полчаса x | 2026-11-18 10:45:20 | | x
+каждые 2 часа x | 2026-11-18 12:15:20 | every 120 minutes from 2026-11-18T11:15:20+00:00 | x
+сегодня вечером x | 2026-11-18 20:00 | | x
+в пятницу вечером x | 2026-11-20 19:00 | | x
+24 декабря в 18:30 x | 2026-12-24 18:30 | | x
+через неделю x | 2026-11-25 10:15:20 | | x
+明天下午3点打电话给妈妈 | 2026-11-19 15:00 | | 打电话给妈妈
+后天上午十点半开会 | 2026-11-20 10:30 | | 开会
+每天早上7点吃药 | 2026-11-19 07:00 | every 1 days from 2026-11-18 at 07:00 | 吃药
+每周一和周三晚上8点健身 | 2026-11-18 20:00 | every 1 weeks from 2026-11-18 on mon,wed at 20:00 | 健身
+每两天浇花 | 2026-11-20 09:00 | every 2 days from 2026-11-18 at 09:00 | 浇花
+每隔一天浇花 | 2026-11-20 09:00 | every 2 days from 2026-11-18 at 09:00 | 浇花
+每个月15号交房租 | 2026-12-15 09:00 | every 1 months from 2026-11-18 on 15 at 09:00 | 交房租
+每月最后一天交房租 | 2026-11-30 09:00 | every 1 months from 2026-11-18 on -1 at 09:00 | 交房租
+今天晚上8点 | 2026-11-18 20:00 | |
+半小时后 | 2026-11-18 10:45:20 | |
+12月24日晚上6点半 | 2026-12-24 18:30 | |
+明日の朝7時に起きる | 2026-11-19 07:00 | | 起きる
+3時間後に電話 | 2026-11-18 13:15:20 | | 電話
+30分後に電話 | 2026-11-18 10:45:20 | | 電話
+毎朝7時に薬 | 2026-11-19 07:00 | every 1 days from 2026-11-18 at 07:00 | 薬
+毎週金曜日の夜8時にジム | 2026-11-20 20:00 | every 1 weeks from 2026-11-18 on fri at 20:00 | ジム
+今夜8時に映画 | 2026-11-18 20:00 | | 映画
+金曜日の午後に会議 | 2026-11-20 15:00 | | 会議
+모레 오전 10시에 회의 | 2026-11-20 10:00 | | 회의
+3시간 후에 전화 | 2026-11-18 13:15:20 | | 전화
+30분 뒤에 전화 | 2026-11-18 10:45:20 | | 전화
+매일 아침 7시에 약 | 2026-11-19 07:00 | every 1 days from 2026-11-18 at 07:00 | 약
+매주 금요일 저녁 8시에 운동 | 2026-11-20 20:00 | every 1 weeks from 2026-11-18 on fri at 20:00 | 운동
+오늘 밤 8시에 영화 | 2026-11-18 20:00 | | 영화
+friday monday's report | 2026-11-20 09:00 | | monday's report
+friday, monday's report | 2026-11-20 09:00 | | monday's report
+tomorrow: friday's menu | 2026-11-19 09:00 | | friday's menu
+friday: 3 things | 2026-11-20 09:00 | | 3 things
+2日後に電話 | 2026-11-20 10:15:20 | | 電話
+on friday may I call | 2026-11-20 09:00 | | may I call
+friday from Oslo x | 2026-11-20 09:00 | | from Oslo x
+friday in the park x | 2026-11-20 09:00 | | in the park x
+friday in Oslo x | 2026-11-20 09:00 | | in Oslo x
+tomorrow in a hurry x | 2026-11-19 09:00 | | in a hurry x
+"""
+
+# Ranges, what is past, what is counted from an event, days left out, two days, a time in the text, and the like.
+REFUSED = """\
+every 2,000 minutes stretch
+in 1,500 minutes tea
+in 1.500 Minuten Tee
+every 1.000 minutes x
+in 3 to 4 hours tea
+in 3-4 hours tea
+in 3 or 4 hours tea
+in 3 bis 4 Stunden Tee
+zwischen 3 und 4 Uhr Tee
+between 3 and 4 pm tea
+5 minutes ago tea
+vor 5 Minuten Tee
+il y a 5 minutes thé
+hace 5 minutos té
+5分钟前喝茶
+2 days before the exam study
+2 Tage vor der Prüfung lernen
+10 minutes before lunch wash hands
+an hour before 9:00 leave
+2 hours after dinner pills
+the day before the exam study
+the day after the party clean
+every day except sunday pills
+every weekday but friday pills
+every day but sunday pills
+every day not sunday pills
+jeden Tag außer Sonntag Tabletten
+jeden Tag ausser sonntags Tabletten
+every day apart from weekends pills
+tous les jours sauf dimanche pilules
+todos los días excepto domingo pastillas
+ogni giorno tranne domenica pillole
+每天除了周日吃药
+tomorrow call mum at 15:00
+tomorrow meeting at 3pm with Bo
+friday dinner with Ann at 8
+at 9 call mum on friday
+9:00 call mum tomorrow
+this time tomorrow call
+in about 20 minutes tea
+in a bit tea
+later today tea
+end of the month pay rent
+at the end of the month pay rent
+first thing tomorrow call
+after lunch call
+tomorrow after lunch call
+before noon call
+until friday call
+next weekend clean
+this weekend clean
+on weekends clean
+every quarter taxes
+twice a day pills
+once a week plants
+three times a day pills
+every day at 25 x
+every day from monday to friday x
+every monday from 9 to 17 x
+every monday starting next week at 9 x
+biweekly x
+fortnightly x
+monday through friday 8:00 x
+mon-fri 8:00 x
+Mon, Wed, Fri 8:00 x
+in .5 hours x
+in a day or two x
+in 2-3 days x
+in two to three days x
+in 10,000 minutes x
+in 1.000.000 seconds x
+in 2 000 minutes x
+every 10,000 minutes x
+2 weeks before christmas x
+3 hours prior to departure x
+christmas buy gifts
+new year's eve party
+easter x
+my birthday x
+12/11 x
+2026/13/01 x
+2026-11-31 x
+Feb 30 x
+monday 25:00 x
+7 tonight x
+half seven x
+not tomorrow x
+tomorrow or friday x
+tomorrow or the day after x
+today or tomorrow at 9 x
+call mum not tomorrow
+call mum before tomorrow
+finish it until friday
+pay rent in 3 to 4 days
+tea 5 minutes ago
+5 minutes before 9:00 x
+yesterday at 9 x
+last monday x
+2 days ago x
+at 9,30 x
+a week from today x
+a week tomorrow x
+friday week x
+in 3 working days x
+morgen Mama um 15 Uhr anrufen
+heute in 2 Stunden anrufen
+in 2 bis 3 Stunden anrufen
+in 2-3 Stunden anrufen
+in anderthalb Stunden anrufen
+in eineinhalb Stunden anrufen
+in einer Dreiviertelstunde anrufen
+vor dem Essen anrufen
+nach dem Essen anrufen
+2 Tage vorher anrufen
+2 Tage nach Weihnachten x
+vor 2 Tagen x
+am Freitag nach dem Mittagessen x
+Freitag oder Samstag x
+Freitag um 9 oder 10 x
+Montag in einer Woche x
+jeden Werktag um 7 außer Freitag x
+jeden Tag außer am Wochenende x
+zweimal am Tag x
+alle 1.000 Minuten x
+an jedem 1. um 9 x
+am Ersten jeden Monats x
+um dreiviertel acht x
+Ende des Monats x
+bis Freitag x
+x bis Freitag
+gestern x
+vorgestern um 9 x
+demain appeler maman à 15h
+dans 3 à 4 heures x
+il y a 2 jours x
+2 jours avant l'examen x
+tous les jours sauf le lundi x
+le premier lundi du mois x
+mañana llamar a mamá a las 15:00
+en 3 o 4 horas x
+hace dos días x
+dos días antes del examen x
+todos los días menos el domingo x
+domani chiamare mamma alle 15:00
+tra 3 o 4 ore x
+due giorni fa x
+due giorni prima dell'esame x
+tutti i giorni tranne la domenica x
+all'una x
+há dois dias x
+dois dias antes do exame x
+todos os dias exceto domingo x
+todas as manhãs às 7 x
+через 3-4 часа x
+2 дня назад x
+за 2 дня до экзамена x
+каждый день кроме воскресенья x
+明天给妈妈打电话下午3点
+3到4小时后喝茶
+两天前开会
+考试前两天复习
+下个月1号交房租
+一个半小时后喝茶
+周五或周六见面
+あさって10時に会議
+2日前に電話
+来週の月曜日9時に会議
+2일 전에 전화
+morgen om 15:00 bellen
+i morgen kl 15 ring mamma
+zítra v 15:00 zavolat
+yarın saat 15:00 ara
+jutro o 15 zadzwonić
+next month on the 15th x
+mon ami
+下个月15号交房租
+tomorrow the 24th call
+every monday and friday at 9 or 10 x
+friday from 9 to 17 x
+friday in 2 weeks x
+friday week-end trip x
+"""
+
+
+@pytest.mark.parametrize("row", UNDERSTOOD.splitlines())
+def test_what_people_write_is_understood_as_meant(row: str) -> None:
+    phrase, due, *more = (cell.strip() for cell in row.split("|"))
+    rule, text = [*more, "", ""][:2]
+    when, rest = read_when(phrase, NOW, BERLIN)
+    assert (when.due.replace(tzinfo=None), when.rule, rest) == (datetime.fromisoformat(due), rule, text)
+
+
+@pytest.mark.parametrize("phrase", REFUSED.splitlines())
+def test_what_is_only_half_understood_is_refused_with_an_example(phrase: str) -> None:
+    with pytest.raises(NoMoment) as refused:
+        read_when(phrase, NOW, BERLIN)
+    assert any(mend in str(refused.value) for mend in ("`", "past", "From 00:00 to 23:59"))
