@@ -1,7 +1,7 @@
 # Commonplace in a container: docs/docker.md says how to use it. Nothing gets in but what .dockerignore lets through.
 #
 #   PYTHON_IMAGE  the base of both stages; with @sha256:… behind the tag, two builds have the same one
-#   LOCAL         "true" for models that run on this machine: compiles llama.cpp, about ten minutes
+#   LOCAL         "true" for models that run on this machine: compiles llama.cpp, two to four minutes
 #   POSTGRES      "true" for an index on PostgreSQL: its library, 15 MB
 #   CMAKE_ARGS    for llama.cpp; -DGGML_NATIVE=OFF where the image is to run on other processors than this one
 ARG PYTHON_IMAGE=python:3.13-slim-trixie
@@ -22,14 +22,15 @@ RUN python -m pip --python /opt/commonplace install --quiet --no-cache-dir --no-
 # OpenMP comes along with the library: the image has no package for it.
 ARG LOCAL=false
 ARG CMAKE_ARGS=
-COPY requirements/local.txt requirements/local-build.txt requirements/
+COPY requirements/local.txt requirements/local-build.txt requirements/llama_cpp.cmake requirements/
 # hadolint ignore=DL3008
 RUN if [ "$LOCAL" = true ]; then \
         apt-get update -qq \
         && apt-get install -qq -y --no-install-recommends g++ >/dev/null \
         && python -m pip install --quiet --no-cache-dir --no-deps --require-hashes \
             --target local-build -r requirements/local-build.txt \
-        && PATH="/build/local-build/bin:$PATH" PYTHONPATH=/build/local-build CMAKE_ARGS="$CMAKE_ARGS" \
+        && PATH="/build/local-build/bin:$PATH" PYTHONPATH=/build/local-build \
+            CMAKE_ARGS="-DCMAKE_PROJECT_llama_cpp_INCLUDE=/build/requirements/llama_cpp.cmake $CMAKE_ARGS" \
             /opt/commonplace/bin/python -m pip install --quiet --no-cache-dir --no-compile --no-deps \
             --no-build-isolation --require-hashes -r requirements/local.txt \
         && cp -L /usr/lib/*-linux-gnu/libgomp.so.1 /opt/commonplace/lib/python3*/site-packages/llama_cpp/lib/ \

@@ -47,7 +47,7 @@ again: .venv/dev
 bench: .venv/project $(EXTRAS)  ## all benchmarks; EVAL_FOLDER=DIR, MODEL_FILE=GGUF; ARGS="watch" for some
 	@$(PY) benchmarks/all.py $(ARGS)
 
-local: .venv/project .venv/local  ## the library for a local embedding model: compiles, about ten minutes
+local: .venv/project .venv/local  ## the library for a local embedding model: compiles, two to four minutes
 
 postgres: .venv/project .venv/postgres  ## the library for an index on PostgreSQL
 
@@ -106,12 +106,14 @@ endif
 	@touch $@
 
 # Without pip's isolation, so that what compiles is locked as well. Its commands lie in local-build/bin.
+# One's own CMAKE_ARGS come last and win, but for what the file switches off. pip does not tell what it has kept by them.
 .venv/local: .venv/runtime requirements/local.txt requirements/local-build.txt
 	@$${CXX:-c++} --version >/dev/null 2>&1 || { echo "set-up: llama.cpp needs a C++ compiler; on Debian and Ubuntu:" \
 		"sudo apt install g++; on macOS: xcode-select --install" >&2; exit 1; }
-	@echo "set-up: compiling llama.cpp: about ten minutes, less where pip has kept it from an earlier time" >&2
+	@echo "set-up: compiling llama.cpp: two to four minutes, less where pip has kept it from an earlier time" >&2
 	@$(PIP) --require-hashes --upgrade --target .venv/local-build -r requirements/local-build.txt </dev/null
 	@tools="$(CURDIR)/.venv/local-build"; PATH="$$tools/bin:$$PATH" PYTHONPATH="$$tools" \
+		CMAKE_ARGS="-DCMAKE_PROJECT_llama_cpp_INCLUDE='$(CURDIR)/requirements/llama_cpp.cmake' $$CMAKE_ARGS" \
 		$(PIP) --no-build-isolation --require-hashes -r requirements/local.txt </dev/null
 	@rm -rf .venv/local-build
 	@touch $@

@@ -78,3 +78,13 @@ def test_uv_is_held_to_the_locks(pyproject: dict[str, Any], table: str, locks: l
 def test_uv_knows_what_the_local_extra_requires_without_fetching_it(pyproject: dict[str, Any]) -> None:
     (metadata,) = pyproject["tool"]["uv"]["dependency-metadata"]
     assert {metadata["name"], *metadata["requires-dist"]} == locked("local").keys()
+
+
+@pytest.mark.parametrize("file", ["Makefile", "Dockerfile"])
+def test_only_what_is_loaded_of_llama_cpp_is_compiled(file: str) -> None:
+    recipe = (ROOT / file).read_text("utf-8")
+    named = re.findall(r"-DCMAKE_PROJECT_llama_cpp_INCLUDE='?[^ '\"]*/(requirements/\w+\.cmake)", recipe)
+    assert named == ["requirements/llama_cpp.cmake"]
+    options = (ROOT / named[0]).read_text("utf-8")
+    for option in ("LLAVA_BUILD", "LLAMA_BUILD_COMMON"):
+        assert f"set({option} OFF)" in options
