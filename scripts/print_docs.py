@@ -35,6 +35,10 @@ underscores. `COMMONPLACE_MEMORY__SEARCH__FINAL_TOP_K=8` is `memory.search.final
 `My-Server` is `MY_SERVER`. Lists and whole sections are JSON: `COMMONPLACE_ACCESS__OWNERS='["telegram:1"]'`. The
 environment wins over the file. An empty variable counts as not set.
 
+**Secrets as files.** `$COMMONPLACE_SECRETS_DIR` may name a folder; in the container it is `/run/secrets`. A file in it
+that is named like such a variable counts as that variable, unless the variable itself is set. So does a file whose name
+ends in `_API_KEY` or `_TOKEN`, such as `OPENAI_API_KEY` or `TELEGRAM_BOT_TOKEN`. Other files there are never opened.
+
 **Workspace.** `--workspace DIR` wins over both and is relative to the folder where you are. A relative
 `workspace` of the file or the environment is relative to the file's folder; without a file, to the folder
 where you are. `~` is your home.

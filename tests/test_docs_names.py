@@ -121,7 +121,10 @@ def test_every_section_and_setting_that_is_named_exists(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_every_variable_that_is_named_counts(page: Path) -> None:
     text = page.read_text("utf-8")
-    for variable in set(re.findall(r"\bCOMMONPLACE_([A-Z0-9_]*[A-Z0-9])\b", text)) - {"CONFIG"}:
+    for variable in set(re.findall(r"\bCOMMONPLACE_([A-Z0-9_]*[A-Z0-9])\b", text)) - {
+        "CONFIG",
+        "SECRETS_DIR",
+    }:
         key = variable.lower().replace("__", ".")
         assert generic(key) in KEYS, variable
     keys = {f"{provider.upper()}_API_KEY" for provider in (*KNOWN_PROVIDERS, *CHOSEN)}

@@ -239,11 +239,13 @@ def _run(options: argparse.Namespace) -> int:
         give_memory_back()
 
     from bot.config.errors import ConfigError
+    from bot.config.secret_files import export_secrets
     from memory.errors import MemoryFault
 
     config: Path | None = getattr(options, "config", None)
     workspace: Path | None = getattr(options, "workspace", None)
     try:
+        export_secrets()
         if options.command == "init":
             from bot.cli.init import init
 

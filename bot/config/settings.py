@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import Field, PrivateAttr, SecretStr, Strict, ValidationError, field_validator, model_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
 
-from bot.config.errors import ConfigError, Origin, explain, printable
-from bot.config.sources import read_environment, read_toml, with_environment
+from bot.config.errors import PREFIX, ConfigError, Origin, explain, printable
+from bot.config.secret_files import FOLDER_VARIABLE, secrets_folder
+from bot.config.sources import SecretFiles, SettingsFile, Variables
 from bot.models.known_providers import KNOWN_PROVIDERS, ProviderKind
 from memory.settings import MAX_COUNT, ConflictError, IndexSettings, Section, Texts, section, web_address
 from memory.settings import MemorySettings as NotesSettings
@@ -435,8 +437,11 @@ class ReadFrom:
     workspace: Path | None = field(default=None, compare=False)
 
 
-class Settings(Section):
+class Settings(Section, BaseSettings):
     """Every setting, from the file and the environment; `load_settings` is the way to get one."""
+
+    # case_sensitive: the sources spell every name as it is here, whatever the case of a variable's letters.
+    model_config = SettingsConfigDict(env_prefix=PREFIX, env_nested_delimiter="__", case_sensitive=True)
 
     workspace: Annotated[Path, Strict(False)] = Path("workspace")
     """Folder that holds everything. A relative one is relative to the settings file's folder."""
@@ -465,7 +470,8 @@ class Settings(Section):
     @field_validator("workspace", mode="before")
     @classmethod
     def _named_folder(cls, value: object) -> object:
-        if isinstance(value, str) and not (value.strip() and value.isprintable()):
+        name = str(value) if isinstance(value, Path) else value
+        if isinstance(name, str) and not (name.strip() and name.isprintable()):
             raise ValueError("the name of a folder")
         return value
 
@@ -554,6 +560,18 @@ class Settings(Section):
     def _has_file(self, provider: str) -> bool:
         return provider in self.providers and bool(self.providers[provider].model_path.strip())
 
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Take what the constructor is given and nothing else: `load_settings` alone reads files and variables."""
+        return (init_settings,)
+
     @property
     def file(self) -> Path | None:
         """The file that they were read from; None where all of them are defaults or of the environment."""
@@ -593,13 +611,7 @@ def load_settings(config: Path | None = None, workspace: Path | None = None) -> 
     The environment wins over the file, `workspace` (relative to the working folder) over both.
     """
     file = config_file(config)
-    values = read_toml(file) if file else {}
-    found = read_environment(Settings, os.environ, values)
-    origin = Origin(file, values, {keys: name for keys, (name, _) in found.items()})
-    try:
-        settings = Settings(**with_environment(values, found))
-    except ValidationError as error:
-        raise ConfigError(explain(Settings, error, origin)) from None
+    settings = _read(file)
     folder = _expanded(settings.workspace if workspace is None else workspace, "workspace")
     if not folder.is_absolute():
         beside_file = workspace is None and file and file.is_file()
@@ -629,6 +641,21 @@ def load_settings(config: Path | None = None, workspace: Path | None = None) -> 
     )
     loaded._read_from = ReadFrom(file, config, workspace)
     return loaded
+
+
+def _read(file: Path | None) -> Settings:
+    """Read the sources as they are: the environment wins over secret files, these over the settings file."""
+    table = SettingsFile(Settings, file)
+    sources: list[Variables | SecretFiles] = [Variables(Settings, table.toml_data)]
+    try:
+        if folder := secrets_folder():
+            sources.append(SecretFiles(Settings, table.toml_data, folder))
+        return Settings(_build_sources=((*sources, table), {}))
+    except (SettingsError, OSError) as error:
+        raise ConfigError(f"{FOLDER_VARIABLE} cannot be used: {printable(str(error))}") from None
+    except ValidationError as error:
+        origins = {keys: name for source in reversed(sources) for keys, name in source.origins().items()}
+        raise ConfigError(explain(Settings, error, Origin(file, table.toml_data, origins))) from None
 
 
 def read_again(settings: Settings) -> Settings:

@@ -1,21 +1,95 @@
-"""Where settings come from: the TOML file and the environment, read into the same nested tables."""
+"""Where settings come from: the TOML file, the environment and a folder of secret files, all by pydantic-settings.
+
+Its sources find the variables, parse JSON, build nested tables and lay one over the other. What they do not do is here:
+say where in a file a mistake is, refuse a variable that names no setting, and spell a provider as the file does.
+"""
 
 import json
-import re
 import tomllib
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_origin
 
+from pydantic import TypeAdapter
+from pydantic.fields import FieldInfo
+from pydantic_settings import (
+    BaseSettings,
+    EnvSettingsSource,
+    NestedSecretsSettingsSource,
+    TomlConfigSettingsSource,
+)
+
 from bot.config.errors import PREFIX, ConfigError, dotted, printable, shortened, unknown_variable
-from bot.config.fields import Model, fields_of, follow, in_words, table_of
+from bot.config.fields import Model, fields_of, follow, in_words, table_of, without_none
+from bot.config.secret_files import FOLDER_VARIABLE, read_secrets
 
 LARGEST_FILE = 1_000_000
-NOT_SETTINGS = {"COMMONPLACE_CONFIG"}
-WORDS = {
-    **dict.fromkeys(("true", "yes", "on", "1", "t", "y"), True),
-    **dict.fromkeys(("false", "no", "off", "0", "f", "n"), False),
-}
+NOT_SETTINGS = {"COMMONPLACE_CONFIG", FOLDER_VARIABLE}
+
+Keys = tuple[str, ...]
+
+
+class SettingsFile(TomlConfigSettingsSource):
+    """The TOML file; an error names its line and column. A pipe will do as well."""
+
+    def __init__(self, model: type[BaseSettings], file: Path | None) -> None:
+        super().__init__(model, toml_file=file)
+
+    def _read_files(self, files: Any, deep_merge: bool = False) -> dict[str, Any]:
+        return read_toml(files) if files else {}
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable that is set: its name, or that of its file, and its text."""
+
+    name: str
+    text: str
+
+
+class Variables(EnvSettingsSource):
+    """The environment. Each variable is looked up first: `found` holds them by the keys that they set."""
+
+    def __init__(self, model: type[BaseSettings], given: Mapping[str, Any], **options: Any) -> None:
+        """`given` is what the file holds: a provider that it names is found whatever the case of its letters."""
+        self._given = given
+        self.found: dict[Keys, Variable] = {}
+        super().__init__(model, **options)
+
+    def _load_env_vars(self) -> Mapping[str, str | None]:
+        self.found = find_variables(self.settings_cls, super()._load_env_vars(), self._given)
+        return {PREFIX + "__".join(keys): variable.text for keys, variable in self.found.items()}
+
+    def origins(self) -> dict[Keys, str]:
+        """Where each key was found, to be shown to a person."""
+        return {keys: variable.name for keys, variable in self.found.items()}
+
+    def _coerce_env_val_strict(self, field: FieldInfo | None, value: Any) -> Any:
+        """Return the text as the field's type; what does not fit stays text, for the model to refuse."""
+        if field is None or not isinstance(value, str):
+            return value
+        try:
+            return TypeAdapter[Any](without_none(field.annotation)).validate_strings(value)
+        except ValueError:
+            return value
+
+
+class SecretFiles(Variables, NestedSecretsSettingsSource):
+    """The files of the secrets folder that are named as variables are."""
+
+    def __init__(self, model: type[BaseSettings], given: Mapping[str, Any], folder: Path) -> None:
+        self._folder = folder
+        super().__init__(model, given, secrets_dir=folder, secrets_dir_missing="ok")
+
+    @classmethod
+    def load_secrets(cls, path: Path) -> dict[str, str]:
+        """Read our own files alone: others may lie beside them, and be closed to us."""
+        return read_secrets(path)
+
+    def origins(self) -> dict[Keys, str]:
+        """Return the file of each key."""
+        return {keys: str(self._folder / variable.name) for keys, variable in self.found.items()}
 
 
 def read_toml(file: Path) -> dict[str, Any]:
@@ -48,16 +122,15 @@ def read_toml(file: Path) -> dict[str, Any]:
         raise ConfigError(f"{name} is not valid TOML: it is nested too deeply") from None
 
 
-def read_environment(
-    model: Model, environ: Mapping[str, str], given: Mapping[str, Any]
-) -> dict[tuple[str, ...], tuple[str, Any]]:
-    """What the variables set: key → (variable, value), sections before what is in them.
+def find_variables(
+    model: Model, variables: Mapping[str, str | None], given: Mapping[str, Any]
+) -> dict[Keys, Variable]:
+    """Look up which key each variable sets, sections before what is in them; empty ones count as not set.
 
-    `given` is what the file holds: a provider that it names is found again whatever the case of its letters.
-    An empty variable counts as not set; one that names no key raises `ConfigError`.
+    Raises `ConfigError` if one names no key, or is not JSON where it has to be.
     """
-    found = {}
-    for name in sorted(environ, reverse=True):
+    found: dict[Keys, Variable] = {}
+    for name in sorted(variables, reverse=True):  # capitals come last, and win over small letters
         if not name.upper().startswith(PREFIX) or name.upper() in NOT_SETTINGS:
             continue
         parts = name[len(PREFIX) :].split("__")
@@ -65,33 +138,13 @@ def read_environment(
         path = list(follow(model, keys))
         if not all(parts) or len(path) < len(keys):
             raise ConfigError(unknown_variable(model, name, [part.lower() for part in parts]))
-        if environ[name]:
-            found[keys] = (name, _value(name, keys, path[-1][1], environ[name]))
+        if text := variables[name]:
+            _check_json(name, keys, path[-1][1], text)
+            found[keys] = Variable(name, text)
     return dict(sorted(found.items(), key=lambda item: len(item[0])))
 
 
-def with_environment(
-    tables: Mapping[str, Any], found: Mapping[tuple[str, ...], tuple[str, Any]]
-) -> dict[str, Any]:
-    """The file's tables with what `read_environment` has found put in: what both have is the environment's."""
-    merged = dict(tables)
-    for keys, (_, value) in found.items():
-        table = merged
-        for key in keys[:-1]:
-            below = table.get(key)
-            table[key] = dict(below) if isinstance(below, Mapping) else {}
-            table = table[key]
-        table[keys[-1]] = _laid_over(table.get(keys[-1]), value)
-    return merged
-
-
-def _laid_over(table: Any, value: Any) -> Any:
-    if not (isinstance(table, Mapping) and isinstance(value, Mapping)):
-        return value
-    return {**table, **{key: _laid_over(table.get(key), each) for key, each in value.items()}}
-
-
-def _known_path(model: Model, parts: Iterable[str], given: Any) -> tuple[str, ...]:
+def _known_path(model: Model, parts: Iterable[str], given: Any) -> Keys:
     """The keys that a variable's parts mean; the spelling of free names is the file's."""
     keys: list[str] = []
     annotation: Any = model
@@ -112,28 +165,18 @@ def _alike(name: str) -> str:
     return name.lower().replace("-", "_")
 
 
-def _value(name: str, keys: tuple[str, ...], annotation: Any, text: str) -> Any:
-    """The text as the key's type; what does not fit stays text, for the model to refuse."""
-    if annotation is bool:
-        return WORDS.get(text.strip().lower(), text)
-    if annotation is int:
-        return int(text) if re.fullmatch(r"\s*[+-]?[0-9]{1,4000}\s*", text) else text
-    if annotation is float:
-        try:
-            return float(text)
-        except ValueError:
-            return text
-    if get_origin(annotation) not in {tuple, dict} and fields_of(annotation) is None:
-        return text
-    wanted = list if get_origin(annotation) is tuple else dict
+def _check_json(name: str, keys: Keys, annotation: Any, text: str) -> None:
+    """Raise `ConfigError` if a list or a table is not given as one; other types take any text."""
+    is_list = get_origin(annotation) is tuple
+    if not is_list and get_origin(annotation) is not dict and fields_of(annotation) is None:
+        return
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
         value = None
-    if not isinstance(value, wanted):
-        allowed = in_words(annotation) if wanted is list else "a table"
+    if not isinstance(value, list if is_list else dict):
+        allowed = in_words(annotation) if is_list else "a table"
         raise ConfigError(f"{shortened(printable(name))} must be JSON: {dotted(keys)} is {allowed}")
-    return value
 
 
 def _position(before: str) -> str:

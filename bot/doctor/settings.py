@@ -7,6 +7,7 @@ from pathlib import Path
 
 from bot.attachments.speech_providers import speech_provider_of
 from bot.config.errors import PREFIX
+from bot.config.secret_files import read_secrets, secrets_folder
 from bot.config.settings import ConfigError, Settings
 from bot.config.sources import NOT_SETTINGS
 from bot.doctor.check import Check, Topic, several
@@ -60,13 +61,13 @@ def holds_secrets(text: str) -> bool:
 
 def check_use(settings: Settings, embedding: Embedding, environment: Mapping[str, str]) -> Iterator[Check]:
     """Look at what is set: by variables, and in vain."""
-    variables = sorted(
-        name
-        for name, value in environment.items()
-        if name.upper().startswith(PREFIX) and name.upper() not in NOT_SETTINGS and value
+    variables = {name for name, value in environment.items() if value}
+    variables |= read_secrets(folder).keys() if (folder := secrets_folder()) else set()
+    ours = sorted(
+        name for name in variables if name.upper().startswith(PREFIX) and name.upper() not in NOT_SETTINGS
     )
-    if variables:
-        yield TOPIC.ok("environment", f"also set by {several(variables, most=8)}")
+    if ours:
+        yield TOPIC.ok("environment", f"also set by {several(ours, most=8)}")
     vain = list(set_in_vain(settings, embedding, environment))
     if vain:
         yield TOPIC.warn(

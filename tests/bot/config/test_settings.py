@@ -642,6 +642,8 @@ def test_a_mistake_in_the_file_is_named_with_what_is_allowed(text: str, expected
         ("COMMONPLACE_\x1b[31m\n", "x", ["is not a known setting"]),
         ("COMMONPLACE_SERVER__PORT", "eighty", ['server.port = "eighty"', "(from COMMONPLACE_SERVER__PORT)"]),
         ("COMMONPLACE_SERVER__PORT", "9" * 5000, ["server.port = ", "..."]),
+        ("COMMONPLACE_SERVER__PORT", "true", ['server.port = "true"', "a whole number"]),
+        ("COMMONPLACE_WORKSPACE", " ", ['workspace = " "', "the name of a folder"]),
         ("COMMONPLACE_SERVER__PORT", "70000", ["server.port = 70000", "(from COMMONPLACE_SERVER__PORT)"]),
         ("COMMONPLACE_SERVER__ENABLED", "maybe", ['server.enabled = "maybe"', "true or false"]),
         ("COMMONPLACE_SERVER__HOST", "0.0.0.0", ["server.host", "(from COMMONPLACE_SERVER__HOST)"]),

@@ -1,0 +1,62 @@
+"""Secrets as files: a folder such as /run/secrets, in which each file is named for the variable that it stands for."""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from bot.config.errors import PREFIX, ConfigError, printable
+
+FOLDER_VARIABLE = "COMMONPLACE_SECRETS_DIR"
+_NAME = re.compile(rf"{PREFIX}[A-Z0-9_]+|[A-Z0-9_]+(_API_KEY|_TOKEN)")
+"""Other files may lie beside ours: they are never opened."""
+
+
+def secrets_folder() -> Path | None:
+    """Return the folder that `COMMONPLACE_SECRETS_DIR` names; None without one."""
+    named = os.environ.get(FOLDER_VARIABLE, "").strip()
+    return Path(named) if named else None
+
+
+def read_secrets(folder: Path) -> dict[str, str]:
+    """Return the text of each secret by its variable; empty files are left out, and a missing folder is an empty one.
+
+    Raises `ConfigError` if a file cannot be read.
+    """
+    return {file.name: text for file in _secret_files(folder) if (text := _read(file))}
+
+
+def export_secrets() -> None:
+    """Set variables without our prefix, such as OPENAI_API_KEY, from their files where they are unset or empty.
+
+    The settings themselves, `COMMONPLACE_...`, are read from there by `load_settings`.
+    """
+    if folder := secrets_folder():
+        for name, text in read_secrets(folder).items():
+            if not name.startswith(PREFIX) and not os.environ.get(name):
+                os.environ[name] = text
+
+
+def _secret_files(folder: Path) -> Iterator[Path]:
+    try:
+        yield from (
+            file for file in sorted(folder.iterdir()) if _NAME.fullmatch(file.name) and file.is_file()
+        )
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise ConfigError(f"{printable(str(folder))} cannot be read: {error.strerror}") from None
+
+
+def _read(file: Path) -> str:
+    name = printable(str(file))
+    try:
+        text = file.read_text("utf-8").strip()
+    except OSError as error:
+        mend = f"make it readable for user {os.geteuid()}"
+        raise ConfigError(f"{name} cannot be read: {error.strerror}; {mend}") from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"{name} cannot be read: it is not UTF-8 text") from None
+    if "\0" in text:
+        raise ConfigError(f"{name} cannot be read: it is not text")
+    return text
