@@ -10,7 +10,6 @@ import time
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from zoneinfo import ZoneInfo
 
 from workspaces import ROOT
 
@@ -51,7 +50,7 @@ class Clock:
 
 def with_clock(settings: Settings, clock: Clock) -> Settings:
     """The same settings on another clock."""
-    zone = ZoneInfo(settings.timezone)
+    zone = settings.zone
 
     class OnAnotherClock(Settings):
         def now(self) -> datetime:

@@ -3,6 +3,7 @@
 import gc
 import os
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -34,6 +35,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    os.environ["TZ"] = "UTC"  # settings that name no zone take the machine's
+    time.tzset()
     config.addinivalue_line("markers", "thorough: takes long; `make check` runs it, `make test` does not")
     if config.getoption("--thorough"):
         settings.load_profile("whole")

@@ -87,8 +87,6 @@ def _restore(options: argparse.Namespace, settings: Settings) -> int:
 
 
 async def _export(options: argparse.Namespace, settings: Settings) -> int:
-    from zoneinfo import ZoneInfo
-
     from bot.archives.export import as_json_lines, as_markdown, conversations_of
     from bot.state.database import State, StateFault
 
@@ -99,12 +97,11 @@ async def _export(options: argparse.Namespace, settings: Settings) -> int:
                 chats = sorted({each.chat for each in await conversations_of(state)})
                 there = f"there are {', '.join(chats)}" if chats else "there is none at all yet"
                 raise CommandFailed(f"there is no conversation of {options.chat}; {there}")
-            zone = ZoneInfo(settings.timezone)
             for each in conversations:
                 pieces = (
                     as_json_lines(state, each)
                     if options.json
-                    else as_markdown(state, each, assistant=settings.agent.name, zone=zone)
+                    else as_markdown(state, each, assistant=settings.agent.name, zone=settings.zone)
                 )
                 if options.out is None:
                     await _print_all(pieces, json=options.json)

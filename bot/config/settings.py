@@ -13,12 +13,14 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from bot.config.errors import PREFIX, ConfigError, Origin, explain, printable
 from bot.config.secret_files import FOLDER_VARIABLE, secrets_folder
 from bot.config.sources import SecretFiles, SettingsFile, Variables
+from bot.config.system_zone import system_zone
 from bot.models.known_providers import KNOWN_PROVIDERS, ProviderKind
 from memory.settings import MAX_COUNT, ConflictError, IndexSettings, Section, Texts, section, web_address
 from memory.settings import MemorySettings as NotesSettings
 
 if TYPE_CHECKING:
     from ipaddress import IPv4Network, IPv6Network
+    from zoneinfo import ZoneInfo
 
 __all__ = ["ConfigError", "Settings", "config_file", "load_settings", "read_again"]
 
@@ -445,8 +447,9 @@ class Settings(Section, BaseSettings):
 
     workspace: Annotated[Path, Strict(False)] = Path("workspace")
     """Folder that holds everything. A relative one is relative to the settings file's folder."""
-    timezone: str = "UTC"
-    """Your time zone by its IANA name, such as "Europe/Berlin"; decides which day a daily log is."""
+    timezone: str = ""
+    """Your time zone by its IANA name, such as "Europe/Berlin"; empty for this machine's (the variable TZ, else
+    /etc/localtime). It decides which day a daily log is."""
     log_level: Literal["debug", "info", "warning", "error", "critical"] = "info"
     """How much is logged."""
     log_format: Literal["auto", "text", "json"] = "auto"
@@ -478,7 +481,7 @@ class Settings(Section, BaseSettings):
     @field_validator("timezone")
     @classmethod
     def _known_zone(cls, value: str) -> str:
-        if value != "UTC":
+        if value not in ("", "UTC"):
             _check_zone(value)
         return value
 
@@ -587,11 +590,16 @@ class Settings(Section, BaseSettings):
         """Where the index, the conversations and other files of ours are."""
         return self.workspace / PRIVATE_FOLDER
 
-    def now(self) -> datetime:
-        """The time on the owner's clock; aware."""
+    @property
+    def zone(self) -> "ZoneInfo":
+        """The owner's time zone: the one that is set, else this machine's."""
         from zoneinfo import ZoneInfo
 
-        return datetime.now(ZoneInfo(self.timezone))
+        return ZoneInfo(self.timezone or system_zone().name)
+
+    def now(self) -> datetime:
+        """The time on the owner's clock; aware."""
+        return datetime.now(self.zone)
 
 
 def config_file(config: Path | None = None) -> Path | None:

@@ -1,12 +1,11 @@
 """The clock: in the zone that is meant, and right."""
 
-import os
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from pathlib import Path
 from urllib.parse import urlsplit
 
 from bot.config.settings import Settings, is_loopback
+from bot.config.system_zone import SystemZone
 from bot.doctor.asking import Clock
 from bot.doctor.check import Check, Topic, how_long
 
@@ -14,20 +13,12 @@ TOPIC = Topic("clock")
 EARLIEST_YEAR = 2026
 """This program was written then."""
 FAR_SECONDS = 120.0
-LOCALTIME = Path("/etc/localtime")
 
 
-def check_clock(settings: Settings, clocks: Sequence[Clock], *, system_zone: str) -> Iterator[Check]:
-    """Tell the zone, and compare with the clocks of those who were asked anyway."""
+def check_clock(settings: Settings, clocks: Sequence[Clock], *, machine: SystemZone) -> Iterator[Check]:
+    """Compare the zone with this machine's, and the time with the clocks of those who were asked anyway."""
     now = settings.now()
-    here = f"{settings.timezone}: {now:%Y-%m-%d %H:%M}"
-    if "timezone" not in settings.model_fields_set and system_zone and not _shows_the_same(system_zone, now):
-        mend = (
-            f'set timezone = "{system_zone}": it decides which day a daily log is of, and when reminders come'
-        )
-        yield TOPIC.warn("time zone", f"{here}, though this machine's is {system_zone}", mend)
-    else:
-        yield TOPIC.ok("time zone", here)
+    yield _check_zone(settings, now, machine)
     if now.year < EARLIEST_YEAR:
         yield TOPIC.fail("time", f"the clock shows {now:%Y-%m-%d}", "set it, by NTP for example")
         return
@@ -50,19 +41,16 @@ def _is_here(host: str, own: str) -> bool:
     return name == own or is_loopback(name)
 
 
-def system_zone() -> str:
-    """The IANA name of this machine's own zone; "" where it has none that is known."""
-    name = os.environ.get("TZ", "").removeprefix(":")
-    if not name:
-        parts = str(LOCALTIME.resolve()).partition("/zoneinfo/")
-        name = parts[2].removeprefix("posix/").removeprefix("right/")
-    from zoneinfo import ZoneInfo
-
-    try:
-        ZoneInfo(name)
-    except (LookupError, ValueError, OSError):
-        return ""
-    return name
+def _check_zone(settings: Settings, now: datetime, machine: SystemZone) -> Check:
+    here = f"{settings.zone.key}: {now:%Y-%m-%d %H:%M}"
+    if not settings.timezone and machine.problem:
+        told = f"{here}, because this machine's time zone cannot be used: {machine.problem}"
+        mend = 'set timezone, such as timezone = "Europe/Berlin": it decides which day a daily log is'
+        return TOPIC.warn("time zone", told, mend)
+    if not machine.problem and not _shows_the_same(machine.name, now):
+        mend = f'remove timezone, or set it to "{machine.name}"; if the difference is intended, all is well'
+        return TOPIC.warn("time zone", f"{here}, but this machine is set to {machine.name}", mend)
+    return TOPIC.ok("time zone", here)
 
 
 def _shows_the_same(zone: str, now: datetime) -> bool:

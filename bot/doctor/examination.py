@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from bot.config.settings import ConfigError, Settings
+from bot.config.system_zone import system_zone
 from bot.doctor.access import check_access
 from bot.doctor.asking import Asking
 from bot.doctor.backups import check_backups
 from bot.doctor.check import Check, Topic
-from bot.doctor.clock import check_clock, system_zone
+from bot.doctor.clock import check_clock
 from bot.doctor.conversations import check_conversations, look_at_state
 from bot.doctor.discord import check_discord
 from bot.doctor.embeddings import check_embeddings
@@ -113,7 +114,7 @@ async def examine(settings: Settings, environment: Mapping[str, str]) -> list[Ch
             _closed(embedding),
         )
         clocks = tuple(asking.clocks)
-    clock = await _on_disk(Topic("clock"), lambda: check_clock(settings, clocks, system_zone=system_zone()))
+    clock = await _on_disk(Topic("clock"), lambda: check_clock(settings, clocks, machine=system_zone()))
     return [check for checks in (*done, clock) for check in checks]
 
 

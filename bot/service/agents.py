@@ -30,7 +30,7 @@ def agents(
 
     `for_memory`: tools that reach into the notes; `for_all`: the others. `now` is on the owner's clock.
     """
-    limits, timezone = current.settings.limits, current.settings.timezone
+    limits, timezone = current.settings.limits, current.settings.zone.key
 
     async def make_room(conversation: Conversation) -> None:
         may_flush = await compactor.may_flush(conversation.chat)

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
-from zoneinfo import ZoneInfo
 
 from bot.access import Access
 from bot.answering import House
@@ -124,7 +123,7 @@ def assemble(
     inbox = Inbox(state, presence, leased=leased)
     access = Access(settings.access, state, now=now, wake=woken.set, home_of=channels.home_of)
     journal = Journal(memory, state)
-    reminders = Reminders(state, now=now, zone=settings.timezone, owners=settings.access.owners)
+    reminders = Reminders(state, now=now, zone=settings.zone.key, owners=settings.access.owners)
     compactor = Compactor(
         state, model, journal, memory, settings=settings.memory.flush, now=now, wake=woken.set
     )
@@ -227,7 +226,7 @@ def _upkeep(
     """What goes on by itself; what is to be done regularly is left to the service."""
     nights = Nights(
         settings.backup.time,
-        ZoneInfo(settings.timezone),
+        settings.zone,
         backups,
         settings.backup.keep,
         tidy=[lambda: tidy(state, now())],

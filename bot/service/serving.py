@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from bot.attachments.speech_providers import missing_key
 from bot.config.reload import reload_on_hangup
 from bot.config.settings import Settings
+from bot.config.system_zone import system_zone
 from bot.log import Log, Troubles, log_to_file, log_to_stderr, secrets_of
 from bot.service.assembly import Parts
 from bot.service.channels import open_channels
@@ -93,5 +94,8 @@ def log_choices(parts: Parts) -> None:
         log.info("embedding, fallback: %s", embedding.fallback.reason)
     if embedding.error:
         log.warning("embedding: %s", embedding.error)
-    if told := missing_key(parts.current.settings, os.environ):
+    settings, machine = parts.current.settings, system_zone()
+    if machine.problem and not settings.timezone:
+        log.warning("timezone is UTC: this machine's cannot be used, since %s", machine.problem)
+    if told := missing_key(settings, os.environ):
         log.warning("%s", told)

@@ -31,7 +31,7 @@ class Commonplace:
         self.folder = folder
         self.memory = folder / "workspace" / "memory"
         self.command = [sys.executable, "-W", "error", "-m", "bot"]
-        self.environment = {"HOME": str(folder), "PYTHONPATH": str(ROOT), "LC_ALL": "C.UTF-8"}
+        self.environment = {"HOME": str(folder), "PYTHONPATH": str(ROOT), "LC_ALL": "C.UTF-8", "TZ": "UTC"}
 
     def __call__(
         self,

@@ -85,7 +85,7 @@ async def test_what_nobody_follows_is_named_until_the_restart_and_stays_as_it_wa
     changes = await current.reload()
     assert changes == Changes(("discord.threads",), ("timezone", "server.port", "discord.servers"))
     now = current.settings
-    assert (now.server.port, now.timezone, now.discord.servers) == (8321, "UTC", ())
+    assert (now.server.port, now.timezone, now.discord.servers) == (8321, "", ())
     assert now.discord.threads
     assert await current.reload() == Changes((), changes.restart)
     assert in_words(changes) == (

@@ -18,7 +18,7 @@ from bot.messages import PersonId
 
 EVERY_KEY = """
 workspace = "./workspace"
-timezone = "UTC"
+timezone = ""
 log_level = "info"
 [agent]
 name = "Commonplace"
@@ -179,8 +179,17 @@ def test_provider_names_may_have_letters_digits_hyphens_underscores(name: str) -
 def test_now_is_in_the_owners_zone() -> None:
     now = load('timezone = "Asia/Kathmandu"').now()
     assert now.utcoffset() == timedelta(hours=5, minutes=45)
-    assert load_settings().now().utcoffset() == timedelta(0)
     assert now.astimezone(UTC).tzinfo is UTC
+
+
+def test_without_a_zone_of_their_own_the_machines_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, offset in (("Asia/Kathmandu", timedelta(hours=5, minutes=45)), ("UTC", timedelta(0))):
+        monkeypatch.setenv("TZ", name)
+        assert load_settings().zone.key == load('timezone = ""').zone.key == name
+        assert load_settings().now().utcoffset() == offset
+    monkeypatch.setenv("TZ", "Mars/Olympus")
+    assert load_settings().now().utcoffset() == timedelta(0)
+    assert load('timezone = "Asia/Tokyo"').zone.key == "Asia/Tokyo"
 
 
 # Which file, which folder
@@ -534,7 +543,7 @@ def test_every_key_can_be_a_variable(keys: tuple[str, ...]) -> None:
         ('timezone = "Europe/Berln"', ['timezone = "Europe/Berln"', 'nearest is "Europe/Berlin"']),
         ('timezone = "America"', ['timezone = "America"', "IANA"]),
         ('timezone = "../../etc/passwd"', ["timezone", "IANA"]),
-        ('timezone = ""', ['timezone = ""', "IANA", 'such as "Europe/Berlin"']),
+        ('timezone = "\\t"', ["timezone = '\\t'", "IANA", 'such as "Europe/Berlin"']),
         ('timezone = "\\u0000"', ["timezone", "IANA"]),
         ('timezone = "' + "x" * 5000 + '"', ["timezone", "..."]),
         ('log_level = "loud"', ['log_level = "loud"', '"debug", "info", "warning"']),

@@ -3,8 +3,9 @@ from email.utils import format_datetime
 
 import pytest
 
+from bot.config.system_zone import SystemZone
 from bot.doctor.asking import Asking, Clock
-from bot.doctor.clock import check_clock, system_zone
+from bot.doctor.clock import check_clock
 from tests.bot.doctor.found import about, named
 from tests.fakes.model_list import ModelList
 
@@ -21,46 +22,48 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:aiohttp.*"
 )
 def test_a_clock_that_is_wrong_is_told(ahead: float, status: str, told: str) -> None:
     clocks = [Clock("a.org", ahead - 5), Clock("b.org", ahead), Clock("c.org", 99_999_999)]
-    check = named(check_clock(about(), clocks, system_zone=""), "time")
+    check = named(check_clock(about(), clocks, machine=SystemZone("UTC")), "time")
     assert (check.status, told in check.told) == (status, True)
 
 
 def test_the_clock_of_this_machine_itself_is_no_witness() -> None:
     here = [Clock("127.0.0.1:8321", 0.0), Clock("[::1]:11434", 0.0), Clock("192.168.1.5:8321", 0.0)]
     settings = about(server={"host": "192.168.1.5", "token": "x" * 20})
-    check = named(check_clock(settings, [*here, Clock("b.org", -600.0)], system_zone=""), "time")
+    check = named(check_clock(settings, [*here, Clock("b.org", -600.0)], machine=SystemZone("UTC")), "time")
     assert (check.status, "10 minutes behind" in check.told) == ("warn", True)
-    assert "nobody was asked" in named(check_clock(settings, here, system_zone=""), "time").told
+    assert "nobody was asked" in named(check_clock(settings, here, machine=SystemZone("UTC")), "time").told
 
 
 def test_without_anybody_to_ask_the_time_is_taken_as_it_is() -> None:
-    assert named(check_clock(about(), [], system_zone=""), "time").status == "ok"
+    assert named(check_clock(about(), [], machine=SystemZone("UTC")), "time").status == "ok"
 
 
 @pytest.mark.parametrize(
-    ("sections", "zone", "status"),
+    ("zone", "machine", "status"),
     [
-        ({}, "", "ok"),
-        ({}, "UTC", "ok"),
-        ({}, "Asia/Tokyo", "warn"),
-        ({"timezone": "UTC"}, "Asia/Tokyo", "ok"),
-        ({"timezone": "Europe/Berlin"}, "Asia/Tokyo", "ok"),
+        ("", "UTC", "ok"),  # the tests' own machine is in UTC
+        ("Asia/Tokyo", "Asia/Tokyo", "ok"),
+        ("Asia/Tokyo", "Asia/Seoul", "ok"),  # on whose clocks it is the same time
+        ("Asia/Tokyo", "Europe/Berlin", "warn"),
+        ("UTC", "Asia/Tokyo", "warn"),
     ],
 )
-def test_a_zone_that_nobody_has_chosen_is_told_where_the_machine_has_another(
-    sections: dict[str, object], zone: str, status: str
-) -> None:
-    check = named(check_clock(about(**sections), [], system_zone=zone), "time zone")
+def test_a_zone_other_than_the_machines_is_told(zone: str, machine: str, status: str) -> None:
+    check = named(check_clock(about(timezone=zone), [], machine=SystemZone(machine)), "time zone")
     assert check.status == status
+    assert check.told.startswith(f"{zone or 'UTC'}: 20")
     if status == "warn":
-        assert check.mend.startswith('set timezone = "Asia/Tokyo"')
+        assert check.told.endswith(f", but this machine is set to {machine}")
+        assert f'"{machine}"' in check.mend
 
 
-def test_the_zone_of_the_machine_may_stand_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TZ", ":Europe/Paris")
-    assert system_zone() == "Europe/Paris"
-    monkeypatch.setenv("TZ", "nonsense")
-    assert system_zone() == ""
+def test_a_zone_of_the_machine_that_cannot_be_used_is_told_unless_one_is_set() -> None:
+    broken = SystemZone("UTC", "TZ is 'CET-1CEST', which is no IANA name")
+    check = named(check_clock(about(), [], machine=broken), "time zone")
+    assert check.status == "warn"
+    assert check.told.endswith("cannot be used: TZ is 'CET-1CEST', which is no IANA name")
+    assert 'timezone = "Europe/Berlin"' in check.mend
+    assert named(check_clock(about(timezone="Asia/Tokyo"), [], machine=broken), "time zone").status == "ok"
 
 
 async def test_the_time_that_an_answer_bears_is_noted() -> None:

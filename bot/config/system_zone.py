@@ -1,0 +1,65 @@
+"""The time zone of this machine: what counts while the settings name none."""
+
+import os
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+UTC = "UTC"
+
+
+@dataclass(frozen=True, slots=True)
+class SystemZone:
+    """The time zone of this machine."""
+
+    name: str
+    """Its IANA name; UTC where the machine has none, or one that cannot be used."""
+    problem: str = ""
+    """Why it cannot be used, to follow "this machine's time zone cannot be used: "."""
+
+
+def system_zone(etc: Path = Path("/etc")) -> SystemZone:
+    """Return what the TZ variable says, else /etc/localtime, else /etc/timezone; looked up once."""
+    return _look_up(os.environ.get("TZ", "").strip().removeprefix(":"), etc)
+
+
+@cache
+def _look_up(tz: str, etc: Path) -> SystemZone:
+    localtime, timezone = etc / "localtime", etc / "timezone"
+    if tz:
+        name, source = _name_of(Path(tz)) if tz.startswith("/") else tz, f"TZ is {tz!r}"
+    elif linked := _name_of(localtime):
+        name, source = linked, f"{localtime} is {linked!r}"
+    elif written := _first_line(timezone):
+        name, source = written, f"{timezone} says {written!r}"
+    elif localtime.exists():
+        return SystemZone(UTC, f"{localtime} does not say its name")
+    else:
+        return SystemZone(UTC)
+    return SystemZone(name) if _is_zone(name) else SystemZone(UTC, f"{source}, which is no IANA name")
+
+
+def _name_of(file: Path) -> str:
+    """Return the name of the zone that a file of the zone database holds; "" for another file."""
+    try:
+        _, _, name = str(file.resolve()).partition("/zoneinfo/")
+    except (OSError, RuntimeError):  # links that go round in a circle
+        return ""
+    return name.removeprefix("posix/").removeprefix("right/")
+
+
+def _first_line(file: Path) -> str:
+    try:
+        return file.read_text("utf-8", "replace").partition("\n")[0].strip()
+    except OSError:
+        return ""
+
+
+def _is_zone(name: str) -> bool:
+    from zoneinfo import ZoneInfo
+
+    try:
+        ZoneInfo(name)
+    except (LookupError, ValueError, OSError):
+        return False
+    return True
