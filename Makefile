@@ -20,8 +20,10 @@ help:  ## this list
 
 install: .venv/project $(EXTRAS)  ## set it up, or bring it up to date with what was asked for before
 
+# A clone keeps its notes in itself, unless settings say where.
+SETTINGS = $(wildcard config.toml)$(COMMONPLACE_CONFIG)$(COMMONPLACE_WORKSPACE)$(findstring --config,$(ARGS))
 run: .venv/project $(EXTRAS)  ## start it; options in ARGS="--workspace DIR"
-	@exec .venv/bin/commonplace run $(ARGS)
+	@exec .venv/bin/commonplace run $(if $(SETTINGS),,--workspace workspace) $(ARGS)
 
 # What pytest makes of a test module it keeps beside it, also where PYTHONDONTWRITEBYTECODE is set: half its start.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(PY) -m pytest

@@ -11,10 +11,13 @@ from memory.disk import make_private
 def init(folder: Path, *, config: Path | None, workspace: Path | None) -> int:
     """Write FOLDER/config.toml (or `config`) and make the workspace; raise CommandFailed where it is there already."""
     from bot.config.example import example_config
-    from bot.config.settings import load_settings
+    from bot.config.settings import data_folder, load_settings
 
     file = folder / "config.toml" if config is None else config
     text = example_config()
+    if workspace is None and file == Path("config.toml") and not Path("workspace").exists():
+        # Notes from before there was a settings file go on where they are.
+        workspace = notes if (notes := data_folder()).is_dir() else None
     if workspace is not None:
         text = text.replace(
             'workspace = "workspace"', f"workspace = {json.dumps(str(workspace.absolute()))}", 1

@@ -2,6 +2,7 @@
 
 import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, time
 from pathlib import Path
@@ -448,8 +449,8 @@ class Settings(Section, BaseSettings):
     workspace: Annotated[Path, Strict(False)] = Path("workspace")
     """Folder that holds everything. A relative one is relative to the settings file's folder."""
     timezone: str = ""
-    """Your time zone by its IANA name, such as "Europe/Berlin"; empty for this machine's (the variable TZ, else
-    /etc/localtime). It decides which day a daily log is."""
+    """Your time zone by its IANA name, such as "Europe/Berlin"; empty for this machine's.
+    It decides which day a daily log is."""
     log_level: Literal["debug", "info", "warning", "error", "critical"] = "info"
     """How much is logged."""
     log_format: Literal["auto", "text", "json"] = "auto"
@@ -613,6 +614,25 @@ def config_file(config: Path | None = None) -> Path | None:
     return config if config.is_absolute() else _working_folder() / config
 
 
+def default_workspace() -> Path:
+    """Return the workspace of somebody who has named none and has no settings file, wherever they stand.
+
+    It is `./workspace` where that is there already, else `commonplace` in the user's data folder.
+    """
+    here = _working_folder() / "workspace"
+    with suppress(OSError):  # a folder that we may not look into holds no workspace of ours
+        if here.is_dir() or here.is_symlink():
+            return here
+    return data_folder()
+
+
+def data_folder() -> Path:
+    """Return `commonplace` in the user's data folder: $XDG_DATA_HOME, else ~/.local/share."""
+    named = Path(os.environ.get("XDG_DATA_HOME", ""))
+    base = named if named.is_absolute() else Path("~/.local/share")  # XDG has relative ones ignored
+    return _expanded(base, "the data folder") / "commonplace"
+
+
 def load_settings(config: Path | None = None, workspace: Path | None = None) -> Settings:
     """Read the settings; raise `ConfigError`, fit to be shown as it is, where they cannot be used.
 
@@ -621,6 +641,8 @@ def load_settings(config: Path | None = None, workspace: Path | None = None) -> 
     file = config_file(config)
     settings = _read(file)
     folder = _expanded(settings.workspace if workspace is None else workspace, "workspace")
+    if not (workspace or file or "workspace" in settings.model_fields_set):
+        folder = default_workspace()
     if not folder.is_absolute():
         beside_file = workspace is None and file and file.is_file()
         folder = (file.parent if file and beside_file else _working_folder()) / folder

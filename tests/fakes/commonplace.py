@@ -25,11 +25,12 @@ def leads_elsewhere(name: str) -> bool:
 
 
 class Commonplace:
-    """The command, run in `folder`, which is also its HOME."""
+    """The command, run in `folder`, which is also its HOME and has a folder for its workspace."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.memory = folder / "workspace" / "memory"
+        self.memory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.command = [sys.executable, "-W", "error", "-m", "bot"]
         self.environment = {"HOME": str(folder), "PYTHONPATH": str(ROOT), "LC_ALL": "C.UTF-8", "TZ": "UTC"}
 

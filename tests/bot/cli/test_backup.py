@@ -61,7 +61,7 @@ def test_without_a_file_it_goes_into_the_workspace(commonplace: Commonplace) -> 
 def test_what_cannot_be_done_is_one_line(commonplace: Commonplace) -> None:
     assert "nothing in" in commonplace.fails("backup")
     assert "no conversations" in commonplace.fails("export")
-    assert list(commonplace.folder.iterdir()) == []
+    assert list(commonplace.memory.parent.iterdir()) == []
     filled(commonplace)
     assert "no such file" in commonplace.fails("restore", "nowhere.tar.gz")
     (commonplace.folder / "foreign.tar.gz").write_bytes(b"foreign")

@@ -68,6 +68,7 @@ def tree(folder: Path) -> list[str]:
 
 def test_without_settings_and_network_all_is_well_and_nothing_is_made(commonplace: Commonplace) -> None:
     commonplace.environment["COMMONPLACE_SERVER__PORT"] = str(free_port())  # the usual one may be in use
+    commonplace.memory.parent.rmdir()
     shown = commonplace.says("doctor")
     assert {line.split()[0] for line in shown.splitlines()} <= {"ok", "warn"}
     assert tree(commonplace.folder) == []

@@ -3,6 +3,7 @@ import os
 import pty
 import re
 import signal
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -69,6 +70,7 @@ def noted(commonplace: Commonplace) -> Commonplace:
 def test_wrong_usage_is_one_line_and_exit_code_2(
     commonplace: Commonplace, arguments: tuple[str, ...], told: str
 ) -> None:
+    commonplace.memory.parent.rmdir()
     assert told in commonplace.fails(*arguments, code=2)
     assert list(commonplace.folder.iterdir()) == []
 
@@ -387,6 +389,18 @@ def test_init_where_no_folder_can_be_made(commonplace: Commonplace) -> None:
     (commonplace.folder / "file").write_text("")
     commonplace.fails("init", "file/below")
     assert "left as it is" not in commonplace.fails("init", "file")
+
+
+def test_init_keeps_the_notes_that_were_taken_without_settings(tmp_path: Path) -> None:
+    commonplace = CommonplaceHere(tmp_path)
+    commonplace.memory.parent.rmdir()
+    commonplace.says("memory", "write", "The bicycle is blue.")
+    notes = tmp_path / ".local/share/commonplace/memory"
+    assert stat.S_IMODE(notes.parent.stat().st_mode) == 0o700
+    assert str(notes) in commonplace.says("init")
+    assert "bicycle" in commonplace.says("memory", "search", "bicycle")
+    commonplace.says("init", "elsewhere")
+    assert (tmp_path / "elsewhere/workspace/memory").is_dir()
 
 
 def test_init_keeps_the_workspace_that_was_asked_for(commonplace: Commonplace) -> None:

@@ -149,6 +149,7 @@ async def test_a_file_that_comes_after_the_start_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "workspace").mkdir()
     current = Current(load_settings())
     current.follow("agent")
     write(tmp_path / "config.toml", {"agent.name": "Muninn"})

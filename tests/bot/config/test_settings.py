@@ -13,7 +13,7 @@ from pydantic import SecretStr
 
 from bot.access import Standing, standing_of
 from bot.config.fields import fields_of, follow, is_secret, known_keys, table_of
-from bot.config.settings import ConfigError, Settings, config_file, load_settings
+from bot.config.settings import ConfigError, Settings, config_file, default_workspace, load_settings
 from bot.messages import PersonId
 
 EVERY_KEY = """
@@ -138,7 +138,7 @@ def refusal(text: str, **environment: str) -> str:
 
 
 def test_every_documented_key_is_accepted_and_has_its_documented_default() -> None:
-    read, default = load(EVERY_KEY), load_settings()
+    read, default = load(EVERY_KEY), load("")
     assert read.model_copy(update={"providers": {}, "models": default.models}) == default
     assert read.models.params["openai/gpt-4.1"].temperature == 0.7
     assert read.providers["openai"].kind == "openai"
@@ -195,11 +195,44 @@ def test_without_a_zone_of_their_own_the_machines_counts(monkeypatch: pytest.Mon
 # Which file, which folder
 
 
-def test_without_a_file_there_are_defaults_and_the_workspace_is_in_the_working_folder(tmp_path: Path) -> None:
+def test_without_a_file_the_workspace_is_in_the_data_folder_wherever_one_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    expected = tmp_path / "home" / ".local" / "share" / "commonplace"
+    for named in (None, "", "data"):  # XDG has a relative one ignored
+        monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+        if named is not None:
+            monkeypatch.setenv("XDG_DATA_HOME", named)
+        assert load_settings().workspace == default_workspace() == expected
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     read = load_settings()
-    assert read.workspace == tmp_path / "workspace"
-    assert read.memory_folder == tmp_path / "workspace" / "memory"
-    assert read.private_folder == tmp_path / "workspace" / ".commonplace"
+    assert read.workspace == tmp_path / "data" / "commonplace"
+    assert read.memory_folder == tmp_path / "data" / "commonplace" / "memory"
+    assert read.private_folder == tmp_path / "data" / "commonplace" / ".commonplace"
+
+
+def test_a_workspace_in_the_working_folder_is_taken_if_it_is_there(tmp_path: Path) -> None:
+    Path("workspace").write_text("a file of somebody's own")
+    assert load_settings().workspace != tmp_path / "workspace"
+    Path("workspace").unlink()
+    Path("workspace").symlink_to("a disk that is not mounted")
+    assert load_settings().workspace == tmp_path / "workspace"
+    Path("workspace").unlink()
+    Path("workspace").mkdir()
+    assert load_settings().workspace == tmp_path / "workspace"
+
+
+def test_with_a_file_or_a_name_the_workspace_is_where_these_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("config.toml").write_text("")
+    assert load_settings().workspace == tmp_path / "workspace"
+    Path("config.toml").unlink()
+    monkeypatch.setenv("COMMONPLACE_WORKSPACE", "workspace")
+    assert load_settings().workspace == tmp_path / "workspace"
+    monkeypatch.delenv("COMMONPLACE_WORKSPACE")
+    assert load_settings(None, Path("workspace")).workspace == tmp_path / "workspace"
 
 
 def test_the_file_is_the_named_one_else_the_variables_else_the_one_at_hand(
