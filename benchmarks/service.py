@@ -4,7 +4,8 @@
 
 The service is a process of its own, as people run it, beside the tests' servers that behave like the Bot API and like
 Discord, REST and gateway. It is started in a new workspace and once more in the same, until `GET /healthz`
-says that all is well; by turns with that, a bare interpreter imports the libraries. Then it is left alone with some
+says that all is well; by turns with that, a bare interpreter imports the libraries: aiohttp, pydantic_settings,
+telegram.ext and discord, or those of them that the channels need, and nothing else. Then it is left alone with some
 notes, a watcher that looks at them, a long poll and a heartbeat; and the same with one channel alone.
 """
 
@@ -43,7 +44,8 @@ NOBODY = "https://127.0.0.1:9/v1"
 
 
 def imports_of(channels: Sequence[str]) -> str:
-    return f"import {', '.join(['aiohttp', *(LIBRARIES[each] for each in channels)])}"
+    """What a start is compared with: the statement that a new interpreter runs, and nothing else."""
+    return f"import {', '.join(['aiohttp', 'pydantic_settings', *(LIBRARIES[each] for each in channels)])}"
 
 
 class Platforms:

@@ -676,7 +676,7 @@ def load_settings(config: Path | None = None, workspace: Path | None = None) -> 
 def _read(file: Path | None) -> Settings:
     """Read the sources as they are: the environment wins over secret files, these over the settings file."""
     table = SettingsFile(Settings, file)
-    sources: list[Variables | SecretFiles] = [Variables(Settings, table.toml_data)]
+    sources: list[Variables] = [Variables(Settings, table.toml_data)]
     try:
         if folder := secrets_folder():
             sources.append(SecretFiles(Settings, table.toml_data, folder))
@@ -684,7 +684,7 @@ def _read(file: Path | None) -> Settings:
     except (SettingsError, OSError) as error:
         raise ConfigError(f"{FOLDER_VARIABLE} cannot be used: {printable(str(error))}") from None
     except ValidationError as error:
-        origins = {keys: name for source in reversed(sources) for keys, name in source.origins().items()}
+        origins = {keys: name for source in reversed(sources) for keys, name in source.origins.items()}
         raise ConfigError(explain(Settings, error, Origin(file, table.toml_data, origins))) from None
 
 

@@ -5,9 +5,7 @@ say where in a file a mistake is, refuse a variable that names no setting, and s
 """
 
 import json
-import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_origin
 
@@ -23,8 +21,8 @@ from pydantic_settings import (
 from bot.config.errors import PREFIX, ConfigError, dotted, printable, shortened, unknown_variable
 from bot.config.fields import Model, fields_of, follow, in_words, table_of, without_none
 from bot.config.secret_files import FOLDER_VARIABLE, read_secrets
+from bot.config.toml_file import read_toml
 
-LARGEST_FILE = 1_000_000
 NOT_SETTINGS = {"COMMONPLACE_CONFIG", FOLDER_VARIABLE}
 
 Keys = tuple[str, ...]
@@ -40,30 +38,19 @@ class SettingsFile(TomlConfigSettingsSource):
         return read_toml(files) if files else {}
 
 
-@dataclass(frozen=True, slots=True)
-class Variable:
-    """A variable that is set: its name, or that of its file, and its text."""
-
-    name: str
-    text: str
-
-
 class Variables(EnvSettingsSource):
-    """The environment. Each variable is looked up first: `found` holds them by the keys that they set."""
+    """The environment. Each variable is looked up first; `origins` names it by the key that it sets."""
 
     def __init__(self, model: type[BaseSettings], given: Mapping[str, Any], **options: Any) -> None:
         """`given` is what the file holds: a provider that it names is found whatever the case of its letters."""
         self._given = given
-        self.found: dict[Keys, Variable] = {}
+        self.origins: dict[Keys, str] = {}
         super().__init__(model, **options)
 
     def _load_env_vars(self) -> Mapping[str, str | None]:
-        self.found = find_variables(self.settings_cls, super()._load_env_vars(), self._given)
-        return {PREFIX + "__".join(keys): variable.text for keys, variable in self.found.items()}
-
-    def origins(self) -> dict[Keys, str]:
-        """Where each key was found, to be shown to a person."""
-        return {keys: variable.name for keys, variable in self.found.items()}
+        found = find_variables(self.settings_cls, super()._load_env_vars(), self._given)
+        self.origins = {keys: name for keys, (name, _) in found.items()}
+        return {PREFIX + "__".join(keys): text for keys, (_, text) in found.items()}
 
     def _coerce_env_val_strict(self, field: FieldInfo | None, value: Any) -> Any:
         """Return the text as the field's type; what does not fit stays text, for the model to refuse."""
@@ -76,60 +63,26 @@ class Variables(EnvSettingsSource):
 
 
 class SecretFiles(Variables, NestedSecretsSettingsSource):
-    """The files of the secrets folder that are named as variables are."""
+    """The files of the secrets folder that are named as variables are; `origins` names the file."""
 
     def __init__(self, model: type[BaseSettings], given: Mapping[str, Any], folder: Path) -> None:
-        self._folder = folder
         super().__init__(model, given, secrets_dir=folder, secrets_dir_missing="ok")
+        self.origins = {keys: str(folder / name) for keys, name in self.origins.items()}
 
     @classmethod
     def load_secrets(cls, path: Path) -> dict[str, str]:
         """Read our own files alone: others may lie beside them, and be closed to us."""
         return read_secrets(path)
 
-    def origins(self) -> dict[Keys, str]:
-        """Return the file of each key."""
-        return {keys: str(self._folder / variable.name) for keys, variable in self.found.items()}
-
-
-def read_toml(file: Path) -> dict[str, Any]:
-    """The tables of a TOML file; raise `ConfigError`, with line and column where there is one."""
-    name = printable(str(file))
-    try:
-        with file.open("rb") as stream:
-            content = stream.read(LARGEST_FILE + 1)
-    except FileNotFoundError:
-        raise ConfigError(f"there is no settings file {name}") from None
-    except IsADirectoryError:
-        raise ConfigError(f"{name} is a folder; the settings must be a file") from None
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"{name} cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    if len(content) > LARGEST_FILE:
-        raise ConfigError(f"{name} is larger than 1 MB; that is no settings file")
-    try:
-        text = content.decode("utf-8-sig")  # Windows editors like to put a byte order mark in front
-    except UnicodeDecodeError as error:
-        before = content[: error.start].decode("utf-8", "replace")
-        raise ConfigError(f"{name} is not UTF-8 text ({_position(before)})") from None
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        reason = str(error).replace("at end of document", f"at {_position(text)}")
-        raise ConfigError(f"{name} is not valid TOML: {printable(reason)}") from None
-    except ValueError:
-        raise ConfigError(f"{name} is not valid TOML: a number in it is too long") from None
-    except RecursionError:
-        raise ConfigError(f"{name} is not valid TOML: it is nested too deeply") from None
-
 
 def find_variables(
     model: Model, variables: Mapping[str, str | None], given: Mapping[str, Any]
-) -> dict[Keys, Variable]:
-    """Look up which key each variable sets, sections before what is in them; empty ones count as not set.
+) -> dict[Keys, tuple[str, str]]:
+    """Return name and text of each variable by the key that it sets, sections before what is in them.
 
-    Raises `ConfigError` if one names no key, or is not JSON where it has to be.
+    Empty ones count as not set. Raises `ConfigError` if one names no key, or is not JSON where it has to be.
     """
-    found: dict[Keys, Variable] = {}
+    found: dict[Keys, tuple[str, str]] = {}
     for name in sorted(variables, reverse=True):  # capitals come last, and win over small letters
         if not name.upper().startswith(PREFIX) or name.upper() in NOT_SETTINGS:
             continue
@@ -140,7 +93,7 @@ def find_variables(
             raise ConfigError(unknown_variable(model, name, [part.lower() for part in parts]))
         if text := variables[name]:
             _check_json(name, keys, path[-1][1], text)
-            found[keys] = Variable(name, text)
+            found[keys] = (name, text)
     return dict(sorted(found.items(), key=lambda item: len(item[0])))
 
 
@@ -177,8 +130,3 @@ def _check_json(name: str, keys: Keys, annotation: Any, text: str) -> None:
     if not isinstance(value, list if is_list else dict):
         allowed = in_words(annotation) if is_list else "a table"
         raise ConfigError(f"{shortened(printable(name))} must be JSON: {dotted(keys)} is {allowed}")
-
-
-def _position(before: str) -> str:
-    lines = before.split("\n")
-    return f"line {len(lines)}, column {len(lines[-1]) + 1}"

@@ -1,0 +1,44 @@
+"""The settings file as TOML; what is wrong with it is told in one line, with the place."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from bot.config.errors import ConfigError, printable
+
+LARGEST_FILE = 1_000_000
+
+
+def read_toml(file: Path) -> dict[str, Any]:
+    """Return the tables of a file. Raises `ConfigError`, with line and column where there is one."""
+    name = printable(str(file))
+    try:
+        with file.open("rb") as stream:
+            content = stream.read(LARGEST_FILE + 1)
+    except FileNotFoundError:
+        raise ConfigError(f"there is no settings file {name}") from None
+    except IsADirectoryError:
+        raise ConfigError(f"{name} is a folder; the settings must be a file") from None
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{name} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    if len(content) > LARGEST_FILE:
+        raise ConfigError(f"{name} is larger than 1 MB; that is no settings file")
+    try:
+        text = content.decode("utf-8-sig")  # Windows editors like to put a byte order mark in front
+    except UnicodeDecodeError as error:
+        before = content[: error.start].decode("utf-8", "replace")
+        raise ConfigError(f"{name} is not UTF-8 text ({_position(before)})") from None
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        reason = str(error).replace("at end of document", f"at {_position(text)}")
+        raise ConfigError(f"{name} is not valid TOML: {printable(reason)}") from None
+    except ValueError:
+        raise ConfigError(f"{name} is not valid TOML: a number in it is too long") from None
+    except RecursionError:
+        raise ConfigError(f"{name} is not valid TOML: it is nested too deeply") from None
+
+
+def _position(before: str) -> str:
+    lines = before.split("\n")
+    return f"line {len(lines)}, column {len(lines[-1]) + 1}"
