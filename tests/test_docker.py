@@ -445,7 +445,7 @@ def test_every_variable_of_compose_is_explained_and_every_one_explained_is_used(
     assert {name for name in used if not re.search(rf"\b{name}\b", PAGE)} == set()
     written = set(re.findall(r"(?:`|^|'|\\n)([A-Z][A-Z_]+)=", PAGE, flags=re.MULTILINE))
     of_ours = {name for name in written if not name.startswith("COMMONPLACE_")}
-    assert of_ours - used <= {"TELEGRAM_BOT_TOKEN", "DISCORD_BOT_TOKEN", "ANTHROPIC_API_KEY"}
+    assert of_ours - used <= {"TELEGRAM_BOT_TOKEN", "DISCORD_BOT_TOKEN", "ANTHROPIC_API_KEY", "TZ"}
 
 
 def test_the_environment_that_the_page_shows_is_accepted(
@@ -457,11 +457,11 @@ def test_the_environment_that_the_page_shows_is_accepted(
     inline = re.findall(r"`(COMMONPLACE_\w+=[^`]+)`", PAGE)
     for line in [*block.splitlines(), *inline]:
         name, value = line.split("=", 1)
-        if name.startswith("COMMONPLACE_"):
+        if name.startswith("COMMONPLACE_") or name == "TZ":
             monkeypatch.setenv(name, value.strip("'"))
     monkeypatch.chdir(tmp_path)
     settings = load_settings(None, None)
-    assert settings.timezone == "Europe/Berlin"
+    assert settings.zone.key == "Europe/Berlin"
     assert settings.access.owners == ("telegram:7654321",)
     assert settings.models.chain[-1] == "builtin/notebook"
     assert settings.memory.embedding.provider == "local"
