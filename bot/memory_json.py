@@ -36,6 +36,6 @@ def written_as_json(written: Written) -> dict[str, Any]:
 
 
 def _hit_as_json(hit: Hit) -> dict[str, Any]:
-    told = {**asdict(hit), "score": round(hit.score, 4)}
+    told = {**asdict(hit), "score": round(hit.score, 4), "told": hit.told and hit.told.isoformat()}
     del told["by_words"], told["by_meaning"]  # how the score came about, for the status page
     return told

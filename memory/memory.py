@@ -16,6 +16,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Literal, Self, TypeVar
 from uuid import uuid4
 
+from memory.dates import CORE_NOTE as CORE_NOTE
 from memory.dates import read_dates
 from memory.documents import nameless_path, title_in_path
 from memory.embeddings.opening import Embedding
@@ -47,7 +48,6 @@ log = logging.getLogger(__name__)
 
 Target = Literal["core", "daily"]
 
-CORE_NOTE = "MEMORY.md"
 LOOK_AGAIN_SECONDS = 0.5
 """A search looks at the folder itself, but not more often than this."""
 
@@ -370,14 +370,15 @@ class Memory:
         terms = query_terms(asked)
         if not query.strip():
             return SearchResults(query, ())
-        times = _times(asked, terms, self._now().date())
+        today = self._now().date()
+        times = _times(asked, terms, today)
         days = [(time.first, time.last) for time in times if not time.is_open]
         likeness, notice = await self._likeness(asked, most=max(settings.vector_top_k, most))
         source: Source = "fts"
         try:
             candidates = await self._ask_index(
                 lambda: self._search_index.candidates(
-                    terms, most=max(settings.fts_top_k, most), likeness=likeness, days=days
+                    terms, most=max(settings.fts_top_k, most), likeness=likeness, days=days, today=today
                 )
             )
         except (IndexBroken, IndexUnavailable) as error:
@@ -399,6 +400,7 @@ class Memory:
                 looked_up=is_look_up(asked, terms),
                 weights=Weights(settings.vector_weight, settings.text_weight),
                 times=times,
+                today=today,
             ),
         )
         return SearchResults(query, tuple(hits), notice)

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from memory.chunker import split_passages
-from memory.dates import note_date
+from memory.dates import note_date, passage_dates
 from memory.errors import MemoryFault
 from memory.notes import Notes
 from memory.search import Candidate, Candidates, Days, Run, count_frequencies
@@ -27,14 +27,17 @@ def scan_notes(
         except MemoryFault:
             continue
         read += 1
+        split = split_passages(text, most_tokens=most_tokens)
         passages = tuple(
-            Candidate(p.line_start, p.line_end, p.heading, p.is_heading, p.text, " ".join(cut(p.text)))
-            for p in split_passages(text, most_tokens=most_tokens)
+            Candidate(
+                p.line_start, p.line_end, p.heading, p.is_heading, p.text, " ".join(cut(p.text)), day=day
+            )
+            for p, day in zip(split, passage_dates(stat.path, split), strict=True)
         )
-        run = Run(stat.path, passages)
+        run = Run(stat.path, passages, stat.mtime_ns)
         found = count_frequencies(terms, [run])
-        day = note_date(stat.path) if days else None
-        if found or (day and any(first <= day <= last for first, last in days)):
+        log = note_date(stat.path) if days else None
+        if found or (log and any(first <= log <= last for first, last in days)):
             runs.append(run)
             frequencies.update(found)
     return Candidates(tuple(runs), frequencies, read)

@@ -36,6 +36,15 @@ ELSEWHERE = 1000
 """Chunks without the word that every word is weighed with. A small memory knows little of how rare words are: in
 twenty chunks "describe" looks as rare as a name. The curve is flat from 300 on, and a large memory drowns it."""
 
+NEAR_TIE = 0.01
+"""Scores in one band of this width count as equal, and the newer note comes first. The bands are fixed: with "differs
+by less than" A could equal B, and B C, but not A C, and there would be no one order. Measured, wider ones find less."""
+
+EXACT_TIE = 0.3
+"""The same for passages that hold all the words of the question: they differ by their length, by what stands around
+them, and with vectors by a digit more or less, which says nothing of which one is right. Measured, .15 puts fewer of
+the latest statements first, and .5 finds less."""
+
 MEANING = 0.5
 """What perfect likeness is worth against perfect words at equal weights: likeness is a matter of degree, and within
 one memory seldom more than half. Measured, the curve is flat from .4 to .6; there, words still win where a model
@@ -51,6 +60,8 @@ people tell of things weeks later, and mistake the month."""
 
 TOLD_BEFORE, TOLD_AFTER = timedelta(1), timedelta(7)
 _LATEST = date.max - TOLD_AFTER
+
+_LOWEST_BAND = -(1 << 30)
 
 _MOST_WORDS = LABEL * (K1 + 1)
 """What a passage could have at most, full of the query's words and named by its label."""
@@ -73,6 +84,8 @@ class Candidate:
     """The passage's tokens, separated by single spaces."""
     similarity: "Similarity | None" = None
     """Of the question and the segment that the passage is in; None where there are no vectors to compare."""
+    day: date | None = None
+    """When it was told; None where the note does not say, and for MEMORY.md."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +104,8 @@ class Run:
 
     path: str
     passages: tuple[Candidate, ...]
+    mtime_ns: int = 0
+    """When the note was last modified, by the file system."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +134,8 @@ class Hit:
     source: Source
     heading: str
     """The headings that it stands under, joined by ` > `; may be empty."""
+    told: date | None = None
+    """The day on which it was told; None where the note does not say."""
     by_words: float = 0.0
     """0 to 1: how well words alone have found it, as they count before the best of a search is measured by."""
     by_meaning: float | None = None
@@ -182,15 +199,21 @@ def rank(
     looked_up: bool = False,
     weights: Weights | None = None,
     times: Sequence[Time] = (),
+    today: date = date.max,
 ) -> list[Hit]:
-    """The best passages by their words and, where there are vectors, by their meaning; ties by path and line.
+    """The best passages by their words and, where there are vectors, by their meaning.
+
+    Of passages that are about equally good, those come first that hold more of the words themselves, then the newest
+    as of the time that is asked about, then by path and line. The one with the best score is first or second.
 
     Passages that touch and are about as good are one hit, no longer than a snippet; no line is in two. What is
     `looked_up` and not asked stands in every hit that words found, in the headings above it, or in the note's
     name. `source` is what a hit is called that only words have found.
     """
     found = _weighed(_found(terms, candidates, looked_up=looked_up, times=times), weights or Weights())
-    found.sort(key=lambda one: (-one.score, one.path, one.passage.line_start, one.passage.text))
+    found = _in_order(
+        found, today=today, as_of=min([today, max((time.last for time in times), default=today)])
+    )
     return [
         _hit(
             group, cut_snippet("\n".join(one.passage.text for one in group), terms, snippet_max_chars), source
@@ -199,11 +222,37 @@ def rank(
     ]
 
 
+def score_band(score: float, width: float = NEAR_TIE) -> int:
+    """Return the number of the band that a score is in; the higher, the better."""
+    return math.floor(math.log(score) / math.log1p(width)) if score > 0 else _LOWEST_BAND
+
+
+def band_floor(band: int) -> float:
+    """Return a score that no score of the band is below, and few of others."""
+    return math.exp((band - 1e-6) * math.log1p(NEAR_TIE))
+
+
+def newest_first(
+    day: date | None, mtime_ns: int, *, today: date, as_of: date | None = None
+) -> tuple[int, int, int]:
+    """Return a key that sorts the newest first.
+
+    What has no day does not age: it counts as of `as_of`, behind what is dated so, the last modified first. A day
+    after `today` counts as today. Where the question is about a time that ends with `as_of`, days after it come last.
+    """
+    now = as_of or today
+    if day is None:
+        return -now.toordinal(), 1, -mtime_ns
+    day = min(day, today)
+    return (-day.toordinal() if day <= now else day.toordinal()), 0, 0
+
+
 @dataclass(frozen=True, slots=True)
 class _Found:
     """A passage that may become a hit, with what speaks for it."""
 
     path: str
+    mtime_ns: int
     passage: Candidate
     words: float
     """BM25 in units of the query's own weight: 1 for each word once in a passage of usual length, were it alone."""
@@ -212,6 +261,10 @@ class _Found:
     is_alike: bool
     is_timely: bool
     """Whether it is of the time that is asked about, or none is."""
+    own: float
+    """The weight of the words asked for that stand in it itself: age hides no exact hit behind a less exact one."""
+    is_exact: bool
+    """Whether all of them do, but for those that name a time."""
     score: float = 0.0
 
 
@@ -225,6 +278,7 @@ def _hit(group: Sequence[_Found], snippet: str, source: Source) -> Hit:
         score=round(min(1.0, best.score), 6),
         source=_source(group, source),
         heading=group[0].passage.heading,
+        told=best.passage.day,
         by_words=round(min(1.0, best.words / _MOST_WORDS), 6),
         by_meaning=None if best.meaning is None else round(best.meaning, 6),
     )
@@ -237,18 +291,22 @@ def _found(
     whole = sum(weights.values()) or 1.0
     days = [note_date(run.path) if times else None for run in candidates.runs]
     said = [frozenset(t for time in times if day and time.holds(day) for t in time.terms) for day in days]
-    scored = _score_runs(weights, candidates.runs, said, looked_up=looked_up)
+    asked = weights.keys() - {term for time in times for term in time.terms}
+    scored = _score_runs(weights, candidates.runs, said, asked=asked, looked_up=looked_up)
     return [
         _Found(
             run.path,
+            run.mtime_ns,
             passage,
             words=score / whole,
             meaning=_nearness(passage.similarity),
             is_alike=_is_alike(passage),
             is_timely=not times or (day is not None and any(time.is_near(day) for time in times)),
+            own=own,
+            is_exact=is_exact,
         )
         for run, day, scores in zip(candidates.runs, days, scored, strict=True)
-        for passage, score in zip(run.passages, scores, strict=True)
+        for passage, (score, own, is_exact) in zip(run.passages, scores, strict=True)
         if score > 0 or _is_alike(passage)
     ]
 
@@ -288,6 +346,40 @@ def _weighed(found: Sequence[_Found], weights: Weights) -> list[_Found]:
 
 def _timely(one: _Found) -> float:
     return 1.0 if one.is_timely else 1 / TIMELY
+
+
+def _in_order(found: Sequence[_Found], *, today: date, as_of: date) -> list[_Found]:
+    """Return them best first, and of those that are about equally good the newest first."""
+
+    def settle_equals(one: _Found) -> tuple[object, ...]:
+        age = newest_first(one.passage.day, one.mtime_ns, today=today, as_of=as_of)
+        return age, -one.score, one.path, one.passage.line_start, one.passage.text
+
+    def by_words(one: _Found) -> tuple[object, ...]:
+        return -score_band(one.score), -one.own, settle_equals(one)
+
+    ordered = sorted(found, key=by_words)
+    # What was found by its meaning stays where it is; of the others, exact ones go before what stands beside them.
+    places = [place for place, one in enumerate(ordered) if one.is_exact or not one.is_alike]
+    settled = sorted(
+        (ordered[place] for place in places),
+        key=lambda one: (
+            -score_band(one.score, EXACT_TIE),
+            not one.is_exact,
+            settle_equals(one) if one.is_exact else by_words(one),
+        ),
+    )
+    for place, one in zip(places, settled, strict=True):
+        ordered[place] = one
+    return _with_best_at_hand(ordered)
+
+
+def _with_best_at_hand(ordered: list[_Found]) -> list[_Found]:
+    """Put the passage with the clearly best score second where newer ones stand before it: no age hides it."""
+    best = max(range(len(ordered)), key=lambda place: ordered[place].score, default=0)
+    if best > 1 and score_band(ordered[best].score) > score_band(ordered[0].score):
+        ordered.insert(1, ordered.pop(best))
+    return ordered
 
 
 def _joined(found: Iterable[_Found], *, limit: int, most_chars: int) -> list[list[_Found]]:
@@ -375,9 +467,13 @@ def _score_runs(
     runs: Sequence[Run],
     said: Sequence[Collection[Term]],
     *,
+    asked: Collection[Term],
     looked_up: bool,
-) -> list[list[float]]:
-    """Of each passage; `said` are words that all of a run are taken to have."""
+) -> list[list[tuple[float, float, bool]]]:
+    """The score of each passage and the weight of its own words; `said` are words that all of a run are taken to have.
+
+    A passage is exact that has all that are `asked` for.
+    """
     counting = _Counting(weights)
     split = [[passage.words.split(" ") for passage in run.passages] for run in runs]
     passages = sum(map(len, split)) or 1
@@ -388,6 +484,7 @@ def _score_runs(
             words,
             weights=weights,
             said=[term for term in of_run if term in weights],
+            asked=asked,
             counting=counting,
             average_line=average,
             looked_up=looked_up,
@@ -402,10 +499,11 @@ def _score_run(
     *,
     weights: Mapping[Term, float],
     said: Sequence[Term],
+    asked: Collection[Term],
     counting: "_Counting",
     average_line: float,
     looked_up: bool,
-) -> list[float]:
+) -> list[tuple[float, float, bool]]:
     counts = [counting.count(line) for line in words]
     items = [_item(passage.text) for passage in run.passages]
     lengths = [len(line) for line in words]
@@ -441,9 +539,13 @@ def _score_run(
         score = _bm25(found, weights, norm)
         scores.append(score * LABEL if score and _label_named(passage.text, counting) else score)
     return [
-        _borrowed(index, scores, counts)
-        if score and not counts[index] and not said and not run.passages[index].is_heading
-        else score
+        (
+            _borrowed(index, scores, counts)
+            if score and not counts[index] and not said and not run.passages[index].is_heading
+            else score,
+            round(math.fsum(map(weights.__getitem__, counts[index])), 6),
+            bool(counts[index]) and counts[index].keys() >= set(asked),
+        )
         for index, score in enumerate(scores)
     ]
 

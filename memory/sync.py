@@ -355,7 +355,9 @@ def _stamp(stat: NoteStat) -> Stamp:
 
 
 def _settled(stamp: Stamp, *, shared: bool) -> Stamp:
-    """The stamp; of a note so young that another change could leave it the same, one that no file has.
+    """The stamp; of a note so young that another change could leave it the same, with a ctime that no file has.
+
+    The modification time stays: of undated notes it tells which one is newer.
 
     `shared`: it was the clock of another host that stamped it, which need not quite agree with ours.
     """
@@ -363,7 +365,7 @@ def _settled(stamp: Stamp, *, shared: bool) -> Stamp:
     racy, now = COARSE_RACY_NS if coarse else RACY_NS, time.time_ns()
     # A time in the future is none that a change of now would have.
     if any(abs(now - changed) < racy for changed in (stamp.mtime_ns, stamp.ctime_ns)):
-        return Stamp(stamp.size, 0, 0)
+        return Stamp(stamp.size, stamp.mtime_ns, 0)
     return stamp
 
 

@@ -94,6 +94,7 @@ def _told(hit: Hit) -> dict[str, Any]:
         "snippet": hit.snippet,
         "score": round(hit.score, 3),
         "source": hit.source,
+        "told": hit.told and hit.told.isoformat(),
     }
     return {**told, "heading": hit.heading} if hit.heading else told
 

@@ -1,6 +1,7 @@
-"""Dates: which days a question speaks of, and which day a note is of."""
+"""Dates: which days a question speaks of, and which day a note or a passage is of."""
 
 from memory.dates.note_name import note_date
+from memory.dates.passage_dates import CORE_NOTE, passage_dates
 from memory.dates.reading import DateSpan, read_dates
 
-__all__ = ["DateSpan", "note_date", "read_dates"]
+__all__ = ["CORE_NOTE", "DateSpan", "note_date", "passage_dates", "read_dates"]

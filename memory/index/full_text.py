@@ -10,12 +10,13 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from itertools import combinations, islice
 
 import apsw
 
 from memory.index.sqlite_schema import Tables, data
-from memory.search import ELSEWHERE
+from memory.search import ELSEWHERE, band_floor, score_band
 from memory.words import Term
 
 READ_AHEAD = 2_000
@@ -62,9 +63,12 @@ _BY_BM25_UP_TO = f"SELECT row, score FROM ({_BY_BM25}) WHERE score <= ?"  # noqa
 _BY_RELEVANCE = f"SELECT rowid, relevance(chunk_words@, ?, ?) {_MATCHING}"
 _BY_CLOSENESS = f"SELECT rowid, closeness(chunk_words@, ?, ?) {_MATCHING}"
 _RELEVANCE_OF_ONE = f"SELECT relevance(chunk_words@, 0, '1') {_MATCHING} AND rowid = ?"
-_BY_PLACE = (
-    "SELECT chunks@.id FROM json_each(?) CROSS JOIN chunks@ ON chunks@.id = value"
-    " CROSS JOIN notes@ ON notes@.id = chunks@.note ORDER BY notes@.path, chunks@.first LIMIT ?"
+# As `newest_first` of the search has it.
+_NEWEST = (
+    "SELECT chunks@.id FROM json_each(?1) CROSS JOIN chunks@ ON chunks@.id = value"
+    " CROSS JOIN notes@ ON notes@.id = chunks@.note"
+    " ORDER BY coalesce(min(chunks@.day, ?2), ?2) DESC, chunks@.day IS NULL,"
+    " CASE WHEN chunks@.day IS NULL THEN mtime_ns END DESC, notes@.path, chunks@.first LIMIT ?3"
 )
 
 
@@ -98,11 +102,11 @@ def tidy(tables: Tables) -> None:
     tables.run("INSERT INTO chunk_words@ (chunk_words@) VALUES ('optimize')")
 
 
-def propose(tables: Tables, terms: Sequence[Term], *, most: int) -> Proposal:
+def propose(tables: Tables, terms: Sequence[Term], *, most: int, today: date = date.max) -> Proposal:
     """At most `most` chunks for any of the terms.
 
-    Equals are chosen by path and place, since the row numbers tell only who came first. Within a transaction;
-    raises apsw's errors, and Misshapen.
+    Of those that are about equally good the newest are taken. Within a transaction; raises apsw's errors, and
+    Misshapen.
     """
     total = _count_chunks(tables)
     frequencies, read = _look_up(tables, terms, total)
@@ -114,18 +118,21 @@ def propose(tables: Tables, terms: Sequence[Term], *, most: int) -> Proposal:
     hits = sum(frequencies[term] for term in present)
     if read is not None:
         return Proposal(
-            tuple(_best_of(tables, _added([read[term] for term in present]), most)), frequencies, total
+            tuple(_best_of(tables, _added([read[term] for term in present]), most, today)), frequencies, total
         )
     if hits <= EXACT_HITS:
         chunks = (
-            _all(tables, present) if hits <= most else _best(tables, _by_bm25(tables, present, most), most)
+            _all(tables, present)
+            if hits <= most
+            else _best(tables, _by_bm25(tables, present, most), most, today)
         )
         return Proposal(tuple(chunks), frequencies, total)
     rare, common = _split(present, frequencies, total)
     common = common[:CLOSE_TERMS]
     found: set[int] = set()
     for scored in _in_turn(tables, rare, common, frequencies, total, most):
-        found.update(_best(tables, [item for item in scored if item[1] not in found], most - len(found)))
+        new = [item for item in scored if item[1] not in found]
+        found.update(_best(tables, new, most - len(found), today))
         if len(found) >= most:
             break
     return Proposal(tuple(found), frequencies, total)
@@ -253,12 +260,10 @@ def _together(
         yield " AND ".join(map(_phrase, asked)), asked
 
 
-def _best_of(tables: Tables, hits: Mapping[int, float], most: int) -> list[int]:
+def _best_of(tables: Tables, hits: Mapping[int, float], most: int, today: date) -> list[int]:
     if len(hits) <= most:
         return list(hits)
-    last = sorted(hits.values())[most - 1]
-    rows = [row for row, score in hits.items() if score <= last]
-    return rows if len(rows) == most else _best(tables, [(-hits[row], row) for row in rows], most)
+    return _best(tables, [(-score, row) for row, score in hits.items()], most, today)
 
 
 def _all(tables: Tables, terms: Sequence[Term]) -> list[int]:
@@ -266,12 +271,14 @@ def _all(tables: Tables, terms: Sequence[Term]) -> list[int]:
 
 
 def _by_bm25(tables: Tables, terms: Sequence[Term], most: int) -> list[_Scored]:
-    """Scores and chunks by FTS5's own ranking: the best, and whatever equals the last of them."""
+    """Scores and chunks by FTS5's own ranking: the best, and whatever is about as good as the last of them."""
     expression = _any_of(terms)
     # By the function's name and not by `rank`, for which FTS5 would prepare a statement of its own each time.
     rows = list(tables.run(f"{_BY_BM25} ORDER BY score LIMIT ?", (expression, most + _TIED)))
-    if len(rows) == most + _TIED and rows[-1][1] == rows[most - 1][1]:
-        rows = list(tables.run(_BY_BM25_UP_TO, (expression, rows[-1][1])))
+    if len(rows) == most + _TIED:
+        band = score_band(-rows[most - 1][1])
+        if score_band(-rows[-1][1]) == band:
+            rows = list(tables.run(_BY_BM25_UP_TO, (expression, -band_floor(band))))
     return [(-score, row) for row, score in rows]
 
 
@@ -285,16 +292,17 @@ def _scored(tables: Tables, sql: str, first: int, weights: Sequence[float], expr
     return [(score, row) for row, score in found]
 
 
-def _best(tables: Tables, scored: list[_Scored], most: int) -> list[int]:
-    """The rows with the highest scores; of those that equal the last, the first by path and place."""
-    scored.sort(reverse=True)
+def _best(tables: Tables, scored: list[_Scored], most: int, today: date) -> list[int]:
+    """The rows with the highest scores; of those that are about as good as the last, the newest."""
     if len(scored) <= most:
         return [row for _, row in scored]
-    last = scored[most - 1][0]
-    sure = [row for score, row in scored if score > last]
-    tied = [row for score, row in scored if score == last]
+    last = score_band(heapq.nlargest(most, scored)[-1][0])
+    bands = [(score_band(score), row) for score, row in scored]
+    sure = [row for band, row in bands if band > last]
+    tied = [row for band, row in bands if band == last]
     if len(sure) + len(tied) > most:
-        tied = [row for (row,) in tables.run(_BY_PLACE, (json.dumps(tied), most - len(sure)))]
+        values = (json.dumps(tied), today.toordinal(), most - len(sure))
+        tied = [row for (row,) in tables.run(_NEWEST, values)]
     return sure + tied
 
 

@@ -1,37 +1,51 @@
 """Pure: which segments are like a question, and how much, once an index has compared the vectors of their texts."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import date
+from typing import NamedTuple
 
 from memory.index.places import Place
 from memory.index.protocol import Likeness
 from memory.index.typical import Typical, cosine
-from memory.search import Similarity
+from memory.search import Similarity, newest_first
+
+
+class Standing(NamedTuple):
+    """Where a text stands, and how new it is there."""
+
+    text: int
+    path: str
+    place: Place
+    day: date | None
+    mtime_ns: int
 
 
 def alike_places(
     search: Callable[[int], Sequence[tuple[int, float]]],
-    standing: Callable[[Collection[int]], Iterable[tuple[int, str, Place]]],
+    standing: Callable[[Collection[int]], Iterable[Standing]],
     *,
     most: int,
     least: float,
+    today: date,
 ) -> list[Place]:
-    """The places of the `most` segments that are most alike, best first; equals by path and place.
+    """The places of the `most` segments that are most alike, best first; equals by age, path and place.
 
-    `search` gives so many texts, (id, cosine), best first; `standing` where texts stand: (text, path, place).
+    `search` gives so many texts, (id, cosine), best first; `standing` where texts stand.
     """
     if most <= 0:
         return []
     asked = most + 1
     texts = search(asked)
-    # Where those that were left out are as good as the last one wanted, the path decides, not their order.
+    # Where those that were left out are as good as the last one wanted, their age decides, not their order.
     while len(texts) >= asked and texts[most - 1][1] <= texts[-1][1]:
         asked *= 2
         texts = search(asked)
     alike = {text: found for text, found in texts if found >= least}
     ordered = sorted(
-        (-alike[text], path, first, note, last) for text, path, (note, first, last) in standing(alike)
+        (-alike[text], newest_first(day, mtime_ns, today=today), path, first, note, last)
+        for text, path, (note, first, last), day, mtime_ns in standing(alike)
     )
-    return [(note, first, last) for _, _, first, note, last in ordered[:most]]
+    return [(note, first, last) for _, _, _, first, note, last in ordered[:most]]
 
 
 def similarities_of(

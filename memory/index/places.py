@@ -1,6 +1,7 @@
 """Pure: places of passages that were found, and what of them is read together."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
 
 from memory.search import NEIGHBOURS, Similarity
 
@@ -31,3 +32,14 @@ def by_position(segments: Iterable[Place], similar: Mapping[int, Similarity]) ->
         if text_id in similar
         for position in range(first, last + 1)
     }
+
+
+def newest_day(days: Sequence[int | None]) -> int | None:
+    """Return the latest of some days, counted from 0001-01-01; None where none is known."""
+    return max((day for day in days if day is not None), default=None)
+
+
+def day_of(stored: object) -> date | None:
+    """Return a day as it is stored; None for none."""
+    known = isinstance(stored, int) and 0 < stored <= date.max.toordinal()
+    return date.fromordinal(stored) if known and isinstance(stored, int) else None

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import NamedTuple, Protocol
 
 from memory.chunker import Chunk, Passage, Segment
@@ -171,8 +172,12 @@ class Index(Protocol):
         most: int,
         likeness: Likeness | None = None,
         days: Sequence[Days] = (),
+        today: date = date.max,
     ) -> Candidates:
         """Passages of the `most` chunks that match any of the terms best, with their neighbours.
+
+        Of chunks, and of segments, that are equally good, the newest are taken (see `memory.search.newest_first`);
+        what is dated after `today` counts as of today.
 
         With a `likeness` also those of the segments that are most like it, and every passage, whoever
         proposed it, with the similarity of its segment where that has a vector of this model. With `days` also

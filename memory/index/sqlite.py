@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from functools import partial
 from pathlib import Path
 
@@ -121,20 +122,23 @@ class SqliteIndex:
         most: int,
         likeness: Likeness | None = None,
         days: Sequence[Days] = (),
+        today: date = date.max,
     ) -> Candidates:
         """See `Index.candidates`."""
         if not terms and not likeness and not days:
             return Candidates((), {}, 0)
         with self._file.reading() as moment:
             tables = self._tables(moment)
-            proposal = full_text.propose(tables, terms, most=most)
+            proposal = full_text.propose(tables, terms, most=most, today=today)
             frequencies, chunks = proposal.frequencies, proposal.total
             found = chunk_places(tables, proposal.chunks) + places_of_days(tables, days)
             model = sqlite_vectors.find_model(moment.db, likeness.model) if likeness else None
             if not likeness or model is None:
                 return Candidates(tuple(read_runs(tables, found)), frequencies, chunks)
             state = self._state(moment)
-            found += sqlite_vectors.alike_segments(tables, self._nearest, model, likeness, version=state)
+            found += sqlite_vectors.alike_segments(
+                tables, self._nearest, model, likeness, version=state, today=today
+            )
             if self._typical[:2] != (state, model):
                 self._typical = (state, model, sqlite_vectors.read_typical(moment.db, model))
             compare = partial(

@@ -7,7 +7,8 @@ from typing import Any
 
 import apsw
 
-from memory.dates import note_date
+from memory.dates import note_date, passage_dates
+from memory.index.places import newest_day
 from memory.index.protocol import IndexedNote, KnownNote, Stamp
 from memory.index.sqlite_schema import POSITIONS, Misshapen, Tables, number, text
 from memory.words import cut
@@ -154,24 +155,28 @@ def _insert(tables: Tables, note: IndexedNote, texts: Mapping[bytes, int]) -> No
     )
     note_id = tables.db.last_insert_rowid()
     base = note_id * POSITIONS
+    days = [day.toordinal() if day else None for day in passage_dates(note.path, note.passages)]
     tables.run_each(
-        "INSERT INTO passages@ VALUES (?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO passages@ VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         [
-            (base + position, p.line_start, p.line_end, p.heading, p.is_heading, p.text, words)
-            for position, (p, words) in enumerate(zip(note.passages, note.words, strict=True))
+            (base + position, p.line_start, p.line_end, p.heading, p.is_heading, p.text, words, day)
+            for position, (p, words, day) in enumerate(zip(note.passages, note.words, days, strict=True))
         ],
     )
     tables.run_each(
-        "INSERT INTO segments@ VALUES (?, ?, ?, ?)",
-        [(base + s.first, s.last, texts[s.digest], s.heading) for s in note.segments],
+        "INSERT INTO segments@ VALUES (?, ?, ?, ?, ?)",
+        [
+            (base + s.first, s.last, texts[s.digest], s.heading, newest_day(days[s.first : s.last + 1]))
+            for s in note.segments
+        ],
     )
     if not note.chunks:
         return
     first_id = tables.count("SELECT coalesce(max(id), 0) + 1 FROM chunks@")
     tables.run_each(
-        "INSERT INTO chunks@ VALUES (?, ?, ?, ?)",
+        "INSERT INTO chunks@ VALUES (?, ?, ?, ?, ?)",
         [
-            (chunk_id, note_id, chunk.first, chunk.last)
+            (chunk_id, note_id, chunk.first, chunk.last, newest_day(days[chunk.first : chunk.last + 1]))
             for chunk_id, chunk in enumerate(note.chunks, first_id)
         ],
     )

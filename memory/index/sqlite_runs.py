@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from memory.index.places import MOST_LOGS, Place, by_position, joined
+from memory.index.places import MOST_LOGS, Place, by_position, day_of, joined
 from memory.index.sqlite_schema import POSITIONS, Tables, number, text
 from memory.search import Candidate, Days, Run, Similarity
 
@@ -66,9 +66,9 @@ def _segments(tables: Tables, place: Place) -> Iterator[Place]:
 def _run(tables: Tables, place: Place, similarity: Mapping[int, Similarity]) -> Run:
     note, first, last = place
     base = note * POSITIONS
-    path = tables.run("SELECT path FROM notes@ WHERE id = ?", (note,)).fetchone()
+    named = tables.run("SELECT path, mtime_ns FROM notes@ WHERE id = ?", (note,)).fetchone()
     rows = tables.run(
-        "SELECT id, line_start, line_end, heading, is_heading, text, words FROM passages@"
+        "SELECT id, line_start, line_end, heading, is_heading, text, words, day FROM passages@"
         " WHERE id BETWEEN ? AND ? ORDER BY id",
         (base + first, min(base + last, base + POSITIONS - 1)),
     )
@@ -81,7 +81,9 @@ def _run(tables: Tables, place: Place, similarity: Mapping[int, Similarity]) -> 
             text(body),
             text(words),
             similarity.get(passage - base),
+            day_of(day),
         )
-        for passage, start, end, heading, is_heading, body, words in rows
+        for passage, start, end, heading, is_heading, body, words, day in rows
     )
-    return Run(text(path and path[0]), passages)
+    path, mtime_ns = named or (None, None)
+    return Run(text(path), passages, number(mtime_ns))

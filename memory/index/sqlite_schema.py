@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import apsw
 
-NOTES_VERSION = 4
+NOTES_VERSION = 5
 """Raise it when the tables of the notes change: they are then begun anew, and the vectors stay."""
 
 VECTORS_VERSION = 1
@@ -72,27 +72,30 @@ CREATE TABLE passages@ (
     heading TEXT NOT NULL,
     is_heading INTEGER NOT NULL,
     text TEXT NOT NULL,
-    words TEXT NOT NULL
+    words TEXT NOT NULL,
+    day INTEGER  -- when it was told, counted from 0001-01-01; NULL where nothing says so
 );
 CREATE TABLE chunks@ (
     id INTEGER PRIMARY KEY,
     note INTEGER NOT NULL,
     first INTEGER NOT NULL,
-    last INTEGER NOT NULL
+    last INTEGER NOT NULL,
+    day INTEGER  -- of the newest of its passages
 );
 CREATE INDEX chunks_of_note@ ON chunks@ (note);
 CREATE TABLE segments@ (
     id INTEGER PRIMARY KEY,
     last INTEGER NOT NULL,
     text INTEGER NOT NULL,
-    heading TEXT NOT NULL
+    heading TEXT NOT NULL,
+    day INTEGER  -- as of chunks
 );
 CREATE INDEX segments_of_text@ ON segments@ (text);
 -- Words are cut by memory.words; `ascii` only parts them at the spaces, so any SQLite can read the file.
 CREATE VIRTUAL TABLE chunk_words@ USING fts5 (words, content = '', contentless_delete = 1, tokenize = 'ascii');
 """
 
-Value = str | int | bytes | None
+Value = str | int | float | bytes | None
 
 
 class Misshapen(TypeError):

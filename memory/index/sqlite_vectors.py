@@ -1,15 +1,16 @@
 """Vectors in the index's file: each once, for a text and a model, whatever notes the text stands in."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import date
 
 import apsw
 
 from memory.chunker import segment_text
 from memory.embeddings.protocol import ModelId, Vector
 from memory.embeddings.vectors import BYTES_A_NUMBER
-from memory.index.likeness import alike_places, similarities_of
+from memory.index.likeness import Standing, alike_places, similarities_of
 from memory.index.nearest.protocol import Nearest
-from memory.index.places import Place
+from memory.index.places import Place, day_of
 from memory.index.protocol import Likeness, Unembedded, VectorNumbers
 from memory.index.sqlite_schema import POSITIONS, Tables, data, number, text
 from memory.index.typical import SAMPLE, Typical, typical
@@ -236,22 +237,23 @@ def similarities(
 
 
 def alike_segments(
-    tables: Tables, nearest: Nearest, model_id: int, likeness: Likeness, *, version: str
+    tables: Tables, nearest: Nearest, model_id: int, likeness: Likeness, *, version: str, today: date
 ) -> list[Place]:
-    """The places of the segments that are most like the question, best first; equals by path and place."""
+    """The places of the segments that are most like the question, best first; equals by age, path and place."""
 
     def search(most: int) -> list[tuple[int, float]]:
         return nearest.search(tables.db, model_id, likeness.vector, most=most, version=version)
 
-    def standing(texts: Collection[int]) -> Iterable[tuple[int, str, Place]]:
+    def standing(texts: Collection[int]) -> Iterable[Standing]:
         for text_id in texts:
-            for path, segment, last in tables.run(
-                "SELECT path, segments@.id, last FROM segments@"
+            for path, segment, last, day, mtime_ns in tables.run(
+                "SELECT path, segments@.id, last, segments@.day, mtime_ns FROM segments@"
                 " CROSS JOIN notes@ ON notes@.id = segments@.id >> 24 WHERE text = ?",
                 (text_id,),
             ):
                 note, first = divmod(number(segment), POSITIONS)
-                yield text_id, text(path), (note, first, number(last))
+                place = (note, first, number(last))
+                yield Standing(text_id, text(path), place, day_of(day), number(mtime_ns))
 
     most = min(likeness.most, tables.count("SELECT count(*) FROM segments@"))
-    return alike_places(search, standing, most=most, least=likeness.least)
+    return alike_places(search, standing, most=most, least=likeness.least, today=today)

@@ -1,4 +1,5 @@
 import asyncio
+import os
 import shutil
 import subprocess
 import sys
@@ -232,6 +233,7 @@ async def test_a_rebuilt_index_gives_the_same_of_many_equals(memory: Memory, tmp
     for n in reversed(range(0, 90, 9)):
         for k in range(n, n + 9):
             put(tmp_path, f"{k:02}.md", "- passport\n")
+            os.utime(tmp_path / f"memory/{k:02}.md", (1, 1))
         await memory.sync()
     before = await memory.search("passport")
     assert [hit.path for hit in before.hits] == ["00.md", "01.md", "02.md", "03.md", "04.md"]

@@ -8,11 +8,12 @@ rank for a single lexeme, all weights being 1, comes how often that stands in a 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from itertools import combinations
 
 from memory.index.postgres.lexemes import all_of, any_of, lexeme_of, query_of
 from memory.index.postgres.schema import Tables
-from memory.search import ELSEWHERE
+from memory.search import ELSEWHERE, NEAR_TIE
 from memory.words import Term
 
 EXACT_HITS = 2_000
@@ -44,15 +45,18 @@ _SCORE = (
 )
 # What is outside of the row is brought in once: each function of the words would do so for itself.
 _HITS = (
-    "(SELECT id, note, first, length, words || ''::tsvector AS words FROM commonplace.chunks@"
+    "(SELECT id, note, first, day, length, words || ''::tsvector AS words FROM commonplace.chunks@"
     " WHERE words @@ %(wanted)s::tsquery OFFSET 0) AS c"
 )
 _SOME_HITS = _HITS.replace("OFFSET 0", "LIMIT %(looked_at)s")
+# As `score_band` and `newest_first` of the search have it.
 _BEST = (
-    "SELECT best.id FROM (SELECT id, note, first, score FROM"
-    " (SELECT c.id, c.note, c.first, {score} AS score FROM {hits}) AS scored"
-    " ORDER BY score DESC FETCH FIRST %(most)s ROWS WITH TIES) AS best"
-    " JOIN commonplace.notes@ AS n ON n.id = best.note ORDER BY score DESC, n.path, best.first LIMIT %(most)s"
+    "SELECT best.id FROM (SELECT id, note, first, day, floor(ln(greatest(score, 1e-30)) / %(near_tie)s) AS band FROM"
+    " (SELECT c.id, c.note, c.first, c.day, {score} AS score FROM {hits}) AS scored"
+    " ORDER BY band DESC FETCH FIRST %(most)s ROWS WITH TIES) AS best"
+    " JOIN commonplace.notes@ AS n ON n.id = best.note"
+    " ORDER BY band DESC, least(best.day, %(today)s) DESC, best.day IS NULL,"
+    " CASE WHEN best.day IS NULL THEN n.mtime_ns END DESC, n.path, best.first LIMIT %(most)s"
 )
 _BY_RELEVANCE = _BEST.format(score=_SCORE, hits=_HITS)
 _BY_CLOSENESS = _BEST.format(score="ts_rank_cd('{1,1,1,1}', c.words, %(wanted)s::tsquery)", hits=_SOME_HITS)
@@ -70,8 +74,8 @@ class Proposal:
     """How many chunks there are."""
 
 
-def propose(tables: Tables, terms: Sequence[Term], *, most: int) -> Proposal:
-    """At most `most` chunks for any of the terms; equals are chosen by path and place."""
+def propose(tables: Tables, terms: Sequence[Term], *, most: int, today: date = date.max) -> Proposal:
+    """At most `most` chunks for any of the terms; of those that are about equally good, the newest."""
     row = tables.run(
         "SELECT chunks, words FROM commonplace.index_sums WHERE generation = %s", [tables.generation]
     ).fetchone()
@@ -87,11 +91,13 @@ def propose(tables: Tables, terms: Sequence[Term], *, most: int) -> Proposal:
         chunks = (
             _all(tables, present)
             if hits <= most
-            else _by_relevance(tables, present, any_of(_lexemes(present)), frequencies, total, average, most)
+            else _by_relevance(
+                tables, present, any_of(_lexemes(present)), frequencies, total, average, most, today
+            )
         )
         return Proposal(tuple(chunks), frequencies, total)
     found: dict[int, None] = {}
-    for some in _in_turn(tables, present, frequencies, total, average, most):
+    for some in _in_turn(tables, present, frequencies, total, average, most, today):
         found |= dict.fromkeys(some[: most - len(found)])
         if len(found) >= most:
             break
@@ -105,17 +111,18 @@ def _in_turn(
     total: int,
     average: float,
     most: int,
+    today: date,
 ) -> Iterator[list[int]]:
     """Chunks, the likelier ones before the others: the `most` best of each kind."""
     rare, common = _split(present, frequencies, total)
     common = common[:CLOSE_TERMS]
     if rare:
         yield _by_relevance(
-            tables, [*rare, *common], any_of(_lexemes(rare)), frequencies, total, average, most
+            tables, [*rare, *common], any_of(_lexemes(rare)), frequencies, total, average, most, today
         )
     for count in range(len(common), 0, -1):
         for asked in combinations(common, count):
-            yield _by_closeness(tables, asked, most)
+            yield _by_closeness(tables, asked, most, today)
 
 
 def _split(
@@ -161,6 +168,7 @@ def _by_relevance(
     total: int,
     average: float,
     most: int,
+    today: date,
 ) -> list[int]:
     """The best by BM25, as FTS5 has it."""
     weigh = _idf if len(terms) and sum(frequencies[term] for term in terms) <= EXACT_HITS else _weight
@@ -174,16 +182,21 @@ def _by_relevance(
             "k1": _K1,
             "b": _B,
             "more": _K1 + 1,
-            "most": most,
+            **_cut(most, today),
         },
     )
     return [row[0] for row in rows]
 
 
-def _by_closeness(tables: Tables, terms: Sequence[Term], most: int) -> list[int]:
+def _by_closeness(tables: Tables, terms: Sequence[Term], most: int, today: date) -> list[int]:
     """Those of some chunks with all the terms where they stand closest together."""
-    values = {"wanted": all_of(_lexemes(terms)), "most": most, "looked_at": max(most, LOOKED_AT)}
+    values = {"wanted": all_of(_lexemes(terms)), "looked_at": max(most, LOOKED_AT), **_cut(most, today)}
     return [row[0] for row in tables.run(_BY_CLOSENESS, values)]
+
+
+def _cut(most: int, today: date) -> dict[str, float]:
+    """The values by which `_BEST` leaves off."""
+    return {"most": most, "today": today.toordinal(), "near_tie": math.log1p(NEAR_TIE)}
 
 
 def _idf(frequency: int, total: int) -> float:

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -199,6 +200,7 @@ class PostgresIndex:
         most: int,
         likeness: Likeness | None = None,
         days: Sequence[Days] = (),
+        today: date = date.max,
     ) -> Candidates:
         """See `Index.candidates`."""
         if not terms and not likeness and not days:
@@ -206,13 +208,15 @@ class PostgresIndex:
 
         def look(moment: Moment) -> Candidates:
             tables = moment.tables
-            proposal = full_text.propose(tables, terms, most=most)
+            proposal = full_text.propose(tables, terms, most=most, today=today)
             frequencies, chunks = proposal.frequencies, proposal.total
             found = chunk_places(tables, proposal.chunks) + places_of_days(tables, days)
             model = stored.find_model(moment.db, likeness.model) if likeness else None
             if not likeness or model is None:
                 return Candidates(tuple(read_runs(tables, found)), frequencies, chunks)
-            found += stored.alike_segments(tables, self._nearest, model, likeness, state=moment.version)
+            found += stored.alike_segments(
+                tables, self._nearest, model, likeness, state=moment.version, today=today
+            )
             if self._typical[:2] != (moment.version, model):
                 common = stored.read_typical(moment.db, model, size=len(likeness.vector))
                 self._typical = (moment.version, model, common)

@@ -5,7 +5,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from memory.dates import note_date
+from memory.dates import note_date, passage_dates
+from memory.index.places import newest_day
 from memory.index.postgres.lexemes import tsvector_of
 from memory.index.postgres.schema import MERGE_LOCK, Tables, plain, tick
 from memory.index.protocol import IndexedNote, KnownNote, Stamp
@@ -170,18 +171,33 @@ def _insert(
     texts = _use_texts(tables, come, change.left) if counts_uses else _know_texts(tables, come)
     ids = dict(zip([note.path for note in notes], _new_ids(tables, "note_ids", len(notes)), strict=True))
     tables.copy("notes", (_note_row(ids[note.path], note) for note in notes))
-    tables.copy("passages", (row for note in notes for row in _passage_rows(ids[note.path], note)))
+    days = {note.path: _days(note) for note in notes}
+    tables.copy(
+        "passages", (row for note in notes for row in _passage_rows(ids[note.path], note, days[note.path]))
+    )
     tables.copy(
         "segments",
         (
-            (ids[note.path], each.first, each.last, texts[each.digest], plain(each.heading))
+            (
+                ids[note.path],
+                each.first,
+                each.last,
+                texts[each.digest],
+                plain(each.heading),
+                newest_day(days[note.path][each.first : each.last + 1]),
+            )
             for note in notes
             for each in note.segments
         ),
     )
     chunk_ids = iter(_new_ids(tables, "chunk_ids", sum(len(note.chunks) for note in notes)))
     tables.copy(
-        "chunks", (row for note in notes for row in _chunk_rows(ids[note.path], note, chunk_ids, change))
+        "chunks",
+        (
+            row
+            for note in notes
+            for row in _chunk_rows(ids[note.path], note, days[note.path], chunk_ids, change)
+        ),
     )
     change.notes += len(notes)
     if wanted is not None:
@@ -209,8 +225,13 @@ def _note_row(note_id: int, note: IndexedNote) -> tuple[Any, ...]:
     return (note_id, note.path, *note.stamp, note.digest, plain(note.fault), day.toordinal() if day else None)
 
 
-def _passage_rows(note_id: int, note: IndexedNote) -> Iterator[tuple[Any, ...]]:
-    for position, (passage, words) in enumerate(zip(note.passages, note.words, strict=True)):
+def _days(note: IndexedNote) -> list[int | None]:
+    """The day of each passage, counted from 0001-01-01; None where nothing says it."""
+    return [day.toordinal() if day else None for day in passage_dates(note.path, note.passages)]
+
+
+def _passage_rows(note_id: int, note: IndexedNote, days: Sequence[int | None]) -> Iterator[tuple[Any, ...]]:
+    for position, (passage, words, day) in enumerate(zip(note.passages, note.words, days, strict=True)):
         yield (
             note_id,
             position,
@@ -220,11 +241,12 @@ def _passage_rows(note_id: int, note: IndexedNote) -> Iterator[tuple[Any, ...]]:
             passage.is_heading,
             plain(passage.text),
             words,
+            day,
         )
 
 
 def _chunk_rows(
-    note_id: int, note: IndexedNote, ids: Iterator[int], change: Change
+    note_id: int, note: IndexedNote, days: Sequence[int | None], ids: Iterator[int], change: Change
 ) -> Iterator[tuple[Any, ...]]:
     name = cut(note.path.removesuffix(".md"))
     for chunk in note.chunks:
@@ -233,7 +255,8 @@ def _chunk_rows(
         change.lexemes.update(lexemes)
         change.chunks += 1
         change.words += length
-        yield next(ids), note_id, chunk.first, chunk.last, length, words
+        day = newest_day(days[chunk.first : chunk.last + 1])
+        yield next(ids), note_id, chunk.first, chunk.last, length, words, day
 
 
 def merge_lexemes(tables: Tables) -> None:

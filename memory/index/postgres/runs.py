@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from memory.index.places import MOST_LOGS, Place, by_position, joined
+from memory.index.places import MOST_LOGS, Place, by_position, day_of, joined
 from memory.index.postgres.schema import Tables
 from memory.search import Candidate, Days, Run, Similarity
 
@@ -52,23 +52,27 @@ def read_runs(tables: Tables, found: Iterable[Place], similarities: Similarities
     similar = similarities(list(texts)) if similarities and texts else {}
     passages: defaultdict[int, list[Candidate]] = defaultdict(list)
     known = {number: by_position(inside, similar) for number, inside in segments.items()}
-    for number, position, start, end, heading, is_heading, body, words in tables.run(
-        "SELECT number, position, line_start, line_end, heading, is_heading, text, words"  # noqa: S608
+    for number, position, start, end, heading, is_heading, body, words, day in tables.run(
+        "SELECT number, position, line_start, line_end, heading, is_heading, text, words, day"  # noqa: S608
         f" FROM {_PLACES} JOIN commonplace.passages@ AS p ON p.note = place.note"
         " AND position BETWEEN place.first AND place.last ORDER BY number, position",
         _columns(places),
     ):
         similarity = known.get(number, {}).get(position)
-        passages[number].append(Candidate(start, end, heading, is_heading, body, words, similarity))
-    paths: dict[int, str] = dict(
-        tables.run(
-            "SELECT id, path FROM commonplace.notes@ WHERE id = ANY(%s)", [[note for note, _, _ in places]]
-        ).fetchall()
-    )
+        passages[number].append(
+            Candidate(start, end, heading, is_heading, body, words, similarity, day_of(day))
+        )
+    notes: dict[int, tuple[str, int]] = {
+        note: (path, mtime_ns)
+        for note, path, mtime_ns in tables.run(
+            "SELECT id, path, mtime_ns FROM commonplace.notes@ WHERE id = ANY(%s)",
+            [[note for note, _, _ in places]],
+        )
+    }
     runs = [
-        Run(paths[note], tuple(passages.get(number, ())))
+        Run(notes[note][0], tuple(passages.get(number, ())), notes[note][1])
         for number, (note, _, _) in enumerate(places, 1)
-        if note in paths
+        if note in notes
     ]
     return sorted(runs, key=lambda run: (run.path, run.passages[0].line_start if run.passages else 0))
 

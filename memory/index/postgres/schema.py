@@ -151,7 +151,17 @@ ALTER TABLE commonplace.segments@ ALTER heading SET STATISTICS 0;
 """
 
 _TABLES = _COMMON + "".join(_OF_ONE_GENERATION.replace("@", f"_{each}") for each in GENERATIONS)
-STEPS = (_TABLES,)
+_DAYS_OF_ONE_GENERATION = """
+ALTER TABLE commonplace.passages@ ADD COLUMN IF NOT EXISTS day integer;  -- when it was told, from 0001-01-01
+ALTER TABLE commonplace.chunks@ ADD COLUMN IF NOT EXISTS day integer;  -- of the newest of its passages
+ALTER TABLE commonplace.segments@ ADD COLUMN IF NOT EXISTS day integer;
+"""
+# Notes have to be indexed again; vectors stay. Without its fingerprint the index belongs to no version, so that an
+# instance of the earlier one that still runs stops writing, and says why.
+_UNKNOWN = "UPDATE commonplace.index_state SET fingerprint = '';"
+_DAYS = "".join(_DAYS_OF_ONE_GENERATION.replace("@", f"_{each}") for each in GENERATIONS)
+STEPS = (_TABLES, _DAYS + _UNKNOWN)
+"""A step that was released is never changed: what is to be otherwise becomes another step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,7 +295,7 @@ def drop_vectors(db: "Connection[tuple[Any, ...]]") -> None:
 def create_missing(db: "Connection[tuple[Any, ...]]") -> None:
     """Make the tables that are not there."""
     db.execute("CREATE SCHEMA IF NOT EXISTS commonplace")
-    db.execute(_TABLES.encode())
+    db.execute("".join(STEPS).encode())
 
 
 def tick(db: "Connection[tuple[Any, ...]]") -> int:

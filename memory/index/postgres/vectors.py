@@ -1,6 +1,7 @@
 """Vectors on the server: each once, for a text and a model, whatever notes the text stands in."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import date
 from struct import pack
 from typing import TYPE_CHECKING, Any
 
@@ -8,8 +9,8 @@ from memory.chunker import segment_text
 from memory.embeddings.protocol import ModelId, Vector
 from memory.embeddings.vectors import BYTES_A_NUMBER
 from memory.errors import IndexUnavailable
-from memory.index.likeness import alike_places, similarities_of
-from memory.index.places import Place
+from memory.index.likeness import Standing, alike_places, similarities_of
+from memory.index.places import Place, day_of
 from memory.index.postgres.nearest import Nearest
 from memory.index.postgres.schema import VECTORS_LOCK, Tables, plain, tick
 from memory.index.protocol import Likeness, Unembedded, VectorNumbers
@@ -296,22 +297,24 @@ def similarities(
 
 
 def alike_segments(
-    tables: Tables, nearest: Nearest, model_id: int, likeness: Likeness, *, state: str
+    tables: Tables, nearest: Nearest, model_id: int, likeness: Likeness, *, state: str, today: date
 ) -> list[Place]:
-    """The places of the segments that are most like the question, best first; equals by path and place."""
+    """The places of the segments that are most like the question, best first; equals by age, path and place."""
 
     def search(most: int) -> list[tuple[int, float]]:
         return nearest.search(tables.db, model_id, likeness.vector, most=most, state=state)
 
-    def standing(texts: Collection[int]) -> Iterable[tuple[int, str, Place]]:
-        for text, path, *place in tables.run(
-            "SELECT s.text, n.path, s.note, s.first, s.last FROM commonplace.segments@ AS s"
+    def standing(texts: Collection[int]) -> Iterable[Standing]:
+        for text, path, day, mtime_ns, *place in tables.run(
+            "SELECT s.text, n.path, s.day, n.mtime_ns, s.note, s.first, s.last FROM commonplace.segments@ AS s"
             " JOIN commonplace.notes@ AS n ON n.id = s.note WHERE s.text = ANY(%s)",
             [list(texts)],
         ):
-            yield text, path, (place[0], place[1], place[2])
+            yield Standing(text, path, (place[0], place[1], place[2]), day_of(day), mtime_ns)
 
-    return alike_places(search, standing, most=min(likeness.most, _MOST_ROWS), least=likeness.least)
+    return alike_places(
+        search, standing, most=min(likeness.most, _MOST_ROWS), least=likeness.least, today=today
+    )
 
 
 def packed_numbers(numbers: Iterable[float]) -> Vector:

@@ -144,7 +144,8 @@ def test_search_as_json(with_notes: Commonplace) -> None:
     assert document["query"] == "spare key"
     assert set(document) == {"query", "results"}
     (hit,) = document["results"]
-    assert set(hit) == {"path", "line_start", "line_end", "snippet", "score", "source", "heading"}
+    assert set(hit) == {"path", "line_start", "line_end", "snippet", "score", "source", "heading", "told"}
+    assert hit["told"] is None
     assert (hit["path"], hit["line_start"], hit["source"]) == ("house.md", 9, "fts")
     assert 0 < hit["score"] <= 1
 

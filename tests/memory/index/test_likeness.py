@@ -2,16 +2,18 @@
 
 from array import array
 from collections.abc import Collection, Iterable
+from datetime import date
 
 import pytest
 
 from memory.embeddings.protocol import ModelId
 from memory.embeddings.vectors import packed
-from memory.index.likeness import alike_places, similarities_of
-from memory.index.places import Place
+from memory.index.likeness import Standing, alike_places, similarities_of
 from memory.index.protocol import Likeness
 from memory.index.typical import typical
 from memory.search import Similarity
+
+TODAY = date(2026, 11, 23)
 
 
 class Texts:
@@ -25,12 +27,13 @@ class Texts:
         self.asked.append(most)
         return self._found[:most]
 
-    def standing(self, texts: Collection[int]) -> Iterable[tuple[int, str, Place]]:
+    def standing(self, texts: Collection[int]) -> Iterable[Standing]:
         """Each in a note of its own; the later the id, the earlier the path."""
-        return [(text, f"{100 - text:03}.md", (text, 0, 1)) for text in texts]
+        return [Standing(text, f"{100 - text:03}.md", (text, 0, 1), None, 0) for text in texts]
 
     def places(self, most: int, least: float = 0.0) -> list[int]:
-        return [note for note, _, _ in alike_places(self.search, self.standing, most=most, least=least)]
+        found = alike_places(self.search, self.standing, most=most, least=least, today=TODAY)
+        return [note for note, _, _ in found]
 
 
 def test_where_the_edge_goes_through_equals_the_path_decides() -> None:
@@ -58,10 +61,14 @@ def test_where_none_is_wanted_nothing_is_asked(most: int) -> None:
 
 
 def test_every_place_of_a_text_counts() -> None:
-    def standing(texts: Collection[int]) -> Iterable[tuple[int, str, Place]]:
-        return [(text, path, (note, 3, 4)) for text in texts for note, path in ((7, "b.md"), (8, "a.md"))]
+    def standing(texts: Collection[int]) -> Iterable[Standing]:
+        return [
+            Standing(text, path, (note, 3, 4), None, 0)
+            for text in texts
+            for note, path in ((7, "b.md"), (8, "a.md"))
+        ]
 
-    found = alike_places(Texts(0.9, 0.8).search, standing, most=3, least=0.0)
+    found = alike_places(Texts(0.9, 0.8).search, standing, most=3, least=0.0, today=TODAY)
     assert found == [(8, 3, 4), (7, 3, 4), (8, 3, 4)]
 
 

@@ -1,6 +1,7 @@
 """Several instances on one index: whose settings count, who is at which note, and who may what."""
 
 import asyncio
+import hashlib
 import math
 import random
 from array import array
@@ -19,11 +20,13 @@ from memory.index.opening import IndexOnServer
 from memory.index.postgres.hnsw import begin_graphs, has_graph
 from memory.index.postgres.index import PostgresIndex
 from memory.index.postgres.nearest import ServerNearest, open_nearest
+from memory.index.postgres.opening import have_pgvector
 from memory.index.postgres.presence import Presence
 from memory.index.postgres.purge import this_moment, write_anew
-from memory.index.postgres.schema import STEPS
+from memory.index.postgres.schema import GENERATIONS, PART, STEPS
 from memory.index.protocol import IndexedNote, Likeness, Stamp
 from memory.index.sqlite import SqliteIndex
+from memory.postgres.migrations import migrate
 from memory.postgres.server import Server
 from memory.words import Term, cut
 from tests.fakes.postgres_index_checks import assert_sound_on_server, contents_on_server
@@ -605,3 +608,39 @@ def test_many_who_write_the_same_notes_at_once_leave_what_one_would(open_index: 
     for index in (last, rebuilding):
         index.close()
     assert_sound_on_server(database)
+
+
+def test_tables_of_the_first_version_are_filled_again_and_keep_their_vectors(
+    open_index: Open, database: str
+) -> None:
+    with closing(Server(database)) as server, server.transaction() as db:
+        have_pgvector(db, "the server")
+        migrate(db, PART, STEPS[:1])
+        db.execute(
+            "INSERT INTO commonplace.index_state (identity, fingerprint, generation)"
+            " VALUES (gen_random_uuid(), %s, 'a')",
+            [HERE],
+        )
+        for generation in GENERATIONS:
+            db.execute("INSERT INTO commonplace.index_sums VALUES (%s, 0, 0, 0, 0)", [generation])
+        db.execute("INSERT INTO commonplace.notes_a VALUES (1, 'old.md', 1, 1, 1, 'x', '', NULL)")
+        digest = hashlib.sha256(b"- alpha").digest()
+        db.execute("INSERT INTO commonplace.texts (digest, uses) VALUES (%s, 1)", [digest])
+        db.execute(
+            "INSERT INTO commonplace.models (provider, model, dimensions, seen, vectors)"
+            " VALUES (%s, %s, %s, 1, 1)",
+            (MODEL.provider, MODEL.model, MODEL.dimensions),
+        )
+        embedding = str([1.0] + [0.0] * (MODEL.dimensions - 1))
+        db.execute(
+            "INSERT INTO commonplace.embeddings (model, text, embedding) VALUES (1, 1, %s)", [embedding]
+        )
+    index = open_index()
+    assert index.known() == {}
+    index.apply([note("2026-01-01.md", "- alpha"), note("2025-01-01.md", "- alpha")])
+    assert index.unembedded(MODEL, most=9) == []
+    runs = index.candidates([Term(("alpha",))], most=1).runs
+    assert [(run.path, str(run.passages[0].day)) for run in runs] == [("2026-01-01.md", "2026-01-01")]
+    # An instance of that version stops, and says why.
+    with closing(Server(database)) as server, server.transaction() as db, pytest.raises(IndexUnavailable):
+        migrate(db, PART, STEPS[:1])
