@@ -3,9 +3,6 @@
 Made-up notes (words by Zipf's law that come in bursts, vectors that lie in topics) go into both, in the same batches;
 then so many processes ask both for the same questions, one after the other, each for itself. p50 and p95 are of
 `Index.candidates`, by the clock on the wall. Recall is that of the ten most alike texts, against comparing all.
-
-`--graph` measures the server's graph (HNSW) alone, over as many vectors: how long it takes to make, its size, and what
-is found, the more of its candidates are compared exactly.
 """
 
 import os
@@ -19,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
@@ -27,16 +24,14 @@ from typing import Any
 import numpy as np
 from full_text import burst
 from numpy.typing import NDArray
-from vector_search import Clusters, Vectors
+from vector_search import Clusters
 from workspaces import ENVIRONMENT, ROOT
 
 sys.path.insert(0, str(ROOT))
 from memory.chunker import Chunk, Passage, Segment
 from memory.embeddings.protocol import ModelId
 from memory.index.nearest.table import open_nearest as open_file_nearest
-from memory.index.postgres import hnsw
 from memory.index.postgres.index import PostgresIndex
-from memory.index.postgres.nearest import ServerNearest, literal
 from memory.index.postgres.nearest import open_nearest as open_server_nearest
 from memory.index.protocol import Index, IndexedNote, Likeness, Stamp
 from memory.index.sqlite import SqliteIndex
@@ -53,7 +48,6 @@ MOST = 10
 FINGERPRINT = "benchmark"
 LEAST_RECALL = 0.99
 MOST_TIMES_SQLITE = 2.0
-CANDIDATES = (1_000, 4_000, 10_000, 20_000)
 BLOCK = 5_000
 
 Numbers = NDArray[np.uint16]
@@ -182,95 +176,6 @@ def most_alike(index: Any, asked: bytes) -> list[bytes]:
         return [row[0] for text, _ in texts for row in moment.db.execute(sql, (text,))]
 
 
-def measure_graph(server: PostgresServer, url: str, *, count: int, questions: int) -> None:
-    """Print what a graph of so many vectors costs and finds."""
-    clusters = Clusters(count, DIMENSIONS)
-    asked = clusters.draw(questions)
-    best: list[list[tuple[float, int]]] = [[] for _ in asked]
-    with ExitStack() as stack:
-        link = stack.enter_context(closing(Server(url)))
-        index = stack.enter_context(closing(PostgresIndex(link, fingerprint=FINGERPRINT)))
-        index.stamps()
-        for at in range(0, count, BLOCK):
-            block = clusters.draw(min(BLOCK, count - at))
-            alike = asked @ block.T
-            for row, found in enumerate(alike):
-                top = np.argpartition(-found, MOST)[:MOST]
-                best[row] = sorted([*best[row], *((float(found[n]), at + int(n)) for n in top)])[-MOST:]
-            digests = [digest_of(at + n) for n in range(len(block))]
-            with link.transaction() as db:
-                db.execute(
-                    "INSERT INTO commonplace.texts (digest, uses) SELECT *, 1 FROM unnest(%s::bytea[])",
-                    [digests],
-                )
-            vectors = (vector.tobytes() for vector in block)
-            index.keep_vectors(MODEL, dict(zip(digests, vectors, strict=True)))
-        server.execute("VACUUM ANALYZE", database=url.rpartition("/")[2])
-        db = stack.enter_context(link.session())
-        db.execute("SET statement_timeout = 0")
-        exact = [{digest_of(row) for _, row in rows} for rows in best]
-        compare = ServerNearest()
-        ask_server(
-            link,
-            "all compared",
-            asked,
-            exact,
-            lambda db, query: compare.search(db, 1, query, most=MOST, state=""),
-        )
-        began = time.monotonic()
-        hnsw.make_graph(db, 1, DIMENSIONS)
-        seconds = time.monotonic() - began
-        [(size, table)] = db.execute(
-            "SELECT pg_relation_size(%s), pg_total_relation_size('commonplace.embeddings')", [hnsw._named(1)]
-        )
-        print(
-            f"graph ({hnsw.GRAPH}): {seconds:.0f} s, {count / seconds:.0f} vectors a second, "
-            f"{size / count:.0f} bytes a vector, {size >> 20} MB beside {(table - size) >> 20} MB; "
-            f"load {os.getloadavg()[0]:.1f}",
-            flush=True,
-        )
-        for candidates in CANDIDATES:
-
-            def search(db: Any, query: bytes, least: int = candidates) -> list[tuple[int, float]]:
-                return hnsw.search_graph(db, 1, query, literal(query), most=MOST, least_candidates=least)
-
-            ask_server(link, f"{candidates} candidates", asked, exact, search)
-
-
-def ask_server(
-    link: Server,
-    name: str,
-    asked: Vectors,
-    exact: Sequence[set[bytes]],
-    search: Callable[[Any, bytes], list[tuple[int, float]]],
-) -> None:
-    """Print the recall of a way to search, and how long it takes: by the clock, and of the one process that answers."""
-    times, used, found = [], [], 0
-    for vector, wanted in zip(asked, exact, strict=True):
-        query = vector.tobytes()
-        with link.transaction() as db:
-            db.execute("SET LOCAL max_parallel_workers_per_gather = 0")
-            began, before = time.perf_counter(), processor_seconds(db.info.backend_pid)
-            texts = search(db, query)
-            times.append((time.perf_counter() - began) * 1000)
-            used.append(processor_seconds(db.info.backend_pid) - before)
-            sql = "SELECT digest FROM commonplace.texts WHERE id = ANY(%s)"
-            found += len(wanted & {bytes(row[0]) for row in db.execute(sql, [[text for text, _ in texts]])})
-    recall = found / (MOST * len(asked))
-    print(
-        f"  {name}: recall@{MOST} {recall:.4f}, p50 {statistics.median(times):.1f} ms, "
-        f"p95 {statistics.quantiles(times, n=20)[-1]:.1f} ms, {statistics.mean(used) * 1000:.0f} ms of a processor, "
-        f"load {os.getloadavg()[0]:.1f}",
-        flush=True,
-    )
-
-
-def processor_seconds(process: int) -> float:
-    """What a process of this machine has used."""
-    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
 def main() -> None:
     """Print every figure; exit 1 where one is not as promised."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -278,7 +183,6 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=3)
     parser.add_argument("--each", type=int, default=200, help="questions of each client")
     parser.add_argument("--only", choices=("postgres", "sqlite"))
-    parser.add_argument("--graph", action="store_true", help="the server's graph alone, of so many vectors")
     parser.add_argument("--ask", help=argparse.SUPPRESS)
     parser.add_argument("--questions", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--seed", type=int, help=argparse.SUPPRESS)
@@ -288,15 +192,6 @@ def main() -> None:
         return
     if not installed():
         print(f"skipped: {NEEDS}")
-        return
-    if arguments.graph:
-        with (
-            closing(
-                PostgresServer(shared_buffers="2GB", max_wal_size="2GB", maintenance_work_mem="3GB")
-            ) as server,
-            server.database() as url,
-        ):
-            measure_graph(server, url, count=arguments.chunks, questions=arguments.each)
         return
     made = MadeUp(arguments.chunks, arguments.each)
     p50: dict[str, float] = {}

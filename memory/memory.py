@@ -89,7 +89,7 @@ class MemoryStatus:
     """Texts that have none yet."""
     vector_backend: VectorBackend | Literal["none"]
     vector_backend_reason: str
-    """Why it is not the one that would fit best; empty where it is."""
+    """Why it is this one; empty where nothing is compared."""
     fts: str
     """How text becomes words, and what matches them."""
     index: str

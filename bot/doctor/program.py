@@ -12,7 +12,6 @@ import apsw
 from bot.archives.backup import program_version
 from bot.doctor.check import Check, Topic, several
 from memory.index.nearest.sqlite_vec import ExtensionMissing, load_extension
-from memory.index.nearest.table import numpy_fault, open_nearest
 
 TOPIC = Topic("program")
 OLDEST_PYTHON = (3, 11)
@@ -107,13 +106,8 @@ def _check_sqlite() -> Iterator[Check]:
         except (ExtensionMissing, apsw.Error) as missing:
             yield TOPIC.warn(
                 "sqlite-vec",
-                f"{missing}; for one search, vectors are compared by {open_nearest(lasting=False).name}, more slowly",
+                f"{missing}; for one search, vectors are compared by numpy, more slowly",
                 "pip install --force-reinstall sqlite-vec",
             )
     finally:
         db.close()
-    if fault := numpy_fault():
-        told = f"{fault}; the service compares vectors by {open_nearest(lasting=True).name}, which is slower"
-        yield TOPIC.warn("numpy", told, "pip install --upgrade numpy")
-    else:
-        yield TOPIC.ok("numpy", version("numpy"))

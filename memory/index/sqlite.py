@@ -10,8 +10,8 @@ from pathlib import Path
 from memory.embeddings.protocol import ModelId, Vector
 from memory.errors import IndexBroken, IndexUnavailable
 from memory.index import full_text, sqlite_vectors
-from memory.index.nearest.plain import PlainNearest
 from memory.index.nearest.protocol import Nearest
+from memory.index.nearest.sign_bits import SignBitsNearest
 from memory.index.protocol import (
     IndexChanged,
     IndexedNote,
@@ -45,7 +45,7 @@ class SqliteIndex:
         self._path = file
         self._fingerprint = fingerprint
         self._file = IndexFile(file, fingerprint=fingerprint)
-        self._nearest: Nearest = nearest or PlainNearest()
+        self._nearest: Nearest = nearest or SignBitsNearest()
         self._wanted: ModelId | None = None
         self._own_changes = (0, 0)
         self._numbers: tuple[str, ModelId, VectorNumbers] | None = None

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from memory.errors import IndexBroken
-from memory.index.nearest.plain import PlainNearest
 from memory.index.nearest.protocol import Nearest
 from memory.index.nearest.sign_bits import SignBitsNearest
 from memory.index.nearest.sqlite_vec import SqliteVecNearest
@@ -20,7 +19,6 @@ NOISE = 3e-6
 WAYS: dict[str, Callable[[], Nearest]] = {
     "sqlite-vec": SqliteVecNearest,
     "numpy": SignBitsNearest,
-    "plain": PlainNearest,
 }
 MAKERS = pytest.mark.parametrize("make", [random_vectors, clustered_vectors])
 

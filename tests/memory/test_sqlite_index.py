@@ -10,7 +10,6 @@ import pytest
 from memory.chunker import split_chunks, split_passages, split_segments
 from memory.embeddings.protocol import ModelId
 from memory.errors import IndexBroken, IndexUnavailable
-from memory.index.nearest.plain import PlainNearest
 from memory.index.nearest.protocol import Nearest
 from memory.index.nearest.sign_bits import SignBitsNearest
 from memory.index.nearest.sqlite_vec import SqliteVecNearest
@@ -413,7 +412,7 @@ def test_a_reset_that_finds_the_disk_full_loses_no_vectors_and_leaves_nothing(
 
 @pytest.mark.parametrize("damage", ["zeroblob(12)", "zeroblob(15)", "zeroblob(0)", "'x'"])
 @pytest.mark.parametrize("which", ["", " WHERE id = (SELECT min(id) FROM vectors)"], ids=["all", "one"])
-@pytest.mark.parametrize("nearest", [PlainNearest, SqliteVecNearest, SignBitsNearest])
+@pytest.mark.parametrize("nearest", [SqliteVecNearest, SignBitsNearest])
 def test_a_vector_of_another_length_means_a_damaged_index(
     file: Path, nearest: Callable[[], Nearest], damage: str, which: str
 ) -> None:

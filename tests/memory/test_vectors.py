@@ -372,12 +372,13 @@ async def test_a_question_of_pictures_is_answered_by_meaning(
     assert places(await memory.search("🎉"))[0][0] == "party.md"
 
 
-async def test_equals_by_meaning_are_ordered_by_path_then_line(
+async def test_equals_by_meaning_that_are_equally_old_are_ordered_by_path_then_line(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path
 ) -> None:
     server.always(by_meaning(ANIMALS, noise=0))
     for name in ("c", "a", "b"):
-        put(tmp_path, f"{name}.md", "# One\n\nThe kitten sleeps.\n\n# Two\n\nThe kitten sleeps.\n")
+        file = put(tmp_path, f"{name}.md", "# One\n\nThe kitten sleeps.\n\n# Two\n\nThe kitten sleeps.\n")
+        os.utime(file, (1, 1))
     memory = open_memory()
     await filled(memory)
     found = await memory.search("puss", limit=10)
@@ -415,8 +416,10 @@ async def test_both_ways_of_comparing_give_the_same(
         assert places(one) == places(other)
         assert [hit.score for hit in one.hits] == pytest.approx([hit.score for hit in other.hits], abs=1e-3)
         assert one.hits[0].path == f"{n}.md"
-    assert (await once.status()).vector_backend == "sqlite-vec"
-    assert (await service.status()).vector_backend == "numpy"
+    at_once, served = await once.status(), await service.status()
+    assert (at_once.vector_backend, served.vector_backend) == ("sqlite-vec", "numpy")
+    assert "the service uses numpy" in at_once.vector_backend_reason
+    assert "as quick as sqlite-vec" in served.vector_backend_reason
 
 
 async def test_before_there_are_vectors_words_answer(

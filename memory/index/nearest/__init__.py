@@ -1,1 +1,1 @@
-"""Which texts are most alike: one seam, three ways to look at the stored vectors."""
+"""Which texts are most alike: one seam, two ways to look at the stored vectors."""

@@ -18,7 +18,7 @@ class Nearest(Protocol):
     """
 
     @property
-    def name(self) -> Literal["sqlite-vec", "numpy", "plain"]:
+    def name(self) -> Literal["sqlite-vec", "numpy"]:
         """What it is built on, as status shows it."""
         ...
 

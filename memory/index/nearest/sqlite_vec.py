@@ -28,9 +28,10 @@ class SqliteVecNearest:
 
     name: Literal["sqlite-vec"] = "sqlite-vec"
 
-    def __init__(self, *, reason: str = "") -> None:
-        """Try whether the extension loads: raises `ExtensionMissing`. `reason` says why it is not another one."""
-        self.reason = reason
+    reason = ""
+
+    def __init__(self) -> None:
+        """Try whether the extension loads: raises `ExtensionMissing`."""
         trial = apsw.Connection(":memory:")
         load_extension(trial)
         trial.close()

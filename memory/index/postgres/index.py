@@ -12,7 +12,6 @@ from memory.embeddings.protocol import ModelId, Vector
 from memory.errors import IndexBroken, IndexUnavailable
 from memory.index.postgres import claims, full_text, users
 from memory.index.postgres import vectors as stored
-from memory.index.postgres.hnsw import begin_graphs
 from memory.index.postgres.nearest import Nearest, ServerNearest
 from memory.index.postgres.notes import change_notes, known_notes, known_stamps, merge_lexemes
 from memory.index.postgres.opening import IndexBegunOtherwise, begin_anew, moment_of, prepare
@@ -299,9 +298,7 @@ class PostgresIndex:
                 return 0
             return stored.forget_unused(moment.db, most=most, wanted=wanted)
 
-        gone = self._write(forget)
-        begin_graphs(self._server)
-        return gone
+        return self._write(forget)
 
     def purge(self) -> None:
         """See `Index.purge`: what the server keeps beside its tables, its log and copies of it, is its owner's."""

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from memory.embeddings.protocol import Vector
 from memory.embeddings.vectors import numbers_of
-from memory.index.postgres.hnsw import has_graph, search_graph
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -31,9 +30,7 @@ class Nearest(Protocol):
 
 def open_nearest(*, lasting: bool) -> Nearest:
     """`lasting`: for a service that searches again and again, for which it is worth to keep something in memory."""
-    from memory.index.nearest.table import numpy_fault
-
-    if not lasting or numpy_fault():
+    if not lasting:
         return ServerNearest()
     from memory.index.postgres.signs import SignsNearest
 
@@ -47,8 +44,6 @@ class ServerNearest:
         self, db: "Db", model: int, query: Vector, *, most: int, state: str
     ) -> list[tuple[int, float]]:
         """See `Nearest.search`."""
-        if has_graph(db, model):
-            return search_graph(db, model, query, literal(query), most=most)
         return db.execute(
             "SELECT text, -(embedding <#> %s::vector) AS alike FROM commonplace.embeddings AS e WHERE model = %s"
             " AND NOT EXISTS (SELECT FROM commonplace.texts AS t WHERE t.id = e.text AND t.uses = 0)"

@@ -7,7 +7,6 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from memory.errors import IndexUnavailable
-from memory.index.postgres.hnsw import has_graph
 from memory.index.postgres.schema import NOTE_TABLES
 from memory.postgres.server import Server
 
@@ -84,8 +83,6 @@ def _write_anew(db: "Db", name: str) -> bool:
     """Whether it could be done in time."""
     from psycopg import errors
 
-    if name == "embeddings" and _has_graphs(db):
-        return False  # they would be made anew at the same time, which takes many minutes
     db.execute(
         f"SET lock_timeout = {LOCK_SECONDS * 1000:.0f}; SET statement_timeout = {REWRITE_SECONDS * 1000:.0f}".encode()
     )
@@ -94,9 +91,3 @@ def _write_anew(db: "Db", name: str) -> bool:
     except (errors.LockNotAvailable, errors.QueryCanceled):
         return False
     return True
-
-
-def _has_graphs(db: "Db") -> bool:
-    return any(
-        has_graph(db, model) for (model,) in db.execute("SELECT id FROM commonplace.models").fetchall()
-    )

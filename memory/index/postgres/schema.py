@@ -160,7 +160,19 @@ ALTER TABLE commonplace.segments@ ADD COLUMN IF NOT EXISTS day integer;
 # instance of the earlier one that still runs stops writing, and says why.
 _UNKNOWN = "UPDATE commonplace.index_state SET fingerprint = '';"
 _DAYS = "".join(_DAYS_OF_ONE_GENERATION.replace("@", f"_{each}") for each in GENERATIONS)
-STEPS = (_TABLES, _DAYS + _UNKNOWN)
+# Earlier versions made a graph (HNSW) for each model with very many vectors, which nothing asks any more.
+_NO_GRAPHS = r"""
+DO $$
+DECLARE graph text;
+BEGIN
+    FOR graph IN SELECT indexname FROM pg_indexes
+        WHERE schemaname = 'commonplace' AND indexname LIKE 'embeddings\_halves\_%'
+    LOOP
+        EXECUTE format('DROP INDEX IF EXISTS commonplace.%I', graph);
+    END LOOP;
+END $$;
+"""
+STEPS = (_TABLES, _DAYS + _UNKNOWN, _NO_GRAPHS)
 """A step that was released is never changed: what is to be otherwise becomes another step."""
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from memory.embeddings.protocol import Vector
 from memory.index.nearest.sign_bits import Piece, RememberedSigns
-from memory.index.postgres.hnsw import FROM
 from memory.index.postgres.nearest import ServerNearest, literal
 
 if TYPE_CHECKING:
@@ -24,8 +23,8 @@ CROWDING = 0.9
 """As in sign_bits, where it is 1/3: the server compares more of them without our reading them. Of 200,000 made-up
 vectors of 384 numbers 900 candidates (1/3) hold .973 of the exact ten best, 2,100 (2/3) .987, and this takes 3,800.
 Of a million it holds .992, in 60 ms of processor time, two thirds of them the server's."""
-MOST_VECTORS = FROM
-"""With more, they would be more than 325 MB in each process (of 384 numbers): the server's graph is asked."""
+MOST_VECTORS = 5_000_000
+"""With more, they would be more than 325 MB in each process (of 384 numbers): the server compares all."""
 
 
 class SignsNearest(ServerNearest):

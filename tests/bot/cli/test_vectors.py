@@ -229,7 +229,7 @@ def test_the_status_tells_all_of_it(run: Run) -> None:
     assert status["vector_search_enabled"] is True
     assert status["embedding_model"] == "text-embedding-3-small"
     assert status["dimensions"] == 1536
-    assert status["vector_backend"] in {"sqlite-vec", "numpy", "plain"}
+    assert status["vector_backend"] in {"sqlite-vec", "numpy"}
     assert status["cache"] == {"entries": 3, "hits": 0, "misses": 3}
     assert (status["jobs"], status["watch"]) == ([], None)
     printed = run.says("memory", "status")

@@ -17,9 +17,8 @@ from memory.chunker import split_chunks, split_passages, split_segments
 from memory.embeddings.protocol import ModelId, Vector
 from memory.errors import IndexUnavailable
 from memory.index.opening import IndexOnServer
-from memory.index.postgres.hnsw import begin_graphs, has_graph
 from memory.index.postgres.index import PostgresIndex
-from memory.index.postgres.nearest import ServerNearest, open_nearest
+from memory.index.postgres.nearest import open_nearest
 from memory.index.postgres.opening import have_pgvector
 from memory.index.postgres.presence import Presence
 from memory.index.postgres.purge import this_moment, write_anew
@@ -424,71 +423,6 @@ def test_instances_share_the_making_of_vectors(open_index: Open, database: str) 
     assert len(other.unembedded(MODEL, most=20)) == 5
 
 
-def test_a_graph_finds_what_comparing_all_finds(open_index: Open, database: str) -> None:
-    choose = random.Random(5)
-    index = open_index()
-    index.apply([note(f"{n}.md", "\n".join(f"- line {n} {m}" for m in range(20))) for n in range(20)])
-    for model in (
-        replace(MODEL, dimensions=8),
-        replace(MODEL, dimensions=2001),
-        replace(MODEL, dimensions=4001),
-    ):
-        size = model.dimensions
-        texts = index.unembedded(model, most=1000)
-        index.keep_vectors(model, {text.digest: unit(choose, size) for text in texts})
-        asked = [Likeness(model, unit(choose, size), most=5, least=-1.0) for _ in range(5)]
-        before = [index.candidates([], most=5, likeness=each) for each in asked]
-        with closing(Server(database)) as server:
-            thread = begin_graphs(server, least=300)
-            assert (thread is None) == (size > 4000)
-            if thread:
-                thread.join()
-            assert begin_graphs(server, least=300) is None
-            assert begin_graphs(server, least=1_000_000) is None
-            with server.transaction() as db:
-                [(number,)] = db.execute("SELECT max(id) FROM commonplace.models")
-                assert has_graph(db, number) == (size <= 4000)
-        assert [index.candidates([], most=5, likeness=each) for each in asked] == before
-
-
-@pytest.mark.thorough
-def test_a_graph_is_asked_for_more_than_it_gives_in_one_step(open_index: Open, database: str) -> None:
-    index, choose = open_index(), random.Random(5)
-    for part in range(5):
-        index.apply([note(f"{part}.md", "\n".join(f"- line {part} {m}" for m in range(500)))])
-    texts = index.unembedded(MODEL, most=5000)
-    index.keep_vectors(MODEL, {text.digest: unit(choose, 8) for text in texts})
-    asked = unit(choose, 8)
-    with closing(Server(database)) as server:
-        with server.transaction() as db:
-            exact = ServerNearest().search(db, 1, asked, most=2000, state="")
-        thread = begin_graphs(server, least=2500)
-        assert thread
-        thread.join()
-        with server.transaction() as db:
-            assert has_graph(db, 1)
-            found = ServerNearest().search(db, 1, asked, most=2000, state="")
-    assert len(found) == 2000
-    assert len(set(found) & set(exact)) > 1950
-
-
-def test_where_the_server_has_little_memory_for_a_graph_the_log_says_what_is_to_be_done(
-    open_index: Open, database: str, postgres: PostgresServer, caplog: pytest.LogCaptureFixture
-) -> None:
-    index, choose = open_index(), random.Random(5)
-    model = replace(MODEL, dimensions=4000)
-    index.apply([note("a.md", "\n".join(f"- line {m}" for m in range(200)))])
-    texts = index.unembedded(model, most=1000)
-    index.keep_vectors(model, {text.digest: unit(choose, 4000) for text in texts})
-    name = database.rpartition("/")[2]
-    postgres.execute(f"ALTER DATABASE {name} SET maintenance_work_mem = '1MB'", database=name)
-    with closing(Server(database)) as server:
-        thread = begin_graphs(server, least=200)
-        assert thread
-        thread.join()
-    assert "ALTER ROLE … SET maintenance_work_mem" in caplog.text
-
-
 def unit(choose: random.Random, size: int) -> Vector:
     numbers = [choose.gauss(0, 1) for _ in range(size)]
     length = math.hypot(*numbers)
@@ -635,12 +569,21 @@ def test_tables_of_the_first_version_are_filled_again_and_keep_their_vectors(
         db.execute(
             "INSERT INTO commonplace.embeddings (model, text, embedding) VALUES (1, 1, %s)", [embedding]
         )
+        db.execute(
+            "CREATE INDEX embeddings_halves_1 ON commonplace.embeddings"
+            " USING hnsw ((embedding::halfvec(8)) halfvec_cosine_ops) WHERE model = 1"
+        )
     index = open_index()
     assert index.known() == {}
     index.apply([note("2026-01-01.md", "- alpha"), note("2025-01-01.md", "- alpha")])
     assert index.unembedded(MODEL, most=9) == []
     runs = index.candidates([Term(("alpha",))], most=1).runs
     assert [(run.path, str(run.passages[0].day)) for run in runs] == [("2026-01-01.md", "2026-01-01")]
+    alike = index.candidates([], most=1, likeness=Likeness(MODEL, ONE, most=1, least=0.5)).runs
+    assert [run.path for run in alike] == ["2026-01-01.md"]
+    with closing(Server(database)) as server, server.transaction() as db:
+        graphs = db.execute("SELECT indexname FROM pg_indexes WHERE indexdef LIKE '%hnsw%'").fetchall()
+        assert graphs == []
     # An instance of that version stops, and says why.
     with closing(Server(database)) as server, server.transaction() as db, pytest.raises(IndexUnavailable):
         migrate(db, PART, STEPS[:1])
