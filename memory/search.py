@@ -450,7 +450,7 @@ def _first_place(text: str, terms: Sequence[Term]) -> int:
     """Where in the text the first of the terms stands, as far as that can be told; else 0."""
     words = {term.tokens[0] for term in terms if len(term.tokens) == 1}
     places = [text.find("".join(term.tokens)) for term in terms if len(term.tokens) == 2]
-    for match in re.finditer(r"\w+", text) if words else ():
+    for match in re.finditer(r"\w+|[^\w\s]+", text) if words else ():
         if here := words.intersection(cut(match[0])):
             places.append(match.start() + max(0, min(match[0].find(word) for word in here)))
             break

@@ -3,6 +3,7 @@
 Scripts that put spaces between words give folded, stemmed words. Scripts that do not (Chinese, Japanese,
 Thai, Lao, Khmer, Burmese) and Korean, whose particles cling to the words, give one token a character
 (with its marks); a query then asks for pairs of neighbours, so that any two characters in a row are found.
+Each emoji is a word, without its skin tone; one that is made of several is those (a family: its members).
 """
 
 import re
@@ -15,7 +16,7 @@ from itertools import pairwise
 
 from memory.stop_words import stop_words_of
 
-VERSION = 2
+VERSION = 3
 """Part of the index's fingerprint: raise it when the same text would give other words."""
 
 _HAN = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -46,14 +47,20 @@ _MARKS = (
 _LETTER = f"(?:(?![{_HAN}{_KANA}{_HANGUL}{_THAI_LAO}{_MYANMAR}{_KHMER}])[^\\W_]|[{_MARKS}])"
 # "Anna's" and "don't" are one word each; "l'école" is two.
 _WORD = f"{_LETTER}+(?:['’](?:s|t|d|m|ll|re|ve)(?!\\w))?"
+# A flag is two letters of its own; #️⃣ and *️⃣ have no digit to be found by. Skin tones are left out, and what NFKC makes
+# letters of is none.
+_EMOJI = (
+    "[\U0001f1e6-\U0001f1ff]{2}|[#*]\u20e3"
+    "|[\u231a\u231b\u23e9-\u23fa\u2600-\u27bf\u2b05-\u2b55\U0001f000-\U0001f3fa\U0001f400-\U0001faff]"
+)
 _ASCII_TOKEN = re.compile(r"[a-z0-9]+(?:'(?:s|t|d|m|ll|re|ve)(?![a-z0-9_]))?")
 # A character with what may become one with it: marks, parts of Korean syllables, Japanese voicing.
 _CLUSTER = re.compile(
     f"(?s:.)[{_MARKS}{_MYANMAR_MARKS}{_THAI_LAO_MARKS}\u1160-\u11ff\u3099\u309a\uff9e\uff9f]*"
 )
 _APOSTROPHE = re.compile("['’].*")
-# Soft hyphens, joiners and marks of direction: inside words, seen by nobody and typed by nobody.
-_UNSEEN = re.compile("[\u00ad\u200c-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+# Soft hyphens, joiners, marks of direction and of variants: inside words and emoji, seen by nobody and typed by nobody.
+_UNSEEN = re.compile("[\u00ad\u200c-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff]")
 # Letters that Unicode does not take apart, and letters of Arabic and Persian that are typed for each other.
 _ALIKE = str.maketrans(
     {"ı": "i", "ł": "l", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe"}
@@ -169,7 +176,7 @@ def _character() -> re.Pattern[str]:
 @cache
 def _token() -> re.Pattern[str]:
     """Made by the first text that wants it: that takes 4 ms."""
-    return re.compile(f"({_WORD})|{_UNSPACED}")
+    return re.compile(f"({_WORD}|{_EMOJI})|{_UNSPACED}")
 
 
 def _plain(text: str) -> str:

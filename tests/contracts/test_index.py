@@ -153,6 +153,9 @@ def test_what_was_applied_is_found_with_its_place(index: Index) -> None:
         ("- جواز السفر في الدرج", "السفر"),
         ("- Το διαβατήριο", "διαβατηριο"),
         ("- iPhone的密码", "密码"),
+        ("- 🎂 on 4 May", "🎂"),
+        ("- 👩\u200d💻 since 2020", "💻"),
+        ("- the party🎉", "party 🎉"),
     ],
 )
 def test_every_script_is_found(index: Index, text: str, query: str) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.words import MOST_TERMS, Term, cut, query_terms
+from memory.words import MOST_TERMS, Term, cut, place_tokens, query_terms
 
 
 def tokens_of(query: str) -> list[tuple[str, ...]]:
@@ -57,7 +57,8 @@ def test_forms_of_one_word_meet(one: str, other: str) -> None:
         ("मेरा पासपोर्ट", ["मेरा", "पासपोर्ट"]),
         ("חֶסֶד كِتاب", ["חסד", "كتاب"]),
         ("", []),
-        ("—!? 🎉 ...", []),
+        ("—!? ...", []),
+        ("—!? 🎉 ...", ["🎉"]),
     ],
 )
 def test_text_is_cut_as_its_script_asks_for(text: str, expected: list[str]) -> None:
@@ -149,3 +150,46 @@ def test_what_is_remembered_of_words_stays_small() -> None:
         assert tracemalloc.get_traced_memory()[0] < 8 << 20
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("🎂", "- 🎂 Anna, on 4 May"),
+        ("party 🎉", "- the party🎉was fun"),
+        ("🎉", "🎉🎉🎉"),
+        ("❤\ufe0f", "I ❤ Oslo"),
+        ("❤", "I ❤\ufe0f Oslo"),
+        ("👍", "👍🏽 from Anna"),
+        ("👍🏽", "👍 from Anna"),
+        ("👍🏽", "👍🏿 from Anna"),
+        ("👩\u200d💻", "Anna is a 👩\u200d💻"),
+        ("💻", "Anna is a 👩\u200d💻"),
+        ("👧", "👨\u200d👩\u200d👧\u200d👦 at home"),
+        ("🏃", "🏃🏾\u200d♀\ufe0f on Monday"),
+        ("🇩🇪", "🇫🇷🇩🇪 trip"),
+        ("3\ufe0f⃣", "room 3"),
+        ("3", "room 3\ufe0f⃣"),
+        ("#\ufe0f⃣", "press #\ufe0f⃣ to go on"),
+        ("🏴\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f", "a 🏴 and nothing else"),
+        ("⭐", "five ⭐⭐⭐⭐⭐"),
+        ("☕", "咖啡☕好喝"),
+        ("🎂", "𝓐𝓷𝓷𝓪🎂"),
+    ],
+)
+def test_an_emoji_is_found(query: str, text: str) -> None:
+    asked, there = query_terms(query), cut(text)
+    assert asked
+    assert all(set(term.tokens) <= set(there) for term in asked)
+
+
+@pytest.mark.parametrize(
+    ("query", "text"), [("🎂", "🎉"), ("🇩🇪", "🇩🇰🇪🇸"), ("🏽", "👍🏽"), ("#\ufe0f⃣", "# Heading *")]
+)
+def test_other_emoji_are_not(query: str, text: str) -> None:
+    assert not {token for term in query_terms(query) for token in term.tokens} & set(cut(text))
+
+
+def test_an_emoji_is_placed_with_what_belongs_to_it_left_out() -> None:
+    text = "ok 👩\u200d💻 ❤\ufe0f 👍🏽 🇩🇪."
+    assert [text[start:end] for _, start, end in place_tokens(text)] == ["ok", "👩", "💻", "❤", "👍", "🇩🇪"]
