@@ -3,6 +3,7 @@
 import errno
 import os
 import re
+import stat
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -148,14 +149,15 @@ class _Walk:
             self.problem(path, "it is a pipe, a socket or a device, not a file")
 
     def judge_link(self, path: str, *, is_note: bool) -> None:
+        # Not pathlib's, which raises where a folder on the way may not be entered: all beside the link would be hidden.
         real = os.path.realpath(f"{self.root}/{path}")
-        is_folder = Path(real).is_dir()
+        is_folder = os.path.isdir(real)  # noqa: PTH112
         if not (is_note or is_folder):
             return
         if not f"{real}/".startswith(f"{self.root}/"):
             self.problem(path, "it is a symbolic link that leads out of the memory folder")
-        elif not os.path.lexists(real) or Path(real).is_symlink():
-            self.problem(path, "it is a symbolic link that leads nowhere")
+        elif fault := _fault_of_target(real):
+            self.problem(path, fault)
         elif not is_folder and (
             not is_note_name(real) or any(map(name_fault, real[len(self.root) + 1 :].split("/")))
         ):
@@ -173,3 +175,14 @@ class _Walk:
 
     def problem(self, path: str, why: str, *, hides_notes: bool = False) -> None:
         self.problems.append(Problem(printable(path), why, hides_notes))
+
+
+def _fault_of_target(real: str) -> str:
+    """Return what is wrong with the place that a symbolic link leads to; "" where nothing is."""
+    try:
+        found = os.lstat(real)
+    except (FileNotFoundError, NotADirectoryError):
+        return "it is a symbolic link that leads nowhere"
+    except OSError as error:
+        return f"it is a symbolic link to what cannot be read: {reason(error)}"
+    return "it is a symbolic link that leads nowhere" if stat.S_ISLNK(found.st_mode) else ""

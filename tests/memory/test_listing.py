@@ -128,6 +128,33 @@ def test_a_folder_that_may_not_be_read_is_a_problem(nobody_path: Path) -> None:
     assert "permission denied" in problems(listing)["closed"]
 
 
+def test_a_link_into_a_folder_that_may_not_be_read_hides_nothing_else(nobody_path: Path) -> None:
+    write(nobody_path, "memory/a.md", "memory/closed/in/b.md", "closed/in/c.md")
+    folder = nobody_path / "memory"
+    for name in ("inside", "inside.md"):
+        (folder / name).symlink_to("closed/in")
+    (folder / "note.md").symlink_to("closed/in/b.md")
+    (folder / "outside").symlink_to("../closed/in")
+    (folder / "outside.md").symlink_to("../closed/in/c.md")
+    closed = (folder / "closed", nobody_path / "closed")
+    for each in closed:
+        each.chmod(0)
+    try:
+        listing = list_notes(folder)
+    finally:
+        for each in closed:
+            each.chmod(0o700)
+    assert paths(listing) == ["a.md"]
+    out = "it is a symbolic link that leads out of the memory folder"
+    unknown = "it is a symbolic link to what cannot be read: permission denied"
+    assert {path: why.split(";")[0] for path, why in problems(listing).items()} == {
+        "closed": problems(listing)["closed"].split(";")[0],
+        "inside.md": unknown,
+        "note.md": unknown,
+        "outside.md": out,
+    }
+
+
 @pytest.mark.parametrize("depth", [60])
 def test_deep_folders_are_walked(tmp_path: Path, depth: int) -> None:
     write(tmp_path, "d/" * depth + "x.md")
