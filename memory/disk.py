@@ -23,6 +23,8 @@ _REASONS = {
     errno.EIO: "the disk reports an error",
     errno.ENAMETOOLONG: "its path is too long",
 }
+# What a file system says that gives a file one name only, and the system of a file that is not ours.
+_NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 _SAFE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
@@ -129,6 +131,48 @@ def sync_folder(fd: int) -> None:
     except OSError as error:
         if error.errno not in {errno.EINVAL, errno.ENOTSUP, errno.EBADF}:
             raise
+
+
+def rename_to_new(name: str, new: str, *, folder: int) -> bool:
+    """Give a file in an open folder another name, never over a file that is there; False where one is. Raises OSError.
+
+    By a second name for it, since a rename would replace whatever was created in between. A file that a crash has left
+    with both names keeps the new one.
+    """
+    try:
+        os.link(name, new, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+    except FileExistsError:
+        if not _are_same(name, new, folder=folder):
+            return False
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        return _rename_to_reserved(name, new, folder=folder)
+    if not _are_same(name, new, folder=folder):
+        # An editor has saved in this instant: what it saved is renamed, and not what was there before.
+        os.rename(name, new, src_dir_fd=folder, dst_dir_fd=folder)
+        return True
+    os.unlink(name, dir_fd=folder)
+    return True
+
+
+def _rename_to_reserved(name: str, new: str, *, folder: int) -> bool:
+    """The same where a file can have one name only: an empty file keeps the new one free for it."""
+    try:
+        os.close(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder))
+    except FileExistsError:
+        return False
+    try:
+        os.rename(name, new, src_dir_fd=folder, dst_dir_fd=folder)
+    except BaseException:
+        os.unlink(new, dir_fd=folder)
+        raise
+    return True
+
+
+def _are_same(one: str, other: str, *, folder: int) -> bool:
+    found = [os.stat(name, dir_fd=folder, follow_symlinks=False) for name in (one, other)]
+    return os.path.samestat(*found)
 
 
 def write_new(name: str, data: bytes, *, folder: int) -> None:

@@ -308,14 +308,11 @@ class HeldNote:
         """Give the file another name in its folder; false where that one is taken."""
         with self._existing() as folder:
             self._remove_drafts(folder)
-            try:
-                os.stat(name, dir_fd=folder, follow_symlinks=False)
-            except FileNotFoundError:
-                self._must_be_ours()
-                os.rename(self._place.name, name, src_dir_fd=folder, dst_dir_fd=folder)
+            self._must_be_ours()
+            is_done = disk.rename_to_new(self._place.name, name, folder=folder)
+            if is_done:
                 disk.sync_folder(folder)
-                return True
-        return False
+            return is_done
 
     def remove(self, blocks: Iterable[str]) -> frozenset[str]:
         """Remove whole lines, for good: they are not kept in the trash. Tells which of the blocks stood there."""

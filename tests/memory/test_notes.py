@@ -842,6 +842,80 @@ def test_a_read_only_folder_is_told_with_its_mend_and_a_note_mounted_for_writing
     assert (read_only / "mine.md").read_text() == "- still mine\n"
 
 
+RENAMING = """
+import errno, os, sys
+from pathlib import Path
+from memory.notes import Notes
+folder, meanwhile = Path(sys.argv[1]), sys.argv[2]
+
+def just_before(event, arguments):
+    # What the system is asked for in this instant is told before it is done.
+    if event in ("os.rename", "os.link") and str(arguments[1]) == "new.md":
+        if meanwhile == "created" and not (folder / "new.md").exists():
+            (folder / "new.md").write_text("somebody else's\\n")
+        if meanwhile == "saved" and event == "os.link":
+            (folder / "x.tmp").write_text("- edited\\n")
+            (folder / "x.tmp").replace(folder / "old.md")
+
+if meanwhile == "no links":
+    def link(*_, **__):
+        raise OSError(errno.EPERM, "this file system has none")
+    os.link = link
+sys.addaudithook(just_before)
+with Notes(folder, private=folder.parent / ".commonplace").held("old.md", existing=True) as note:
+    print(note.rename("new.md"))
+"""
+
+
+def renamed(folder: Path, meanwhile: str = "") -> bool:
+    run = subprocess.run(
+        [sys.executable, "-c", RENAMING, str(folder), meanwhile],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    return run.stdout == "True\n"
+
+
+@pytest.mark.parametrize("meanwhile", ["", "no links"])
+def test_a_note_is_renamed_and_never_over_another_one(folder: Path, meanwhile: str) -> None:
+    folder.mkdir()
+    (folder / "old.md").write_text("- tea\n")
+    (folder / "new.md").write_text("somebody else's\n")
+    assert not renamed(folder, meanwhile)
+    assert {file.name: file.read_text() for file in folder.iterdir()} == {
+        "old.md": "- tea\n",
+        "new.md": "somebody else's\n",
+    }
+    (folder / "new.md").unlink()
+    assert renamed(folder, meanwhile)
+    assert {file.name: file.read_text() for file in folder.iterdir()} == {"new.md": "- tea\n"}
+
+
+def test_a_note_that_is_created_in_the_instant_of_a_rename_is_kept(folder: Path) -> None:
+    folder.mkdir()
+    (folder / "old.md").write_text("- tea\n")
+    assert not renamed(folder, "created")
+    assert (folder / "new.md").read_text() == "somebody else's\n"
+    assert (folder / "old.md").read_text() == "- tea\n"
+
+
+def test_what_an_editor_saves_in_the_instant_of_a_rename_is_what_is_renamed(folder: Path) -> None:
+    folder.mkdir()
+    (folder / "old.md").write_text("- tea\n")
+    assert renamed(folder, "saved")
+    assert [file.read_text() for file in folder.glob("*.md")] == ["- edited\n"]
+
+
+def test_a_rename_that_a_crash_has_cut_in_two_is_finished_by_the_next(folder: Path) -> None:
+    folder.mkdir()
+    (folder / "old.md").write_text("- tea\n")
+    os.link(folder / "old.md", folder / "new.md")
+    assert renamed(folder)
+    assert [file.name for file in folder.iterdir()] == ["new.md"]
+
+
 @pytest.mark.parametrize("how", ["edited", "removed"])
 def test_what_is_written_in_the_instant_of_a_rename_is_kept(
     notes: Notes, folder: Path, monkeypatch: pytest.MonkeyPatch, how: str
