@@ -192,14 +192,14 @@ class SqliteIndex:
         """See `Index.forget_unused`."""
         with self._file.writing() as moment:
             # A shadow knows texts that have no use yet.
-            if "shadow" in moment.about:
+            if self._file.is_rebuilt(moment):
                 return 0
             return sqlite_vectors.forget_unused(moment.db, most=most, wanted=wanted)
 
     def purge(self) -> None:
         """See `Index.purge`."""
         with self._file.writing() as moment:
-            if "shadow" in moment.about:
+            if self._file.is_rebuilt(moment):
                 raise IndexUnavailable("the index is being built anew just now")
             sqlite_vectors.forget_every_unused(moment.db)
             full_text.tidy(self._tables(moment))

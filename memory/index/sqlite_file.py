@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import apsw
 
-from memory.disk import make_private, reason
+from memory.disk import make_private, reason, sync_folder
 from memory.errors import IndexBroken, IndexUnavailable
 from memory.index import full_text
 from memory.index.sqlite_rescue import rescue_vectors
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 BUSY_TIMEOUT_MS = 10_000
 _TRIES = 5
+# What tells of the file itself: no fault of the disk or of the system, which may be over in a moment.
 _BROKEN = (
     apsw.CorruptError,
     apsw.NotADBError,
-    apsw.IOError,
     apsw.SQLError,
     apsw.FormatError,
     apsw.ConstraintError,
@@ -119,7 +119,7 @@ class IndexFile:
     @contextlib.contextmanager
     def reading(self) -> Iterator[Moment]:
         """Look at one state of the file, whatever others write meanwhile."""
-        with _errors_typed():
+        with _errors_typed(), self._letting_go():
             moment = self._begin("BEGIN")
             try:
                 with _ending(moment.db):
@@ -130,7 +130,7 @@ class IndexFile:
     @contextlib.contextmanager
     def writing(self) -> Iterator[Moment]:
         """Change the file: all or nothing."""
-        with _errors_typed():
+        with _errors_typed(), self._letting_go():
             # Deferred, a transaction that first reads would fail at once beside another writer.
             moment = self._begin("BEGIN IMMEDIATE")
             with _ending(moment.db):
@@ -151,6 +151,19 @@ class IndexFile:
             except Timeout:
                 raise IndexUnavailable("another process is rebuilding the index") from None
             return lock
+
+    def is_rebuilt(self, moment: Moment) -> bool:
+        """Return whether somebody is building the index anew; within `writing`, remove what a dead process has left."""
+        if "shadow" not in moment.about:
+            return False
+        from filelock import Timeout
+
+        try:
+            with self._rebuild_lock():
+                moment.end_shadow()
+        except Timeout:
+            return True
+        return False
 
     def reset(self) -> None:
         """Put an empty file in its place, with the vectors of the old one where they can be had."""
@@ -175,6 +188,15 @@ class IndexFile:
                 self._db.close()
             self._db = None
         self._shm = (0, 0)
+
+    @contextlib.contextmanager
+    def _letting_go(self) -> Iterator[None]:
+        """Close the file after a fault of the disk: opened again, it may be well."""
+        try:
+            yield
+        except (apsw.IOError, apsw.CantOpenError):
+            self.close()
+            raise
 
     def _begin(self, begin: str) -> Moment:
         for _ in range(_TRIES):
@@ -283,26 +305,33 @@ class IndexFile:
 
     def _create(self, *, only_if_broken: bool) -> apsw.Connection:
         with self._creating():
+            new = Path(f"{self._file}.new")
+            if not self._file.exists() and _is_finished(new):
+                # Who made it died before it could take its place, and the vectors are nowhere else.
+                self._put_in_place(new)
             if only_if_broken:
                 opened = self._open_existing()
                 if opened is None and self._begin_anew():
                     opened = self._open_existing()
                 if opened:
                     return self._keep(*opened)
-            new = Path(f"{self._file}.new")
             _unlink_database(new)
             try:
                 self._build(new)
+                _sync_folder(new.parent)
             except BaseException:
                 _unlink_database(new)  # on a full disk it would stand in the way of all others
                 raise
-            # A journal left behind would be played into the new file.
-            _unlink_database(self._file)
-            new.replace(self._file)
+            self._put_in_place(new)
             opened = self._open_existing()
             if opened is None:
                 raise IndexUnavailable("the index was replaced while it was begun")
             return self._keep(*opened)
+
+    def _put_in_place(self, new: Path) -> None:
+        # A journal left behind would be played into the new file.
+        _unlink_database(self._file)
+        new.replace(self._file)
 
     def _build(self, new: Path) -> None:
         db = apsw.Connection(str(new))
@@ -316,6 +345,9 @@ class IndexFile:
                 moment.put("clock", 1)
                 self._begin_notes(moment)
             rescue_vectors(db, self._file)
+            with _transaction(db, "BEGIN IMMEDIATE"):
+                # From here on it may take the index's place, whoever puts it there.
+                Moment(db, {}).put("finished", 1)
         finally:
             db.close()
 
@@ -389,6 +421,27 @@ def _ending(db: apsw.Connection) -> Iterator[None]:
 def _roll_back(db: apsw.Connection) -> None:
     with contextlib.suppress(apsw.Error):
         db.execute("ROLLBACK")
+
+
+def _is_finished(new: Path) -> bool:
+    """Return whether a file that was begun beside the index is whole."""
+    if not new.exists():
+        return False
+    db = apsw.Connection(str(new))
+    try:
+        return db.execute("SELECT 1 FROM about WHERE key = 'finished'").fetchone() is not None
+    except (*_BROKEN, *_NOT_OURS):
+        return False
+    finally:
+        db.close()
+
+
+def _sync_folder(folder: Path) -> None:
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        sync_folder(fd)
+    finally:
+        os.close(fd)
 
 
 def _unlink_database(file: Path) -> None:

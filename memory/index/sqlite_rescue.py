@@ -12,12 +12,11 @@ SELECT count(*) FROM old.vectors
 WHERE typeof(embedding) <> 'blob' OR text NOT IN (SELECT id FROM old.texts) OR length(embedding)
     <> coalesce((SELECT 4 * dimensions FROM old.models WHERE models.id = vectors.model), -1)
 """
+# What tells of the file. A fault of the disk, or too many open files, does not, and is raised.
 _DAMAGED = (
     apsw.CorruptError,
     apsw.NotADBError,
     apsw.SQLError,
-    apsw.IOError,
-    apsw.CantOpenError,
     apsw.FormatError,
     UnicodeDecodeError,
 )
@@ -33,7 +32,8 @@ UPDATE models SET seen = 1;
 def rescue_vectors(db: apsw.Connection, old: Path) -> None:
     """Copy what was embedded from the file `old` into the new one behind `db`, all of it or nothing.
 
-    Nothing where anything of it is damaged: a vector that is wrong is worse than none.
+    Nothing where anything of it is damaged: a vector that is wrong is worse than none. Raises apsw's errors where it
+    cannot be told just now, or not be copied.
     """
     if not old.exists():
         return

@@ -1,5 +1,9 @@
 import contextlib
+import os
 import random
+import subprocess
+import sys
+import textwrap
 from array import array
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -50,6 +54,30 @@ def embed(index: SqliteIndex) -> int:
 
 def paths(index: SqliteIndex, query: str) -> list[str]:
     return [run.path for run in index.candidates(query_terms(query), most=10).runs]
+
+
+@contextlib.contextmanager
+def killed(code: str, file: Path, *, wait: bool = False) -> Iterator[None]:
+    """Run code in a process with an `index` of this file until it has begun; in the end it is killed."""
+    before = f"""
+import contextlib, os, signal, time
+from pathlib import Path
+from memory.errors import IndexUnavailable
+from memory.index.sqlite import SqliteIndex
+from tests.memory.test_sqlite_index import note
+file = Path({str(file)!r})
+index = SqliteIndex(file, fingerprint="test")
+"""
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    with subprocess.Popen(
+        [sys.executable, "-c", before + textwrap.dedent(code)], stdout=subprocess.PIPE, env=environment
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"begun\n"
+        if wait:
+            process.wait(timeout=60)
+        yield
+        process.kill()
 
 
 def test_nothing_is_made_before_it_is_needed(file: Path) -> None:
@@ -199,6 +227,127 @@ def test_what_a_dead_process_left_of_a_shadow_is_removed_on_opening(file: Path, 
     again = SqliteIndex(file, fingerprint="test")
     assert paths(again, "passport folder") == ["a.md"]
     again.close()
+    assert_sound(file)
+
+
+def test_a_killed_rebuild_does_not_keep_an_index_that_is_open_from_forgetting(
+    file: Path, index: SqliteIndex
+) -> None:
+    index.apply([note("a.md", "- passport")])
+    with killed(
+        """
+        with contextlib.closing(index.shadow()):
+            print("begun", flush=True)
+            time.sleep(60)
+        """,
+        file,
+    ):
+        with pytest.raises(IndexUnavailable, match="built anew just now"):
+            index.purge()
+        assert index.forget_unused(most=0, wanted=[]) == 0
+    index.purge()
+    with killed("index.shadow(); print('begun', flush=True); time.sleep(60)", file):
+        assert embed(index) == 1
+    index.apply([], gone=["a.md"])
+    assert index.forget_unused(most=0, wanted=[]) == 1
+    index.close()
+    assert_sound(file)
+
+
+def test_vectors_survive_a_kill_between_the_old_file_and_the_new_one(file: Path) -> None:
+    with contextlib.closing(SqliteIndex(file, fingerprint="test")) as index:
+        index.apply([note(f"{n}.md", f"- passport {n}") for n in range(20)])
+        embed(index)
+    code = """
+        from pathlib import Path
+        Path.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+        print("begun", flush=True)
+        index.reset()
+        """
+    with killed(code, file, wait=True):
+        pass
+    assert not file.exists()
+    with contextlib.closing(SqliteIndex(file, fingerprint="test")) as index:
+        assert index.vector_numbers(MODEL).kept == 20
+        index.apply([note(f"{n}.md", f"- passport {n}") for n in range(20)])
+        assert embed(index) == 0
+    assert list(file.parent.glob("index.db.new*")) == []
+    assert_sound(file)
+
+
+def test_what_was_begun_beside_the_index_and_not_finished_is_never_taken_for_it(file: Path) -> None:
+    with contextlib.closing(SqliteIndex(file, fingerprint="test")) as index:
+        index.apply([note("a.md", "- passport")])
+        embed(index)
+    code = """
+        import memory.index.sqlite_file as sqlite_file
+        sqlite_file.rescue_vectors = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+        print("begun", flush=True)
+        index.reset()
+        """
+    with killed(code, file, wait=True):
+        pass
+    assert Path(f"{file}.new").exists()
+    file.unlink()
+    with contextlib.closing(SqliteIndex(file, fingerprint="test")) as index:
+        assert index.known() == {}
+    assert list(file.parent.glob("index.db.new*")) == []
+    assert_sound(file)
+
+
+@pytest.mark.parametrize("fingerprint", ["test", "other"])
+def test_too_many_open_files_are_no_damage(file: Path, fingerprint: str) -> None:
+    with contextlib.closing(SqliteIndex(file, fingerprint="test")) as index:
+        index.apply([note(f"{n}.md", f"- passport {n}") for n in range(20)])
+        embed(index)
+        # Another connection keeps the journal, which has to be opened as well.
+        code = f"""
+            import resource
+            index = SqliteIndex(file, fingerprint={fingerprint!r})
+            first = len(os.listdir("/dev/fd")) - 1
+            for more in range(40):
+                resource.setrlimit(resource.RLIMIT_NOFILE, (first + more, 4096))
+                for ask in (index.numbers, index.reset):
+                    try:
+                        ask()
+                    except IndexUnavailable:
+                        pass
+                index.close()
+            print("begun", flush=True)
+            """
+        with killed(code, file, wait=True):
+            pass
+    with contextlib.closing(SqliteIndex(file, fingerprint="test")) as index:
+        assert index.vector_numbers(MODEL).kept == 20
+    assert_sound(file)
+
+
+def test_a_fault_of_the_disk_is_told_and_tried_again(file: Path) -> None:
+    with contextlib.closing(SqliteIndex(file, fingerprint="test")) as index:
+        index.apply([note("a.md", "- passport")])
+        embed(index)
+    code = """
+        import resource
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        index.numbers()
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, resource.RLIM_INFINITY))  # any write fails as an I/O error
+        for change in (lambda: index.apply([note("b.md", "- folder")]), index.reset):
+            try:
+                change()
+            except IndexUnavailable:
+                pass
+            else:
+                raise AssertionError
+        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        index.apply([note("b.md", "- folder")])
+        assert sorted(index.known()) == ["a.md", "b.md"]
+        print("begun", flush=True)
+        """
+    with killed(code, file, wait=True):
+        pass
+    with contextlib.closing(SqliteIndex(file, fingerprint="test")) as index:
+        assert sorted(index.known()) == ["a.md", "b.md"]
+        assert index.vector_numbers(MODEL).kept == 1
     assert_sound(file)
 
 
