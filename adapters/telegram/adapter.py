@@ -181,7 +181,9 @@ class TelegramAdapter:
             try:
                 with library_errors():
                     async with asyncio.timeout(self._patience.call):
-                        me = await self._bot.get_me()
+                        me = await self._bot.get_me(
+                            read_timeout=condition.answer_seconds(self._patience.call)
+                        )
             except (TelegramError, TimeoutError) as error:
                 await asyncio.sleep(condition.failed(error))
             else:

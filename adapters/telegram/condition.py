@@ -1,7 +1,6 @@
 """How receiving fares: told once when it begins to fail, once when it is well again; how long to wait meanwhile."""
 
 import logging
-import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,6 +9,7 @@ from datetime import timedelta
 
 from telegram.error import Conflict, EndPointNotFound, InvalidToken, NetworkError, RetryAfter, TelegramError
 
+from adapters.backoff import Backoff, Growth, with_jitter
 from bot.messages import ChannelHealth
 from bot.plain_text import one_line
 from memory.redaction import without_secrets
@@ -42,7 +42,11 @@ class Waits:
 
     first: float = 1.0
     """After a first failure; each further one in a row doubles it."""
+    short: float = 4.0
+    """The longest in the first minute of failures: who writes then is not to wait long."""
     longest: float = 60.0
+    answer: float = 8.0
+    """For the first byte of an answer, in the first minute of failures."""
     conflict: float = 180.0
     """Between tries where another program has the token and does not go away."""
     token: float = 600.0
@@ -56,11 +60,20 @@ class AddressRefused(TelegramError):
 class Condition:
     """What is told of how receiving fares, to whoever asks and in the log."""
 
-    def __init__(self, report: Callable[[ChannelHealth], None], waits: Waits, *, token: str) -> None:
+    def __init__(
+        self,
+        report: Callable[[ChannelHealth], None],
+        waits: Waits,
+        *,
+        token: str,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`clock`: seconds that only grow."""
         self._report = report
         self._waits = waits
         self._token = token
-        self._failures = 0
+        self._clock = clock
+        self._backoff = Backoff(Growth(waits.first, waits.short, waits.longest), clock=clock)
         self._conflicts = 0
         self._down = ""
         self._hampered = ""
@@ -68,8 +81,8 @@ class Condition:
 
     def well(self, hampered: str = "") -> None:
         """Note that Telegram can be heard; `hampered`: what is wrong all the same, in one line with the mend."""
-        self._failures = 0
-        if self._down and time.monotonic() < self._contested_until:
+        self._backoff.succeeded()
+        if self._down and self._clock() < self._contested_until:
             # Two programs with one token have their turns: each good answer is followed by another conflict.
             self._report(ChannelHealth("up", self._down))
             return
@@ -83,13 +96,13 @@ class Condition:
 
     def failed(self, error: Exception) -> float:
         """Note a failure; tell how many seconds to wait before the next try."""
-        self._failures += 1
+        self._backoff.failed()
         is_conflict = isinstance(error, Conflict)
         self._conflicts += is_conflict
         if is_conflict:
-            self._contested_until = time.monotonic() + 2 * self._waits.conflict
+            self._contested_until = self._clock() + 2 * self._waits.conflict
         detail = self._clean(in_words(error))
-        if max(self._failures, self._conflicts) >= TOLD_AFTER or is_wrong_token(error):
+        if max(self._backoff.failures, self._conflicts) >= TOLD_AFTER or is_wrong_token(error):
             # Another reason is told where it has another mend, not where a network fails in ever new ways.
             if not self._down or (detail != self._down and not _is_network(error)):
                 log.warning("%s", _line(detail))
@@ -100,16 +113,22 @@ class Condition:
     def _clean(self, detail: str) -> str:
         return one_line(without_secrets(detail, [self._token]))
 
+    def answer_seconds(self, grace: float) -> float:
+        """How many of `grace` seconds to wait for the first byte of an answer that is due at once."""
+        return min(grace, self._waits.answer) if self._backoff.is_young else grace
+
     def _wait(self, error: Exception) -> float:
         if isinstance(error, RetryAfter):
             return retry_after(error)
         if is_wrong_token(error):
             wait = self._waits.token
-        elif isinstance(error, Conflict) and self._conflicts > SOON_GONE:
+        elif not isinstance(error, Conflict):
+            wait = self._backoff.delay
+        elif self._conflicts > SOON_GONE:
             wait = self._waits.conflict
         else:
-            wait = min(self._waits.first * 2.0 ** min(self._failures - 1, 30), self._waits.longest)
-        return wait * (1 + 0.25 * random.random())  # noqa: S311 - so that not all come back at the same moment
+            wait = min(self._waits.first * 2.0 ** min(self._backoff.failures - 1, 30), self._waits.longest)
+        return with_jitter(wait)
 
 
 def _line(detail: str) -> str:
@@ -126,7 +145,7 @@ def library_errors() -> Iterator[None]:
     """Have an answer that the library stumbles over, such as a proxy's own JSON, raise TelegramError as others do."""
     try:
         yield
-    except (LookupError, TypeError, AttributeError, ValueError) as error:
+    except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
         raise TelegramError(f"its answer makes no sense ({type(error).__name__})") from error
 
 

@@ -51,11 +51,13 @@ async def poll(
             # One limit for it all: a connection that is dead, or that brings a byte now and then, ends with it.
             with library_errors():
                 async with asyncio.timeout(seconds + grace):
+                    soon = condition.answer_seconds(grace)
                     if not webhook_is_gone:
                         # What waits is not dropped: people wrote it while we were away.
-                        await bot.delete_webhook(drop_pending_updates=False)
+                        await bot.delete_webhook(drop_pending_updates=False, read_timeout=soon)
                         webhook_is_gone = True
-                    updates = await _get_updates(bot, offset, seconds=patience, grace=grace)
+                    silence = patience + grace if patience else soon
+                    updates = await _get_updates(bot, offset, seconds=patience, silence=silence)
             if updates:
                 heard_at = time.monotonic()
             elif time.monotonic() - heard_at > quiet:
@@ -75,7 +77,7 @@ async def poll(
             patience = seconds
 
 
-async def _get_updates(bot: Bot, offset: int | None, *, seconds: int, grace: float) -> Sequence[object]:
+async def _get_updates(bot: Bot, offset: int | None, *, seconds: int, silence: float) -> Sequence[object]:
     """Updates as they come: the library's own get_updates gives none where it cannot read one of them."""
     updates: object = await bot.do_api_request(
         # Spelt so, the library asks on its connection for polling, and does not warn of its method of that name.
@@ -86,7 +88,7 @@ async def _get_updates(bot: Bot, offset: int | None, *, seconds: int, grace: flo
             "timeout": seconds,
             "allowed_updates": list(ALLOWED_UPDATES),
         },
-        read_timeout=seconds + grace,
+        read_timeout=silence,
     )
     if not isinstance(updates, list):
         raise TelegramError("it answered with something else than a list of updates")

@@ -1,8 +1,10 @@
 import asyncio
 import contextlib
+import dataclasses
 import logging
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
+from functools import partial
 from typing import Any
 
 import pytest
@@ -99,6 +101,14 @@ async def poller(api: BotApi) -> AsyncIterator[Poller]:
 
 def offsets(api: BotApi) -> list[int]:
     return [call.parameters.get("offset", 0) for call in api.calls_of("getUpdates")]
+
+
+def failures(api: BotApi) -> int:
+    return sum(call.faulty for call in api.calls)
+
+
+def has_failed_again(api: BotApi, before: int) -> bool:
+    return failures(api) > before
 
 
 async def until(api: BotApi, condition: Callable[[], Any]) -> None:
@@ -226,7 +236,8 @@ async def test_an_update_that_the_library_cannot_read_takes_no_other_with_it(
 
 
 @pytest.mark.parametrize(
-    "answer", ['{"ok": true, "result": {}}', '{"ok": true, "result": [5, {}]}', "[]", "{", "null"]
+    "answer",
+    ['{"ok": true, "result": {}}', '{"ok": true, "result": [5, {}]}', "[]", "{", "null", "[" * 100_000],
 )
 async def test_an_answer_that_is_none_is_a_failure_like_others(
     answer: str, api: BotApi, anna: Person, poller: Poller
@@ -306,6 +317,51 @@ async def test_an_outage_loses_nothing(api: BotApi, anna: Person, poller: Poller
             assert poller.health.state == "down"
         await until(api, lambda: poller.texts == ["hello"])
         await until(api, lambda: poller.health.state == "up")
+
+
+NONSENSE = Fault.status(200, '{"ok": true, "result": "' + "[" * 100_000, "application/json")
+DEEP = Fault.status(200, "[" * 100_000, "application/json")
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    "faults",
+    [
+        [Fault.status(502), Fault.reset_before(), None, NONSENSE, Fault.hang()],
+        [DEEP, Fault.hang(), Fault.reset_after(), Fault.status(502), None],
+    ],
+    ids=["a hang comes last", "nobody is there at last"],
+)
+async def test_who_writes_after_five_failures_in_a_row_is_heard_within_15_seconds(
+    faults: list[Fault | None], api: BotApi, anna: Person, poller: Poller
+) -> None:
+    async with poller.polling(waits=Waits()):
+        await api.polled()
+        await anna.say("before")  # the poll that Telegram holds open has ended, and so will the next one
+        await api.confirmed()
+        for fault in faults:
+            if fault:
+                api.fail("getUpdates", fault)
+                await anna.say("before")
+                await api.until(partial(has_failed_again, api, failures(api)), within=30)
+            else:
+                async with api.outage():
+                    await asyncio.sleep(5)  # longer than one of the short waits
+        begun = time.monotonic()
+        await anna.say("after")
+        await api.until(lambda: "after" in poller.texts, within=30)
+    assert time.monotonic() - begun < 15
+
+
+async def test_an_answer_that_is_due_at_once_is_waited_for_shortly_while_an_outage_is_young(
+    api: BotApi, anna: Person, poller: Poller
+) -> None:
+    api.fail("getUpdates", Fault.hang(), times=3)
+    await anna.say("hello")
+    begun = time.monotonic()
+    async with poller.polling(waits=dataclasses.replace(QUICK, answer=0.1)):
+        await until(api, lambda: "hello" in poller.texts)
+    assert time.monotonic() - begun < 15  # of silence, before the first of them would be given up
 
 
 async def test_retry_after_is_honoured(api: BotApi, anna: Person, poller: Poller) -> None:
