@@ -10,6 +10,8 @@ import discord
 from discord import ChannelType
 from discord.utils import time_snowflake
 
+from adapters.discord.library import http_of
+
 DIRECT_SINCE = timedelta(days=14)
 ROOMS_SINCE = timedelta(days=3)
 """Nobody waits for an answer to what was said longer ago. The inbox must know messages for longer than either."""
@@ -54,7 +56,7 @@ def missed_in(guild: discord.Guild, mark_of: Callable[[int], int]) -> list[Misse
 
     Nothing of before the bot came there counts.
     """
-    me: discord.Member | None = guild.get_member(guild._state.self_id or 0)
+    me: discord.Member | None = guild.me  # None where Discord has not told of it
     came = time_snowflake(me.joined_at) if me and me.joined_at else 0
     found: list[Missed] = []
     for channel in (*guild.channels, *guild.threads):
@@ -109,7 +111,7 @@ async def read_page(client: discord.Client, channel: int, after: int) -> Sequenc
     Raises CannotRead, and those of PASSING.
     """
     try:
-        raw: Any = await client.http.logs_from(channel, PAGE, after=after)
+        raw: Any = await http_of(client).logs_from(channel, PAGE, after=after)
     except discord.Forbidden as error:
         raise CannotRead from error
     except discord.NotFound as error:

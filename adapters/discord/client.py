@@ -2,11 +2,15 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from typing import Any, Protocol
 
 import aiohttp
 import discord
+
+from adapters.backoff import Backoff
+from adapters.discord.library import guard_events, let_others_go_on, pace_openings, silence_logs
 
 log = logging.getLogger(__name__)
 
@@ -73,16 +77,19 @@ def open_client(
     shards: int,
     guilds_within: float,
     heartbeat_within: float,
+    openings: Backoff,
+    hello_within: float,
+    answers: "Answers",
     is_ours: Callable[[], bool] = lambda: True,
 ) -> discord.Client:
     """Give a client that has asked nothing yet; it serves for one login.
 
     `guilds_within`: seconds after the last guild that Discord told of until all are taken to be known;
-    `heartbeat_within`: seconds without a sign of life until a connection is taken to be dead. While the bot is not
-    `is_ours`, every request fails with a ConnectionError.
+    `heartbeat_within`: seconds without a sign of life until a connection is taken to be dead; `openings` paces new
+    ones, and `hello_within` is how many seconds one may stay silent at first. `answers` is told of all requests. While
+    the bot is not `is_ours`, every request fails with a ConnectionError.
     """
-    # Its loggers tell of everything with tracebacks, and of what somebody wrote; what matters is told by us.
-    logging.getLogger("discord").setLevel(logging.CRITICAL)
+    silence_logs()
     options: dict[str, Any] = {
         "intents": intents(),
         "max_messages": None,
@@ -92,11 +99,12 @@ def open_client(
         "heartbeat_timeout": heartbeat_within,
         "max_ratelimit_timeout": LONGEST_HOLD,
         "allowed_mentions": discord.AllowedMentions.none(),
-        "http_trace": _asking_first(is_ours),
+        "http_trace": _asking_first(is_ours, answers),
     }
     client = _Sharded(shard_count=shards, **options) if shards > 1 else _Single(**options)
     client.listener = listener
-    _let_others_go_on(client.http)
+    let_others_go_on(client)
+    pace_openings(client, openings, hello_within=hello_within)
     _listen(client, listener)
     return client
 
@@ -107,12 +115,35 @@ def may_read_all(client: discord.Client) -> bool:
     return flags.gateway_message_content or flags.gateway_message_content_limited
 
 
-def ask_for_text(client: discord.Client) -> None:
-    """Ask for the text of all messages; to be done before it connects."""
-    client._connection._intents.message_content = True
+class Answers:
+    """Give up a request that is not answered, and not one that waits for the end of a rate limit."""
+
+    def __init__(self) -> None:
+        self._limit: asyncio.Timeout | None = None
+        self._seconds = 0.0
+
+    @asynccontextmanager
+    async def within(self, seconds: float) -> AsyncIterator[None]:
+        """Raise TimeoutError if a request of this task is without an answer for so long."""
+        self._seconds = seconds
+        try:
+            async with asyncio.timeout(None) as self._limit:
+                yield
+        finally:
+            self._limit = None
+
+    async def asked(self, *_: object) -> None:
+        """Note that a request begins."""
+        if self._limit:
+            self._limit.reschedule(asyncio.get_running_loop().time() + self._seconds)
+
+    async def answered(self, *_: object) -> None:
+        """Note that its answer begins, or that it failed."""
+        if self._limit and not self._limit.expired():
+            self._limit.reschedule(None)
 
 
-def _asking_first(is_ours: Callable[[], bool]) -> aiohttp.TraceConfig:
+def _asking_first(is_ours: Callable[[], bool], answers: Answers) -> aiohttp.TraceConfig:
     """Stop what another instance is to do now before it leaves: all that the library asks of Discord comes by here."""
 
     async def ask(*_: object) -> None:
@@ -121,6 +152,9 @@ def _asking_first(is_ours: Callable[[], bool]) -> aiohttp.TraceConfig:
 
     trace = aiohttp.TraceConfig()
     trace.on_request_start.append(ask)
+    trace.on_request_start.append(answers.asked)
+    trace.on_request_end.append(answers.answered)
+    trace.on_request_exception.append(answers.answered)
     return trace
 
 
@@ -137,23 +171,6 @@ class _Single(discord.Client):
 
 class _Sharded(_Single, discord.AutoShardedClient):
     pass
-
-
-def _let_others_go_on(http: Any) -> None:
-    """Mend a call that is cancelled while it waits for the end of a limit for all calls: all others would wait on.
-
-    Who goes on too early by that is only told of the limit once more.
-    """
-    ask = http.request
-
-    async def request(*args: Any, **options: Any) -> Any:
-        try:
-            return await ask(*args, **options)
-        except asyncio.CancelledError:
-            http._global_over.set()
-            raise
-
-    http.request = request
 
 
 def _listen(client: discord.Client, listener: Listener) -> None:
@@ -211,10 +228,7 @@ def _listen(client: discord.Client, listener: Listener) -> None:
     ):
         client.event(told)
     client.event(_renamed(on_guild_available, "on_guild_join"))
-    parsers = client._connection.parsers
-    for event, parse in parsers.items():
-        if event not in ("READY", "RESUMED"):
-            parsers[event] = _guarded(event, parse, listener)
+    guard_events(client, listener)
 
 
 def _renamed(told: Callable[[discord.Guild], Any], name: str) -> Any:
@@ -223,17 +237,3 @@ def _renamed(told: Callable[[discord.Guild], Any], name: str) -> Any:
 
     again.__name__ = name
     return again
-
-
-def _guarded(event: str, parse: Callable[[Any], None], listener: Listener) -> Callable[[Any], None]:
-    """One event that the library cannot read would end the connection, and come again in the next one."""
-
-    def guarded(raw: Any) -> None:
-        try:
-            parse(raw)
-        except asyncio.CancelledError:
-            raise
-        except Exception as error:  # noqa: BLE001 - whatever it is, it must not stop those that come after it
-            listener.unreadable(event, raw if isinstance(raw, Mapping) else {"data": raw}, error)
-
-    return guarded

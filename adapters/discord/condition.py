@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,6 +16,8 @@ from discord import (
     RateLimited,
 )
 
+from adapters.backoff import Backoff, Growth, with_jitter
+from adapters.discord.library import LibraryChanged
 from bot.messages import ChannelHealth
 from bot.plain_text import one_line
 from memory.redaction import without_secrets
@@ -53,7 +54,11 @@ class Waits:
 
     first: float = 1.0
     """After a first failure; each further one in a row doubles it."""
+    short: float = 4.0
+    """The longest in the first minute of failures: who writes then is not to wait long."""
     longest: float = 300.0
+    answer: float = 8.0
+    """For an answer, or for the gateway's first word, in the first minute of failures."""
     refused: float = 600.0
     """Between tries where Discord will not have us as we are: token, version, shards."""
     told: float = 15.0
@@ -91,11 +96,20 @@ class TooManySessions(Exception):
 class Condition:
     """What is told of how receiving fares, to whoever asks and in the log."""
 
-    def __init__(self, report: Callable[[ChannelHealth], None], waits: Waits, *, token: str) -> None:
+    def __init__(
+        self,
+        report: Callable[[ChannelHealth], None],
+        waits: Waits,
+        *,
+        token: str,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`clock`: seconds that only grow."""
         self._report = report
         self._waits = waits
         self._token = token
-        self._failures = 0
+        self._clock = clock
+        self._backoff = Backoff(Growth(waits.first, waits.short, waits.longest), clock=clock)
         self._down = ""
         self._hampered = ""
         self._well_since: float | None = None
@@ -106,7 +120,7 @@ class Condition:
             log.info("Discord: well again")
         self._down = ""
         if self._well_since is None:
-            self._well_since = time.monotonic()
+            self._well_since = self._clock()
         self._report(ChannelHealth("up", self._hampered))
 
     def hampered(self, detail: str) -> None:
@@ -125,14 +139,19 @@ class Condition:
 
     def failed(self, error: BaseException) -> float:
         """Note a failure that needs a new connection; tell how many seconds to wait before it."""
-        if self._well_since is not None and time.monotonic() - self._well_since >= self._waits.settled:
-            self._failures = 0
+        if self._well_since is not None and self._clock() - self._well_since >= self._waits.settled:
+            self._backoff.succeeded()
         self._well_since = None
-        self._failures += 1
+        self._backoff.failed()
         wait = self._wait(error)
-        if self._failures >= TOLD_AFTER or wait >= self._waits.told:
+        if self._backoff.failures >= TOLD_AFTER or wait >= self._waits.told:
             self._tell(in_words(error), is_network=_is_network(error))
         return wait
+
+    @property
+    def answer_seconds(self) -> float:
+        """How long to wait for an answer of which all that follows depends."""
+        return min(self._waits.answer, self._waits.call) if self._backoff.is_young else self._waits.call
 
     def _tell(self, detail: str, *, is_network: bool) -> None:
         detail = self._clean(detail)
@@ -146,14 +165,14 @@ class Condition:
         return one_line(without_secrets(detail, [self._token]))
 
     def _wait(self, error: BaseException) -> float:
-        wait = min(self._waits.first * 2.0 ** min(self._failures - 1, 30), self._waits.longest)
+        wait = self._backoff.delay
         if isinstance(error, RateLimited):
             wait = max(wait, error.retry_after)
         elif isinstance(error, TooManySessions):
             wait = max(wait, error.seconds)
         elif is_refused(error):
             wait = self._waits.refused
-        return wait * (1 + 0.25 * random.random())  # noqa: S311 - so that not all come back at the same moment
+        return with_jitter(wait)
 
 
 def is_wrong_token(error: BaseException) -> bool:
@@ -168,7 +187,11 @@ def is_wrong_token(error: BaseException) -> bool:
 def is_refused(error: BaseException) -> bool:
     """Whether it will not get better by itself."""
     codes = (*SHARD_CODES, *VERSION_CODES)
-    return is_wrong_token(error) or (isinstance(error, ConnectionClosed) and error.code in codes)
+    return (
+        isinstance(error, LibraryChanged)
+        or is_wrong_token(error)
+        or (isinstance(error, ConnectionClosed) and error.code in codes)
+    )
 
 
 def is_intent_off(error: BaseException) -> bool:
@@ -185,7 +208,7 @@ def in_words(error: BaseException) -> str:
     if is_intent_off(error):
         return INTENT_OFF
     match error:
-        case ConnectionLost() | TooManySessions():
+        case ConnectionLost() | TooManySessions() | LibraryChanged():
             return str(error)
         case ConnectionClosed() if error.code in SHARD_CODES:
             return SHARDS

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import threading
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -13,9 +12,9 @@ from typing import Any
 
 import aiohttp
 import discord
-from discord.gateway import KeepAliveHandler, ReconnectWebSocket
 
-from adapters.discord.client import ask_for_text, may_read_all, open_client
+from adapters.backoff import Backoff, Growth
+from adapters.discord.client import Answers, may_read_all, open_client
 from adapters.discord.condition import (
     Condition,
     ConnectionLost,
@@ -24,7 +23,17 @@ from adapters.discord.condition import (
     is_intent_off,
 )
 from adapters.discord.files import fetch_file
-from adapters.discord.gateway import Gateway, ask_gateway, point_library_at
+from adapters.discord.gateway import Gateway, ask_gateway
+from adapters.discord.library import (
+    LibraryChanged,
+    ask_for_text,
+    check_library,
+    has_connected,
+    http_of,
+    is_reconnect_request,
+    point_at,
+    stop_heartbeats,
+)
 from adapters.discord.receiving import AcceptSaid, Pauses, Receiver
 from bot.channel_store import ChannelStore
 from bot.config.settings import DiscordSettings
@@ -43,6 +52,7 @@ EXPECTED = (
     TimeoutError,
     ConnectionLost,
     TooManySessions,
+    LibraryChanged,
 )
 
 
@@ -166,21 +176,27 @@ class Connection:
 
     async def _connect(self, receiver: Receiver) -> None:
         """One client from its login to its end: none serves for a second one."""
-        async with asyncio.timeout(self._waits.call):
+        check_library()
+        answer = self._condition.answer_seconds
+        async with asyncio.timeout(answer):
             gateway = await ask_gateway(self._api_base, self._token)
         if gateway.sessions < gateway.shards:
             raise TooManySessions(gateway.reset_after)
         self._sessions_left, self._shards = gateway.sessions, gateway.shards
-        point_library_at(self._api_base, gateway)
+        point_at(self._api_base, gateway.address)
+        answers = Answers()
         client = open_client(
             _Listener(self, receiver),
             shards=gateway.shards,
             guilds_within=self._waits.guilds,
             heartbeat_within=self._waits.heartbeat,
+            openings=Backoff(Growth(self._waits.first, self._waits.short, self._waits.longest)),
+            hello_within=self._waits.answer,
+            answers=answers,
             is_ours=self._is_ours,
         )
         try:
-            async with asyncio.timeout(self._waits.call):
+            async with asyncio.timeout(self._waits.call), answers.within(answer):
                 await client.login(self._token)
             self._reads_all = may_read_all(client) and not self._is_text_refused
             if self._reads_all:
@@ -209,9 +225,9 @@ class Connection:
                 connecting.result()
             except AttributeError as error:
                 # The library stumbles over a first connection that fails: what failed stands behind its own error.
-                if client.ws is None and isinstance(error.__context__, EXPECTED):
+                if not has_connected(client) and isinstance(error.__context__, EXPECTED):
                     raise error.__context__ from None
-                if client.ws is None and isinstance(error.__context__, ReconnectWebSocket):
+                if not has_connected(client) and is_reconnect_request(error.__context__):
                     raise ConnectionLost from None
                 raise
         finally:
@@ -315,13 +331,6 @@ async def _close(client: discord.Client) -> None:
             await client.close()
     except Exception as error:  # noqa: BLE001 - whatever it is, the next connection does not depend on it
         log.debug("discord: closing failed: %s", type(error).__name__)
-        await client.http.close()
+        await http_of(client).close()
     finally:
-        _stop_hearts(client)
-
-
-def _stop_hearts(client: discord.Client) -> None:
-    """End the threads that beat for a connection which ended before its session began: the library forgets those."""
-    for thread in threading.enumerate():
-        if isinstance(thread, KeepAliveHandler) and thread.ws._connection is client._connection:
-            thread.stop()
+        stop_heartbeats(client)

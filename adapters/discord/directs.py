@@ -7,6 +7,7 @@ import discord
 
 from adapters.discord.calls import Calls, Gone
 from adapters.discord.heard import DIRECT
+from adapters.discord.library import http_of
 from bot.channel_store import ChannelStore
 from bot.state.database import StateFault
 
@@ -35,7 +36,7 @@ class Directs:
 
     async def _opened(self, person: str) -> int:
         async def open_one(client: discord.Client) -> int:
-            raw: Any = await client.http.start_private_message(int(person))
+            raw: Any = await http_of(client).start_private_message(int(person))
             return int(raw["id"])
 
         if not person.isdigit():

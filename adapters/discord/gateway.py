@@ -7,8 +7,6 @@ from typing import Any
 import aiohttp
 import yarl
 from discord import GatewayNotFound, LoginFailure, RateLimited
-from discord.gateway import DiscordWebSocket
-from discord.http import Route
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +43,6 @@ async def ask_gateway(api_base: str, token: str) -> Gateway:
         sessions=_count(limit.get("remaining"), 1000),
         reset_after=_count(limit.get("reset_after"), 0) / 1000,
     )
-
-
-def point_library_at(api_base: str, gateway: Gateway) -> None:
-    """Have the library, which asks nobody where to connect, go there: for all of its clients in this process."""
-    Route.BASE = api_base
-    DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL(gateway.address)
 
 
 async def _get(session: aiohttp.ClientSession, url: str, *, authorization: str = "") -> dict[str, Any]:

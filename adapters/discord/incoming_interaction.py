@@ -23,6 +23,7 @@ from adapters.discord.incoming import (
 )
 from adapters.discord.incoming_contents import attachments_of
 from adapters.discord.incoming_text import Names, read_text, whole
+from adapters.discord.library import new_attachment
 from bot.commands.command import Command, split_command
 from bot.messages import Attachment, IncomingMessage
 from bot.plain_text import one_line
@@ -161,7 +162,7 @@ def _value(interaction: discord.Interaction, option: str, value: str) -> str:
 def _attached(interaction: discord.Interaction) -> tuple[Attachment, ...]:
     known: Mapping[str, Any] = (_data(interaction).get("resolved") or {}).get("attachments") or {}
     files = [
-        discord.Attachment(data=known[str(option["value"])], state=interaction._state)
+        new_attachment(interaction, known[str(option["value"])])
         for option in _options(interaction)
         if option.get("type") == AppCommandOptionType.attachment.value and str(option["value"]) in known
     ]

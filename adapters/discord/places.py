@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import aiohttp
 import discord
-from discord.http import MultipartParameters, handle_message_parameters
-from discord.webhook.async_ import async_context
 
 from adapters.discord.buttons import buttons_of
 from adapters.discord.calls import Archived, Calls, Expired, MessageGone, NoReply, Refused
 from adapters.discord.handle import Answerable
+from adapters.discord.library import http_of, message_parameters, webhooks
 from bot.messages import ChannelFault, Choice
 
 if TYPE_CHECKING:
+    from discord.http import MultipartParameters
+
     from adapters.discord.markdown.messages import TextMessage
     from adapters.text.sequence import FileMessage
 
@@ -140,7 +141,7 @@ class InChannel:
                     "fail_if_not_exists": False,
                 }
             with _parameters(message, offered, **options) as parameters:
-                return _posted(await client.http.send_message(self.number, params=parameters))
+                return _posted(await http_of(client).send_message(self.number, params=parameters))
 
         while True:
             try:
@@ -160,7 +161,7 @@ class InChannel:
     ) -> None:
         async def put(offered: Sequence[Choice], client: discord.Client) -> None:
             with _parameters(text, offered, is_edit=True) as parameters:
-                await client.http.edit_message(self.number, message, params=parameters)
+                await http_of(client).edit_message(self.number, message, params=parameters)
 
         async def edited(offered: Sequence[Choice]) -> None:
             await self._ask(partial(put, offered), again=not growing)
@@ -169,7 +170,7 @@ class InChannel:
 
     async def delete(self, message: int) -> None:
         with suppress(MessageGone):
-            await self._ask(lambda client: client.http.delete_message(self.number, message))
+            await self._ask(lambda client: http_of(client).delete_message(self.number, message))
 
     async def _ask(
         self, call: Callable[[discord.Client], Awaitable[Result]], *, again: bool = True
@@ -178,11 +179,11 @@ class InChannel:
         try:
             return await self._calls.make(call, again=again)
         except Archived:
-            await self._calls.make(lambda client: client.http.edit_channel(self.number, archived=False))
+            await self._calls.make(lambda client: http_of(client).edit_channel(self.number, archived=False))
             return await self._calls.make(call, again=again)
 
     async def typing(self) -> None:
-        await self._calls.make(lambda client: client.http.send_typing(self.number), again=False)
+        await self._calls.make(lambda client: http_of(client).send_typing(self.number), again=False)
 
     async def nothing(self) -> None:
         """Nothing is announced in a channel."""
@@ -210,7 +211,7 @@ class InChannel:
         self, after: int
     ) -> Callable[[discord.Client], Awaitable[tuple[discord.Client, list[dict[str, Any]]]]]:
         async def read(client: discord.Client) -> tuple[discord.Client, list[dict[str, Any]]]:
-            raw: Any = await client.http.logs_from(self.number, LOOKED_AT, after=after)
+            raw: Any = await http_of(client).logs_from(self.number, LOOKED_AT, after=after)
             return client, list(raw)
 
         return read
@@ -280,7 +281,7 @@ class AsAnswer:
             with _parameters(message, choices, is_private=self._answerable.private) as parameters:
                 hook = self._hook(client)
                 once: Any = _Once(hook.session)
-                raw: Any = await async_context.get().execute_webhook(
+                raw: Any = await webhooks().execute_webhook(
                     hook.id,
                     self._answerable.token,
                     session=once,
@@ -321,7 +322,7 @@ class AsAnswer:
             async def edit(client: discord.Client) -> Posted:
                 with _parameters(message, offered, is_edit=True) as parameters:
                     hook = self._hook(client)
-                    raw: Any = await async_context.get().edit_webhook_message(
+                    raw: Any = await webhooks().edit_webhook_message(
                         hook.id,
                         self._answerable.token,
                         which,  # type: ignore[arg-type]
@@ -351,7 +352,7 @@ class AsAnswer:
     async def _delete(self, which: str) -> None:
         async def delete(client: discord.Client) -> None:
             hook = self._hook(client)
-            await async_context.get().delete_webhook_message(
+            await webhooks().delete_webhook_message(
                 hook.id,
                 self._answerable.token,
                 which,  # type: ignore[arg-type]
@@ -416,7 +417,7 @@ def _parameters(
     is_edit: bool = False,
     is_private: bool = False,
     **options: Any,
-) -> MultipartParameters:
+) -> "MultipartParameters":
     """A message as the library sends it: nobody is called by it, and no link unfolds below it."""
     from adapters.text.sequence import FileMessage
 
@@ -432,7 +433,7 @@ def _parameters(
     flags = discord.MessageFlags(suppress_embeds=True)
     if is_private:
         flags.ephemeral = True
-    return handle_message_parameters(allowed_mentions=NOBODY, flags=flags, **options)
+    return message_parameters(allowed_mentions=NOBODY, flags=flags, **options)
 
 
 def _posted(raw: Any) -> Posted:

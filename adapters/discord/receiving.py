@@ -3,7 +3,6 @@
 import asyncio
 import json
 import logging
-import random
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,6 +13,7 @@ from typing import Any
 import discord
 from discord.utils import time_snowflake
 
+from adapters.backoff import Backoff, Growth, wait_longer
 from adapters.discord.catch_up import (
     PAGE,
     PASSING,
@@ -27,6 +27,7 @@ from adapters.discord.catch_up import (
 from adapters.discord.condition import INTENT_OFF
 from adapters.discord.heard import SLACK, Heard
 from adapters.discord.incoming import CHANNEL, Said, chat_of, name_of, read_edit, read_message, roles_of
+from adapters.discord.library import new_message
 from bot.channel_store import ChannelStore
 from bot.messages import NotAccepted, PersonId
 from bot.plain_text import one_line
@@ -53,6 +54,8 @@ class Pauses:
 
     first: float = 1.0
     """Before what failed is tried again; each further failure doubles it."""
+    short: float = 4.0
+    """The longest in the first minute of failures."""
     longest: float = 60.0
     save: float = 3.0
     """Between two times that it is noted how far all is taken in."""
@@ -269,14 +272,14 @@ class Receiver:
     def _read(
         self, message: discord.Message, read: Callable[[discord.Message, int], Said | None]
     ) -> Said | _Bad | None:
-        user = message._state.user
+        client = self._client
         try:
-            said = read(message, user.id if user else 0)
+            said = read(message, client.user.id if client and client.user else 0)
         except Exception as error:  # noqa: BLE001 - whatever it is, it must not stop those that come after it
             raw = {"id": str(message.id), "channel_id": str(message.channel.id), "content": message.content}
             return _Bad(str(message.id), raw, _where(error))
         if said and said.is_hidden:
-            if not message._state._intents.message_content:  # else there was nothing that could be read
+            if client and not client.intents.message_content:  # else there was nothing that could be read
                 self.text_is_hidden(True)
             return None
         return said if said and said.message.addressed else None
@@ -316,6 +319,9 @@ class Receiver:
         self._beside.start(self._work(lane))
         return lane
 
+    def _begin_backoff(self) -> Backoff:
+        return Backoff(Growth(self._pauses.first, self._pauses.short, self._pauses.longest))
+
     # -- direct conversations -------------------------------------------------------------------------------
 
     async def _open_directs(self, client: discord.Client, session: int) -> None:
@@ -324,14 +330,14 @@ class Receiver:
         if mark:
             for channel in self._heard.direct.values():
                 self._read_from(channel, self._heard.behind.pop(channel, mark), is_direct=True)
-        pause = _Growing(self._pauses)
+        backoff = self._begin_backoff()
         while session == self._session:
             try:
                 await self._open_new_directs(client, mark)
                 break
             except (*PASSING, StateFault) as error:
                 log.debug("discord: direct conversations cannot be opened: %s", type(error).__name__)
-                await pause.wait()
+                await wait_longer(backoff)
         if session == self._session:
             self._heard.settle(DIRECTS)
 
@@ -376,7 +382,7 @@ class Receiver:
 
     async def _read_missed(self, lane: _Lane) -> None:
         """Take in what the history of a channel holds; it is tried for as long as it may become better."""
-        pause = _Growing(self._pauses)
+        backoff = self._begin_backoff()
         while lane.missed is not None:
             client = self._client
             after = max(lane.missed, oldest(is_direct=lane.is_direct))
@@ -394,9 +400,9 @@ class Receiver:
                 return
             except PASSING as error:
                 log.debug("discord: a history cannot be read just now: %s", type(error).__name__)
-                await pause.wait()
+                await wait_longer(backoff)
                 continue
-            pause.begin_again()
+            backoff.succeeded()
             self._can_read(lane.channel)
             if not await self._take_in_page(lane, client, channel, page):
                 continue  # a new session has begun: more may be missed than was known
@@ -411,7 +417,7 @@ class Receiver:
             expected = lane.missed
             said: Said | _Bad | None
             try:
-                message = discord.Message(state=client._connection, channel=channel, data=raw)  # type: ignore[arg-type]
+                message = new_message(client, channel, raw)
             except Exception as error:  # noqa: BLE001 - as with those that come as they are written
                 said = _Bad(str(raw["id"]), raw, _where(error))
             else:
@@ -425,7 +431,7 @@ class Receiver:
 
     async def _take_in(self, lane: _Lane, said: Said | _Bad) -> None:
         """Hand a message to the assistant until it is safe there; nothing behind it overtakes it."""
-        pause = _Growing(self._pauses)
+        backoff = self._begin_backoff()
         while True:
             try:
                 if isinstance(said, _Bad):
@@ -434,10 +440,10 @@ class Receiver:
                     await self._accepted(lane, await self._with_roles(lane, said))
             except (NotAccepted, StateFault) as refusal:
                 self._refused(str(refusal))
-                await pause.wait()
+                await wait_longer(backoff)
             except PASSING as error:
                 log.debug("discord: a member cannot be asked for just now: %s", type(error).__name__)
-                await pause.wait()
+                await wait_longer(backoff)
             else:
                 self._refused("")
                 return
@@ -518,22 +524,6 @@ class Receiver:
             more = ["…"] if len(names) > NAMED else []
             lines.append(NO_HISTORY.format(channels=", ".join([*names[:NAMED], *more])))
         self._hampered("; ".join(filter(None, lines)))
-
-
-class _Growing:
-    """Pauses, each longer than the one before."""
-
-    def __init__(self, pauses: Pauses) -> None:
-        self._pauses = pauses
-        self.begin_again()
-
-    def begin_again(self) -> None:
-        self._next = self._pauses.first
-
-    async def wait(self) -> None:
-        pause = self._next * (1 + 0.25 * random.random())  # noqa: S311 - so that not all come back at once
-        self._next = min(self._next * 2, self._pauses.longest)
-        await asyncio.sleep(pause)
 
 
 def _where(error: Exception) -> str:

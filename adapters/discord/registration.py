@@ -12,6 +12,7 @@ import discord
 
 from adapters.discord.commands import payload_of
 from adapters.discord.condition import in_words
+from adapters.discord.library import http_of
 from bot.channel_store import ChannelStore
 from bot.commands.command import Command
 from bot.plain_text import one_line
@@ -86,7 +87,7 @@ class Registration:
 
     async def _set(self, client: discord.Client, place: int, payload: list[dict[str, Any]]) -> bool:
         """Set all commands of a place; tell whether that is done."""
-        application, http = client.application_id or 0, client.http
+        application, http = client.application_id or 0, http_of(client)
         pauses = list(self._pauses)
         while not client.is_closed():
             wait = 0.0

@@ -7,6 +7,7 @@ import discord
 
 from adapters.discord.calls import Calls, Refused
 from adapters.discord.incoming import chat_of
+from adapters.discord.library import http_of
 from bot.messages import IncomingMessage
 from bot.plain_text import one_line
 
@@ -49,7 +50,7 @@ async def open_thread(calls: Calls, message: IncomingMessage, channel: int) -> b
         # Whoever starts one that is there already is told so, by an error that is none.
         number: Any = int(message.chat.name)
         try:
-            await client.http.start_thread_with_message(
+            await http_of(client).start_thread_with_message(
                 channel, number, name=name, auto_archive_duration=MINUTES
             )
         except discord.HTTPException as error:

@@ -3,7 +3,8 @@ from typing import cast
 import pytest
 from discord.http import Route
 
-from adapters.discord.client import Listener, open_client
+from adapters.backoff import Backoff, Growth
+from adapters.discord.client import Answers, Listener, open_client
 from tests.fakes.discord_api.server import DiscordApi
 
 
@@ -13,7 +14,14 @@ async def test_nothing_is_asked_while_another_instance_has_the_bot(monkeypatch: 
         olga = api.person("olga")
         monkeypatch.setattr(Route, "BASE", api.api_base)
         client = open_client(
-            cast("Listener", None), shards=1, guilds_within=1, heartbeat_within=1, is_ours=lambda: ours
+            cast("Listener", None),
+            shards=1,
+            guilds_within=1,
+            heartbeat_within=1,
+            openings=Backoff(Growth()),
+            hello_within=1,
+            answers=Answers(),
+            is_ours=lambda: ours,
         )
         try:
             await client.login(api.token)

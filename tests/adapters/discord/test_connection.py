@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from adapters.discord.condition import Waits
 from bot.messages import AttachmentLost, ChannelFault
 from tests.adapters.discord.listening import PAUSES, QUICK, Ear, listening
 from tests.fakes.discord_api import wire
@@ -221,6 +222,113 @@ async def test_a_start_that_fails_is_tried_again(
         await anna.ask("one", general)
         await ear.until(lambda: ear.messages)
     assert not [record for record in caplog.records if record.exc_info and record.name.startswith("adapters")]
+
+
+NONSENSE = Fault.status(200, "<html>welcome</html>")
+OUTAGE, SILENCE = "outage", "silence"
+
+
+@pytest.mark.parametrize(
+    "failures",
+    [
+        [("connect", Fault.status(502)), ("connect", Fault.reset_before()), OUTAGE, ("connect", NONSENSE),
+         ("connect", Fault.hang())],
+        [("connect", Fault.hang()), ("connect", NONSENSE), ("connect", Fault.reset_before()), OUTAGE, SILENCE],
+    ],
+    ids=["a hang comes last", "the gateway says nothing at last"],
+)  # fmt: skip
+async def test_who_writes_after_five_failures_in_a_row_is_heard_within_15_seconds(
+    failures: list[tuple[str, Fault] | str], api: DiscordApi, anna: Person, general: Channel, tmp_path: Path
+) -> None:
+    ear = Ear()
+    loop = asyncio.get_running_loop()
+    async with listening(api, tmp_path, ear, waits=Waits()):
+        await api.gateway.close(1006)
+        for failure in failures:
+            await fail(api, failure)
+        begun = loop.time()
+        await anna.ask("hello", general)
+        await ear.until(lambda: ear.messages, within=30)
+    assert loop.time() - begun < 15
+
+
+async def test_a_start_that_fails_five_times_is_heard_within_15_seconds_of_the_end_of_failures(
+    api: DiscordApi, anna: Person, general: Channel, tmp_path: Path
+) -> None:
+    ear = Ear()
+    loop = asyncio.get_running_loop()
+    for fault in (Fault.status(502), Fault.reset_before(), NONSENSE, Fault.hang()):
+        api.fail("gateway_bot", fault)
+    api.fail("me", Fault.hang())
+    await api.stop()
+    async with listening(api, tmp_path, ear, waits=Waits(), is_up=False):
+        await ear.until(lambda: ear.state == "down")  # refused twice
+        await api.start()
+        await api.until(lambda: sum(call.faulty for call in api.calls) == 5, within=60)
+        begun = loop.time()
+        await anna.ask("hello", general)
+        await ear.until(lambda: ear.messages, within=30)
+    assert loop.time() - begun < 15
+
+
+async def fail(api: DiscordApi, failure: tuple[str, Fault] | str) -> None:
+    """Have one failure happen."""
+    if failure == OUTAGE:
+        async with api.outage():
+            await asyncio.sleep(5)  # longer than one of the short waits
+    elif failure == SILENCE:
+        api.gateway.silent = True
+        opened = len(api.gateway.connections)
+        await api.until(lambda: len(api.gateway.connections) > opened, within=30)
+        await asyncio.sleep(0.1)  # the connection is there; what it should say is not said
+        api.gateway.silent = False
+    elif isinstance(failure, tuple):
+        failed = sum(call.faulty for call in api.calls)
+        api.fail(*failure)
+        await api.until(lambda: sum(call.faulty for call in api.calls) > failed, within=30)
+
+
+async def test_a_gateway_that_takes_connections_and_says_nothing_is_left_alone_soon(
+    api: DiscordApi, anna: Person, general: Channel, tmp_path: Path
+) -> None:
+    ear = Ear()
+    async with listening(api, tmp_path, ear, waits=dataclasses.replace(QUICK, answer=0.2, told=10.0)):
+        api.gateway.silent = True
+        opened = len(api.gateway.connections)
+        await api.gateway.close(1006)
+        await anna.ask("one", general)
+        await api.until(lambda: len(api.gateway.connections) >= opened + 3)
+        api.gateway.silent = False
+        await ear.until(lambda: ear.messages)
+        assert len(api.calls_of("me")) == 1, "it was the same client"
+
+
+async def test_a_gateway_that_hangs_up_at_once_is_not_called_without_end(
+    api: DiscordApi, anna: Person, general: Channel, tmp_path: Path
+) -> None:
+    ear = Ear()
+    async with listening(api, tmp_path, ear, waits=dataclasses.replace(QUICK, first=0.2, longest=0.2)):
+        api.gateway.hangs_up = True
+        opened = len(api.gateway.connections)
+        await api.gateway.close(1006)
+        await anna.ask("one", general)
+        await asyncio.sleep(0.7)
+        assert len(api.gateway.connections) - opened <= 5
+        api.gateway.hangs_up = False
+        await ear.until(lambda: ear.messages)
+
+
+async def test_a_login_that_is_not_answered_is_given_up_and_a_rate_limit_is_not(
+    api: DiscordApi, anna: Person, general: Channel, tmp_path: Path
+) -> None:
+    ear = Ear()
+    loop = asyncio.get_running_loop()
+    api.fail("me", Fault.hang())
+    api.fail("me", Fault.rate_limit(1.0))
+    begun = loop.time()
+    async with listening(api, tmp_path, ear, waits=dataclasses.replace(QUICK, answer=0.2, call=60.0)):
+        assert 1.2 <= loop.time() - begun < 15
+        assert [call.status for call in api.calls_of("me")] == [0, 429, 200]
 
 
 async def test_a_wrong_token_is_explained_and_not_tried_over_and_over(

@@ -109,6 +109,9 @@ class Connection:
         writer = asyncio.create_task(self._write())
         watch = asyncio.create_task(self._watch_heartbeats())
         try:
+            if self.gateway.hangs_up:
+                await self.end(4000)
+                return self.socket
             if self.request.query.get("v") != "10":
                 await self.end(4012)
                 return self.socket
@@ -242,6 +245,8 @@ class Gateway:
         """Whether heartbeats are."""
         self.silent = False
         """A zombie: connections are open, and nothing comes; what was missed is there for whoever resumes."""
+        self.hangs_up = False
+        """Whether it closes each new connection before its first word."""
         self.session_seconds = 180.0
         """So long a session can be resumed."""
         self.enforces_starts = False

@@ -1,0 +1,273 @@
+"""All that we use of discord.py without its promise: another version may lack it, so each start checks it.
+
+No other module reaches for what the library keeps to itself. Nothing is imported here before it is used, so that a
+library in which something is missing is told in one line.
+"""
+
+import asyncio
+import importlib
+import inspect
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+import aiohttp
+import discord
+import yarl
+
+from adapters.backoff import Backoff, with_jitter
+
+if TYPE_CHECKING:
+    from discord.http import HTTPClient, MultipartParameters
+    from discord.webhook.async_ import AsyncWebhookAdapter
+
+TESTED = "2.7.1"
+"""The version that all of this was tried with."""
+
+NAMES: Mapping[str, tuple[str, ...]] = {
+    "discord:Message": ("state", "channel", "data"),
+    "discord:Attachment": ("data", "state"),
+    "discord:Interaction.__slots__": (),
+    "discord:Client.dispatch": ("event",),
+    "discord:Client.before_identify_hook": ("shard_id", "initial"),
+    "discord.client:ExponentialBackoff.delay": (),
+    "discord.shard:ExponentialBackoff.delay": (),
+    "discord.gateway:DiscordWebSocket.DEFAULT_GATEWAY": (),
+    "discord.gateway:KeepAliveHandler.stop": (),
+    "discord.gateway:ReconnectWebSocket": (),
+    "discord.http:Route.BASE": (),
+    "discord.http:handle_message_parameters": ("content", "flags", "file", "view", "nonce", "allowed_mentions"),
+    "discord.http:HTTPClient.request": ("route",),
+    "discord.http:HTTPClient.ws_connect": ("url",),
+    "discord.http:HTTPClient.close": (),
+    "discord.http:HTTPClient.send_message": ("channel_id", "params"),
+    "discord.http:HTTPClient.edit_message": ("channel_id", "message_id", "params"),
+    "discord.http:HTTPClient.delete_message": ("channel_id", "message_id"),
+    "discord.http:HTTPClient.edit_channel": ("channel_id",),
+    "discord.http:HTTPClient.send_typing": ("channel_id",),
+    "discord.http:HTTPClient.logs_from": ("channel_id", "limit", "after"),
+    "discord.http:HTTPClient.start_thread_with_message": ("name", "auto_archive_duration"),
+    "discord.http:HTTPClient.start_private_message": ("user_id",),
+    "discord.http:HTTPClient.bulk_upsert_global_commands": ("application_id", "payload"),
+    "discord.http:HTTPClient.bulk_upsert_guild_commands": ("application_id", "guild_id", "payload"),
+    "discord.webhook.async_:async_context.get": (),
+    "discord.webhook.async_:AsyncWebhookAdapter.execute_webhook": (
+        "session", "payload", "multipart", "files", "wait", "with_components",
+    ),
+    "discord.webhook.async_:AsyncWebhookAdapter.edit_webhook_message": (
+        "session", "payload", "multipart", "files", "with_components",
+    ),
+    "discord.webhook.async_:AsyncWebhookAdapter.delete_webhook_message": ("session",),
+}  # fmt: skip
+"""What each module must have, and which parameters it must take."""
+OF_CLIENT = ("_connection._intents", "_connection.parsers", "http._global_over", "http.ws_connect", "ws")
+"""What each client must have."""
+
+
+class LibraryChanged(Exception):
+    """The installed discord.py lacks something that we use; the text is one line with the mend in it."""
+
+    def __init__(self, missing: str) -> None:
+        super().__init__(
+            f"discord.py {discord.__version__} has no {missing}: install the version that Commonplace was tested "
+            f"with (pip install discord.py=={TESTED})"
+        )
+
+
+class Listener(Protocol):
+    """What is told of an event that the library could not read."""
+
+    def unreadable(self, event: str, raw: Mapping[str, Any], error: Exception) -> None:
+        """The library stumbled over an event."""
+        ...
+
+
+def silence_logs() -> None:
+    """Keep the library from logging: it tells of everything with tracebacks, and of what somebody wrote."""
+    logging.getLogger("discord").setLevel(logging.CRITICAL)
+
+
+def check_library() -> None:
+    """Raise LibraryChanged if the installed library lacks something that this module uses."""
+    silence_logs()  # it warns with each client of what voice would need
+    for name, parameters in NAMES.items():
+        found = _find(name)
+        accepted = inspect.signature(found).parameters if parameters else {}
+        takes_any = any(each.kind is each.VAR_KEYWORD for each in accepted.values())
+        for parameter in parameters:
+            if parameter not in accepted and not takes_any:
+                raise LibraryChanged(f"parameter {parameter} of {name.replace(':', '.')}")
+    if "_state" not in discord.Interaction.__slots__:
+        raise LibraryChanged("discord.Interaction._state")
+    client = discord.Client(intents=discord.Intents.none())
+    for path in OF_CLIENT:
+        at: Any = client
+        for part in path.split("."):
+            if not hasattr(at, part):
+                raise LibraryChanged(f"discord.Client.{path}")
+            at = getattr(at, part)
+
+
+def _find(name: str) -> Any:
+    module, _, path = name.partition(":")
+    try:
+        at: Any = importlib.import_module(module)
+        for part in path.split("."):
+            at = getattr(at, part)
+    except (ImportError, AttributeError) as error:
+        raise LibraryChanged(name.replace(":", ".")) from error
+    return at
+
+
+# -- where it connects, and how soon again ------------------------------------------------------------------
+
+
+def point_at(api_base: str, gateway: str) -> None:
+    """Have all clients of this process ask `api_base` and connect to `gateway`: the library asks nobody where."""
+    from discord.gateway import DiscordWebSocket
+    from discord.http import Route
+
+    Route.BASE = api_base
+    DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL(gateway)
+
+
+def pace_openings(client: discord.Client, backoff: Backoff, *, hello_within: float) -> None:
+    """Open websockets at our own pace, instead of the library's, which waits for minutes after a few failures.
+
+    One over which the gateway says nothing for `hello_within` seconds has failed: the library would wait for a
+    minute. It connects at once to a gateway that has hung up before its first word, without end.
+    """
+    import discord.client as single
+    import discord.shard as sharded
+
+    for module in (single, sharded):
+        module.ExponentialBackoff = _NoDelay  # type: ignore[attr-defined]
+    http: Any = client.http
+    connect = http.ws_connect
+
+    async def ws_connect(*args: Any, **options: Any) -> aiohttp.ClientWebSocketResponse:
+        if backoff.failures:
+            await asyncio.sleep(with_jitter(backoff.delay))
+        backoff.failed()  # until it is known better
+        async with asyncio.timeout(hello_within):
+            socket: Any = await connect(*args, **options)
+        receive = socket.receive
+
+        async def receive_hello(timeout: float | None = None) -> aiohttp.WSMessage:  # noqa: ASYNC109
+            del socket.receive
+            message: aiohttp.WSMessage = await receive(min(hello_within, timeout or hello_within))
+            if message.type in (aiohttp.WSMsgType.TEXT, aiohttp.WSMsgType.BINARY):
+                backoff.succeeded()
+            return message
+
+        socket.receive = receive_hello
+        return socket  # type: ignore[no-any-return]
+
+    http.ws_connect = ws_connect
+
+
+class _NoDelay:
+    """In the place of the library's own waits."""
+
+    def delay(self) -> float:
+        return 0.0
+
+
+def is_reconnect_request(error: BaseException | None) -> bool:
+    """Whether an error is the library's own sign that it must connect once more."""
+    from discord.gateway import ReconnectWebSocket
+
+    return isinstance(error, ReconnectWebSocket)
+
+
+def has_connected(client: discord.Client) -> bool:
+    """Whether a websocket of the client was ever opened."""
+    return client.ws is not None
+
+
+def stop_heartbeats(client: discord.Client) -> None:
+    """End the threads that beat for connections which ended before their session began: the library forgets those."""
+    from discord.gateway import KeepAliveHandler
+
+    for thread in threading.enumerate():
+        if isinstance(thread, KeepAliveHandler) and thread.ws._connection is client._connection:
+            thread.stop()
+
+
+# -- what it is told, and what it tells ---------------------------------------------------------------------
+
+
+def ask_for_text(client: discord.Client) -> None:
+    """Ask for the text of all messages; to be done before it connects."""
+    client._connection._intents.message_content = True
+
+
+def guard_events(client: discord.Client, listener: Listener) -> None:
+    """Tell the listener of events that the library cannot read: each would end the connection, and come again."""
+    parsers = client._connection.parsers
+    for event, parse in parsers.items():
+        if event not in ("READY", "RESUMED"):
+            parsers[event] = _guarded(event, parse, listener)
+
+
+def _guarded(event: str, parse: Callable[[Any], None], listener: Listener) -> Callable[[Any], None]:
+    def guarded(raw: Any) -> None:
+        try:
+            parse(raw)
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever it is, it must not stop those that come after it
+            listener.unreadable(event, raw if isinstance(raw, Mapping) else {"data": raw}, error)
+
+    return guarded
+
+
+def new_message(client: discord.Client, channel: Any, raw: Mapping[str, Any]) -> discord.Message:
+    """A message as the library has it, of what the history holds. Raises whatever the library stumbles over."""
+    return discord.Message(state=client._connection, channel=channel, data=raw)  # type: ignore[arg-type]
+
+
+def new_attachment(interaction: discord.Interaction, raw: Any) -> discord.Attachment:
+    """A file as the library has it, of what came with a command."""
+    return discord.Attachment(data=raw, state=interaction._state)
+
+
+# -- calls --------------------------------------------------------------------------------------------------
+
+
+def http_of(client: discord.Client) -> "HTTPClient":
+    """The library's calls to Discord, each of which is named in NAMES."""
+    return client.http
+
+
+def webhooks() -> "AsyncWebhookAdapter":
+    """The library's calls for the answer to a command or press."""
+    from discord.webhook.async_ import async_context
+
+    return async_context.get()
+
+
+def message_parameters(**options: Any) -> "MultipartParameters":
+    """A message as the library's calls take it."""
+    from discord.http import handle_message_parameters
+
+    return handle_message_parameters(**options)
+
+
+def let_others_go_on(client: discord.Client) -> None:
+    """Mend a call that is cancelled while it waits for the end of a limit for all calls: all others would wait on.
+
+    Who goes on too early by that is only told of the limit once more.
+    """
+    http: Any = client.http
+    ask = http.request
+
+    async def request(*args: Any, **options: Any) -> Any:
+        try:
+            return await ask(*args, **options)
+        except asyncio.CancelledError:
+            http._global_over.set()
+            raise
+
+    http.request = request
