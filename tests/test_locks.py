@@ -44,6 +44,15 @@ def test_every_requirement_is_locked(pyproject: dict[str, Any]) -> None:
     assert names(pyproject["build-system"]["requires"]) <= locked("build").keys()
 
 
+@pytest.mark.parametrize("library", ["discord-py", "python-telegram-bot"])
+def test_a_library_whose_next_version_may_break_a_channel_has_an_upper_bound(
+    pyproject: dict[str, Any], library: str
+) -> None:
+    (requirement,) = (each for each in pyproject["project"]["dependencies"] if names([each]) == {library})
+    major = int(locked("runtime")[library].partition(".")[0])
+    assert requirement.endswith(f",<{major + 1}")
+
+
 def test_people_and_tests_reach_postgres_by_the_same_library() -> None:
     assert locked("postgres").items() <= locked("dev").items()
     assert not locked("postgres").keys() & locked("runtime").keys()

@@ -12,7 +12,7 @@ import pytest
 from discord.gateway import DiscordWebSocket, KeepAliveHandler
 from discord.http import HTTPClient
 
-from adapters.discord.library import NAMES, LibraryChanged, check_library
+from adapters.discord.library import NAMES, TESTED, LibraryChanged, check_library
 from tests.adapters.discord.listening import Ear, listening
 from tests.fakes.discord_api.server import DiscordApi
 
@@ -87,6 +87,11 @@ def test_every_call_that_is_made_is_looked_for() -> None:
                     called.add(f"discord.webhook.async_:AsyncWebhookAdapter.{attr}")
     assert len(called) > 10
     assert called <= NAMES.keys()
+
+
+def test_the_mend_names_the_version_that_is_locked() -> None:
+    lock = (FOLDER.parents[1] / "requirements" / "runtime.txt").read_text("utf-8")
+    assert f"discord-py=={TESTED} " in lock
 
 
 async def test_the_library_that_is_installed_has_all_of_it() -> None:
