@@ -8,6 +8,7 @@ from telegram import MessageEntity
 
 _BLANK = " \t\n\r,:;\N{NO-BREAK SPACE}"
 _COMMAND = re.compile(r"/([A-Za-z0-9_]+)(?:@(\w+))?(?=\s|$)")
+_NOT_IN_LANGUAGE = re.compile(r"[`\s]+")
 _TICKS = re.compile(r"`+")
 
 
@@ -66,7 +67,7 @@ class Written:
     def _kept(self) -> str:
         start, end = self._without_calls()
         is_command = self._cut(start, end).lstrip().startswith("/")
-        pieces: list[str] = []
+        pieces: list[_Piece] = []
         at = start
         for entity in self._entities:
             entity_end = entity.offset + entity.length
@@ -79,15 +80,9 @@ class Written:
             marked = _marked(entity, inside)
             if marked is None:
                 continue
-            before = self._cut(at, entity.offset)
-            pieces += [before, marked]
-            if entity.type == MessageEntity.PRE:
-                if before and not before.endswith("\n"):
-                    pieces.insert(-1, "\n")
-                if not self._cut(entity_end, end).startswith("\n") and entity_end < end:
-                    pieces.append("\n")
+            pieces += [_Piece(self._cut(at, entity.offset)), marked]
             at = entity_end
-        return "".join([*pieces, self._cut(at, end)])
+        return _join([*pieces, _Piece(self._cut(at, end))])
 
     def _without_calls(self) -> tuple[int, int]:
         """Where the text begins and ends without the bot's name at its ends; all of it where nothing would be left."""
@@ -120,21 +115,45 @@ class Written:
         return self._data[2 * start : 2 * end].decode("utf-16-le", "replace") if start < end else ""
 
 
-def _marked(entity: MessageEntity, inside: str) -> str | None:
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    text: str
+    is_block: bool = False
+    """Whether it needs lines of its own."""
+
+
+def _join(pieces: Sequence[_Piece]) -> str:
+    """Put pieces together so that none becomes part of another: a fence in the middle of a line is none."""
+    read, last = "", _Piece("")
+    for piece in pieces:
+        if not piece.text:
+            continue
+        if last.is_block or piece.is_block:
+            if read and not (read.endswith("\n") or (piece.text.startswith("\n") and not piece.is_block)):
+                read += "\n"
+        elif read.endswith("`") and piece.text.startswith("`"):
+            read += " "
+        read += piece.text
+        last = piece
+    return read
+
+
+def _marked(entity: MessageEntity, inside: str) -> _Piece | None:
     """What stands for a marked piece; None where it is read as it is."""
     if not inside.strip():
         return None
     match entity.type:
-        case MessageEntity.CODE:
+        case MessageEntity.CODE if "\n" not in inside:
             ticks = _longer_ticks(inside, 1)
             blank = " " if inside[0] == "`" or inside[-1] == "`" else ""
-            return f"{ticks}{blank}{inside}{blank}{ticks}"
-        case MessageEntity.PRE:
+            return _Piece(f"{ticks}{blank}{inside}{blank}{ticks}")
+        case MessageEntity.PRE | MessageEntity.CODE:
             ticks = _longer_ticks(inside, 3)
             inside = inside.strip("\n")
-            return f"{ticks}{entity.language or ''}\n{inside}\n{ticks}"
+            language = _NOT_IN_LANGUAGE.sub("", entity.language or "")
+            return _Piece(f"{ticks}{language}\n{inside}\n{ticks}", is_block=True)
         case MessageEntity.TEXT_LINK if entity.url and entity.url.rstrip("/") != inside.rstrip("/"):
-            return f"{inside} ({entity.url})"
+            return _Piece(f"{inside} ({entity.url})")
     return None
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyromark import events_with_range
 from telegram import MessageEntity, Update
 
 from adapters.telegram.incoming import Happened, Moved, Pressed, Reach, Said, TopicNamed, read_update
@@ -358,6 +359,12 @@ async def test_words_that_another_bot_put_in_are_not_the_persons_own(world: Worl
             "this: \n```python\nx = 1\ny = 2\n```\n ok",
         ),
         ("```\nx", [("pre", "```\nx", {})], "````\n```\nx\n````"),
+        ("ls -lx = 1", [("code", "ls -l", {}), ("pre", "x = 1", {})], "`ls -l`\n```\nx = 1\n```"),
+        ("x = 1ls -l", [("pre", "x = 1", {}), ("code", "ls -l", {})], "```\nx = 1\n```\n`ls -l`"),
+        ("one two", [("pre", "one", {}), ("pre", " two", {})], "```\none\n```\n```\n two\n```"),
+        ("one two", [("code", "one", {}), ("code", " two", {})], "`one` ` two`"),
+        ("cd x\nls", [("code", "cd x\nls", {})], "```\ncd x\nls\n```"),
+        ("x = 1", [("pre", "x = 1", {"language": "py`3\n"})], "```py3\nx = 1\n```"),
         (
             "see the plan 🌱",
             [("text_link", "the plan", {"url": "https://example.org/p"})],
@@ -405,6 +412,56 @@ def test_marks_take_no_word_away(text: str, marks: list[tuple[str, int, int]]) -
     read = Written(text, entities, Me(1, USERNAME)).read()
     letters = iter(read)
     assert all(letter in letters for letter in text if letter.isalnum())
+
+
+PIECES = st.one_of(
+    st.tuples(st.just("text"), st.text("ab 👩‍👧\n.,éشّ한", max_size=8)),
+    st.tuples(st.sampled_from(("bold", "spoiler")), st.text("ab é한", min_size=1, max_size=8)),
+    st.tuples(st.just("code"), st.text("ab `é한", min_size=1, max_size=8)),
+    st.tuples(st.just("pre"), st.text("ab `~\né한", min_size=1, max_size=12)),
+)
+
+
+@settings(deadline=None)
+@given(pieces=st.lists(PIECES, max_size=6), language=st.sampled_from(("", "python", "a`b", "c d", "\n")))
+def test_all_that_is_marked_as_code_is_read_as_code_and_nothing_else_is(
+    pieces: list[tuple[str, str]], language: str
+) -> None:
+    entities, at = list[MessageEntity](), 0
+    for kind, piece in pieces:
+        if kind != "text":
+            entities.append(MessageEntity(kind, at, units(piece), language=language))
+        at += units(piece)
+    read = Written("".join(piece for _, piece in pieces), entities, Me(1, USERNAME)).read()
+    letters = iter(read)
+    assert all(letter in letters for _, piece in pieces for letter in piece if letter.isalnum())
+    expected = [squeezed(piece) for kind, piece in pieces if kind in ("code", "pre") and piece.strip()]
+    assert code_in(read) == expected
+
+
+def squeezed(text: str) -> str:
+    """Without blanks: Markdown takes some of those at the edges of code for its own."""
+    return "".join(text.split())
+
+
+def code_in(text: str) -> list[str]:
+    """What a reader of Markdown takes for code, in order."""
+    found = list[str]()
+    block: list[str] | None = None
+    for event, _ in events_with_range(text):
+        if isinstance(event, str):
+            continue
+        ((kind, value),) = event.items()
+        if kind in ("start", "Start") and isinstance(value, dict) and "CodeBlock" in value:
+            block = []
+        elif kind in ("end", "End") and value == "CodeBlock" and block is not None:
+            found.append(squeezed("".join(block)))
+            block = None
+        elif kind == "Text" and block is not None:
+            block.append(str(value))
+        elif kind == "Code":
+            found.append(squeezed(str(value)))
+    return found
 
 
 # -- what comes along --------------------------------------------------------------------------------------------
