@@ -90,6 +90,8 @@ class IncomingMessage:
     """True where each message has its own answer, as a line of a program has; else those in a row may share one."""
     edit_of: str = ""
     """The id of the message in whose place this one was put by its sender."""
+    former_id: str = ""
+    """The id that an earlier version gave it: a message that is known by it is not taken in once more."""
     handle: str = ""
     """What the platform wants to have with the answer, such as a token or a topic; kept, never read or logged by us."""
     attachments: tuple[Attachment, ...] = ()

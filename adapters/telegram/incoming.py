@@ -93,7 +93,7 @@ def read_update(update: Update, me: Me, *, now: datetime) -> Happened | None:
     if update.message:
         return _read_message(update.message, me)
     if update.edited_message:
-        return _read_edit(update.edited_message, me)
+        return _read_edit(update.edited_message, me, update.update_id)
     if update.callback_query:
         return _read_press(update.callback_query, now)
     return _read_reach(update.my_chat_member) if update.my_chat_member else None
@@ -116,13 +116,16 @@ def _read_message(message: Message, me: Me) -> Happened | None:
     return _said(message, me, id=_number(message.message_id))
 
 
-def _read_edit(message: Message, me: Me) -> Said | None:
+def _read_edit(message: Message, me: Me, update: int) -> Said | None:
     if message.location and message.location.live_period:  # somebody who moves
         return None
     if message.chat.type not in (Chat.PRIVATE, *ROOMS) or message.edit_date is None:
         return None
     number = _number(message.message_id)
-    return _said(message, me, id=f"{number}.{int(message.edit_date.timestamp())}", edit_of=number)
+    # Telegram tells only in which second it was edited, and begins its numbers again now and then: both are needed.
+    former = f"{number}.{int(message.edit_date.timestamp())}"
+    said = _said(message, me, id=f"{former}.{_number(update)}", edit_of=number)
+    return replace(said, message=replace(said.message, former_id=former)) if said else None
 
 
 def _said(message: Message, me: Me, *, id: str, edit_of: str = "") -> Said | None:  # noqa: A002

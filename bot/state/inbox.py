@@ -105,9 +105,9 @@ def m010_choices(db: apsw.Connection) -> None:
 def add(db: apsw.Connection, message: IncomingMessage, *, owner: str, at: str) -> Received | None:
     """Take a message in; None where it is there already. `owner`: the process that answers it, "" for any."""
     db.execute(
-        "INSERT INTO inbox (chat, message, payload, state, owner, at) VALUES (?, ?, ?, 'waiting', ?, ?) "
-        "ON CONFLICT DO NOTHING",
-        (str(message.chat), message.id, _encoded(message), owner, at),
+        "INSERT INTO inbox (chat, message, payload, state, owner, at) SELECT ?, ?, ?, 'waiting', ?, ? "
+        "WHERE NOT EXISTS (SELECT 1 FROM inbox WHERE chat = ? AND message = ?) ON CONFLICT DO NOTHING",
+        (str(message.chat), message.id, _encoded(message), owner, at, str(message.chat), message.former_id),
     )
     return Received(db.last_insert_rowid(), message) if db.changes() else None
 

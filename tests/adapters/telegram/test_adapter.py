@@ -11,6 +11,7 @@ from apsw import Connection
 from adapters.telegram.marks import HEARD
 from adapters.telegram.pace import Pace
 from bot import phrases
+from bot.messages import ChatId, IncomingMessage, PersonId
 from bot.models.candidate import Candidate, Route
 from bot.models.fallback import FallbackModel
 from bot.models.health import RouteName
@@ -220,6 +221,55 @@ async def test_what_is_edited_after_it_was_answered_is_answered_once_more(here: 
     await quiet(here)
     assert anna.chat.texts == ["Milk is white.", "Cream is rich."]
     assert reactions(here.api, said) == []
+
+
+async def test_edits_within_one_second_are_each_answered_and_one_that_comes_again_is_not(
+    here: Life, anna: Person
+) -> None:
+    here.api.clock = lambda: 1_790_000_000.25
+    for answer in ("Milk is white.", "Cream is rich.", "Tea is hot."):
+        here.model.enqueue(answer)
+    said = await anna.say("milk?")
+    await anna.chat.answer()
+    await quiet(here)
+    await anna.edit(said, "cream?")
+    again = dict(here.api.bot.inbox.pending[-1])
+    await anna.chat.answer(containing="Cream")
+    await quiet(here)
+    await anna.edit(said, "tea?")
+    await anna.chat.answer(containing="Tea")
+    await here.api.push_raw(again)
+    await anna.say("/help")
+    await anna.chat.answer(containing="/stop")
+    await quiet(here)
+    assert anna.chat.texts[:-1] == ["Milk is white.", "Cream is rich.", "Tea is hot."]
+
+
+async def test_an_edit_that_an_earlier_version_has_answered_is_not_answered_again(
+    here: Life, anna: Person
+) -> None:
+    here.api.clock = lambda: 1_790_000_000.25
+    here.model.enqueue("Milk is white.")
+    said = await anna.say("milk?")
+    await anna.chat.answer()
+    await quiet(here)
+    sender = PersonId("telegram", str(anna.id))
+    moment = datetime.fromtimestamp(1_790_000_000, UTC)
+    stored = IncomingMessage(
+        f"{said.id}.1790000000",
+        ChatId("telegram", str(anna.id)),
+        sender,
+        "cream?",
+        moment,
+        edit_of=str(said.id),
+    )
+    received = await here.house.inbox.accept(stored)
+    assert received
+    await here.house.inbox.deliver(received.number)
+    await anna.edit(said, "cream?")
+    await quiet(here)
+    assert anna.chat.texts == ["Milk is white."]
+    assert len(here.model.history) == 1
 
 
 async def test_what_is_replied_to_and_quoted_reaches_the_model(here: Life, anna: Person) -> None:

@@ -119,7 +119,21 @@ async def test_an_edit_names_what_it_stands_for(world: World, anna: Person) -> N
     sent = await anna.say("one")
     await anna.edit(sent, "two")
     message = heard(world)
-    assert (message.id, message.edit_of, message.text) == (f"{sent.id}.{SAID_AT}", str(sent.id), "two")
+    assert (message.edit_of, message.text) == (str(sent.id), "two")
+    assert message.id.partition(".")[0] == str(sent.id)
+    assert message.former_id == f"{sent.id}.{SAID_AT}"
+
+
+async def test_each_edit_has_an_id_of_its_own_however_soon_it_follows_and_however_often_it_comes(
+    world: World, anna: Person
+) -> None:
+    sent = await anna.say("one")
+    for text in ("two", "one", "two"):
+        await anna.edit(sent, text)
+    edits = list(world.bot.inbox.pending)[1:]
+    ids = [heard(world, raw).id for raw in edits]
+    assert len(set(ids)) == 3
+    assert [heard(world, raw).id for raw in edits] == ids
 
 
 async def test_somebody_who_moves_about_says_nothing_new(world: World, anna: Person) -> None:
