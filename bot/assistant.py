@@ -25,6 +25,7 @@ from bot.state.database import StateFault, to_the_end
 from bot.state.inbox import Notice, Received, edited
 from bot.tasks import Tasks
 from bot.turn import Turn
+from bot.withdrawals import Withdrawals
 from memory.errors import MemoryFault
 
 log = logging.getLogger(__name__)
@@ -66,6 +67,7 @@ class Assistant:
         self._answering = Answering(self._house)
         self._delivery = delivery
         self._moves = Moves(house.state, house.compactor, hold=self._answering.hold)
+        self._withdrawals = Withdrawals(house.channels, delivery)
         self._disk_pauses = disk_pauses
         self._tasks = Tasks()
         self._lanes: Lanes[Received] = Lanes(
@@ -149,6 +151,10 @@ class Assistant:
         async with aclosing(self._answering.answer(message)) as parts:
             async for part in parts:
                 yield part
+
+    async def withdraw(self, chat: ChatId, message: str) -> None:
+        """Leave a message unanswered that its sender has taken back; a turn that has begun goes on."""
+        await self._withdrawals.withdraw(self._lanes.waiting(self._moves.place_of(chat)), message)
 
     async def take_up(self) -> None:
         """Go on with what an earlier process, or one that has no channel for it, has left."""
@@ -305,6 +311,7 @@ class Assistant:
         self._gathering.add(chat)
         try:
             await self._wait_for_more(self._lanes.waiting(chat))
+            await self._withdrawals.look(self._lanes.waiting(chat), _row)
         finally:
             self._gathering.discard(chat)
 

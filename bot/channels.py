@@ -1,9 +1,22 @@
 """The channels that are open."""
 
+import logging
 from collections.abc import Mapping
 
 from bot import phrases
-from bot.messages import Adapter, Attachment, AttachmentLost, ChannelHealth, ChatId, PersonId
+from bot.messages import (
+    Adapter,
+    Attachment,
+    AttachmentLost,
+    ChannelFault,
+    ChannelHealth,
+    ChatId,
+    IncomingMessage,
+    PersonId,
+    TracksWithdrawals,
+)
+
+log = logging.getLogger(__name__)
 
 
 class Channels:
@@ -33,6 +46,17 @@ class Channels:
     def health(self) -> Mapping[str, ChannelHealth]:
         """How each channel fares."""
         return {name: adapter.health for name, adapter in self._adapters.items()}
+
+    async def is_withdrawn(self, message: IncomingMessage) -> bool:
+        """Whether a message was taken back while nobody was told of it, as far as its channel knows."""
+        adapter = self._adapters.get(message.chat.channel)
+        try:
+            return isinstance(adapter, TracksWithdrawals) and await adapter.is_withdrawn(message)
+        except ChannelFault:
+            return False
+        except Exception:  # what waits in the chat is to be answered all the same
+            log.exception("it is not known whether message %s was taken back", message.id)
+            return False
 
     async def fetch(self, chat: ChatId, attachment: Attachment, most: int) -> bytes:
         """Get what came along with a message of a chat; raises AttachmentLost, ChannelFault, OSError."""

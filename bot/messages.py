@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, Protocol, Self
+from typing import Literal, Protocol, Self, runtime_checkable
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +180,10 @@ Tells whether a Reply to it will come: not to one that was known, that nobody is
 """
 
 
+Withdraw = Callable[[ChatId, str], Awaitable[None]]
+"""Tell the assistant that a message, by its id, was taken back by its sender: while it waits, it is not answered."""
+
+
 @dataclass(frozen=True, slots=True)
 class ChannelHealth:
     """How a channel fares."""
@@ -224,4 +228,13 @@ class Adapter(Protocol):
 
     async def fetch(self, attachment: Attachment, *, most: int) -> bytes:
         """Get an attachment's content, of `most` bytes at most; raises AttachmentLost, ChannelFault, OSError."""
+        ...
+
+
+@runtime_checkable
+class TracksWithdrawals(Protocol):
+    """An adapter whose platform can be asked whether a message is still there."""
+
+    async def is_withdrawn(self, message: IncomingMessage) -> bool:
+        """Return whether a message was taken back while nobody was told of it; False where that is not known."""
         ...

@@ -1,5 +1,6 @@
 """Discord as a channel."""
 
+import asyncio
 import logging
 import time
 from collections import OrderedDict
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import discord
 
-from adapters.discord.calls import CALL_SECONDS, PAUSES, Calls, Gone, Refused
+from adapters.discord.calls import CALL_SECONDS, PAUSES, Calls, Gone, MessageGone, Refused
 from adapters.discord.completion import Completion, Sources
 from adapters.discord.connection import Connection, Told
 from adapters.discord.connection import Patience as Waiting
@@ -20,6 +21,7 @@ from adapters.discord.groups import groups_of
 from adapters.discord.handle import Answerable, read_handle
 from adapters.discord.incoming import CHANNEL, PERSON, Said, chat_with
 from adapters.discord.interactions import Interactions
+from adapters.discord.library import http_of
 from adapters.discord.pace import SETTLE_SECONDS, Pace
 from adapters.discord.places import DIRECT, AsAnswer, Elsewhere, InChannel, Place, Shown
 from adapters.discord.registration import Registration
@@ -35,6 +37,7 @@ from bot.messages import (
     NotAccepted,
     PersonId,
     Reply,
+    Withdraw,
 )
 from bot.plain_text import one_line
 from bot.tasks import Tasks
@@ -50,6 +53,9 @@ DISCORD = CHANNEL
 CHATS_KEPT = 10_000
 GONE_SECONDS = 10.0
 """For so long nothing is tried in a chat where nothing could be said; what is to be said waits."""
+
+LOOK_SECONDS = 10.0
+"""So long Discord may take to tell whether a message is still there, before it is answered all the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +83,7 @@ class DiscordAdapter:
         commands: Sequence["Command"],
         sources: Sources,
         threads: bool = False,
+        withdraw: Withdraw | None = None,
         pace: Pace | None = None,
         patience: Patience | None = None,
         is_ours: Callable[[], bool] = lambda: True,
@@ -84,7 +91,8 @@ class DiscordAdapter:
     ) -> None:
         """`people`: owners, and others who were let in; `sources`: what can be picked while a command is filled in.
 
-        `threads`: what is said to the bot in a channel is answered in a thread of its own. `is_ours`: whether the bot
+        `threads`: what is said to the bot in a channel is answered in a thread of its own. `withdraw` is called with
+        each message that is deleted. `is_ours`: whether the bot
         is this process's just now; where it is not, nothing is asked of Discord. `since`: until when another
         instance has answered.
         """
@@ -99,6 +107,7 @@ class DiscordAdapter:
             store,
             people=people,
             told=Told(health=self._report, opened=self._opened),
+            withdraw=withdraw,
             patience=patience.receiving,
             is_ours=is_ours,
             since=since,
@@ -171,6 +180,30 @@ class DiscordAdapter:
         message = replace(message, groups=groups_of(said))
         self._note(message)
         return await self._accept(message)
+
+    async def is_withdrawn(self, message: IncomingMessage) -> bool:
+        """Ask Discord whether a message is still there, where it may have been deleted while nobody heard of it."""
+        number = message.edit_of or message.id
+        if not (number.isdigit() and self._connection.may_be_deleted(int(number))):
+            return False
+        try:
+            async with asyncio.timeout(LOOK_SECONDS):
+                channel = await self._channel_with(message)
+                await self._calls.make(
+                    lambda client: http_of(client).get_message(channel, int(number)), again=False
+                )
+        except MessageGone:
+            return True
+        except (Refused, ChannelFault, TimeoutError) as error:
+            log.debug("discord: it cannot be seen whether a message is still there: %s", error)
+        return False
+
+    async def _channel_with(self, message: IncomingMessage) -> int:
+        """The channel in which a message stands."""
+        name = message.chat.name
+        if name.startswith(PERSON):
+            return await self._directs.channel_of(name.removeprefix(PERSON))
+        return channel_with(message) or int(name)
 
     def _note(self, message: IncomingMessage) -> None:
         chat = message.chat.name

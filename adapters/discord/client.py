@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Protocol
 
@@ -51,6 +51,10 @@ class Listener(Protocol):
 
     def edited(self, message: discord.Message) -> None:
         """A message is another one now."""
+        ...
+
+    def deleted(self, channel: int, messages: Collection[int]) -> None:
+        """Messages are not there any more."""
         ...
 
     def unreadable(self, event: str, raw: Mapping[str, Any], error: Exception) -> None:
@@ -212,6 +216,12 @@ def _listen(client: discord.Client, listener: Listener) -> None:
     async def on_raw_message_edit(payload: discord.RawMessageUpdateEvent) -> None:
         listener.edited(payload.message)
 
+    async def on_raw_message_delete(payload: discord.RawMessageDeleteEvent) -> None:
+        listener.deleted(payload.channel_id, [payload.message_id])
+
+    async def on_raw_bulk_message_delete(payload: discord.RawBulkMessageDeleteEvent) -> None:
+        listener.deleted(payload.channel_id, payload.message_ids)
+
     async def on_error(event: str, *_: object, **__: object) -> None:
         log.exception("Discord: what came as %s could not be handled", event)
 
@@ -224,6 +234,8 @@ def _listen(client: discord.Client, listener: Listener) -> None:
         on_guild_unavailable,
         on_message,
         on_raw_message_edit,
+        on_raw_message_delete,
+        on_raw_bulk_message_delete,
         on_error,
     ):
         client.event(told)

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -37,7 +37,7 @@ from adapters.discord.library import (
 from adapters.discord.receiving import AcceptSaid, Pauses, Receiver
 from bot.channel_store import ChannelStore
 from bot.config.settings import DiscordSettings
-from bot.messages import Attachment, ChannelFault, ChannelHealth, PersonId
+from bot.messages import Attachment, ChannelFault, ChannelHealth, PersonId, Withdraw
 
 log = logging.getLogger(__name__)
 
@@ -87,13 +87,15 @@ class Connection:
         *,
         people: Callable[[], Awaitable[Sequence[PersonId]]],
         told: Told,
+        withdraw: Withdraw | None = None,
         patience: Patience | None = None,
         is_ours: Callable[[], bool] = lambda: True,
         since: datetime | None = None,
     ) -> None:
         """`people`: owners, and others who were let in: Discord tells no bot where they wrote to it meanwhile.
 
-        `is_ours`: whether the bot is this process's just now; `since`: until when another instance has answered.
+        `withdraw` is called with each message that is deleted. `is_ours`: whether the bot is this process's
+        just now; `since`: until when another instance has answered.
         """
         self._is_ours = is_ours
         self._since = since
@@ -101,6 +103,7 @@ class Connection:
         self._token = settings.token.get_secret_value().strip()
         self._store = store
         self._people = people
+        self._withdraw = withdraw
         self._told = told
         self._patience = patience or Patience()
         self._waits = self._patience.waits
@@ -121,6 +124,10 @@ class Connection:
     def reads_all(self) -> bool:
         """Whether the bot is given the text of messages that do not mention it, as in its own threads."""
         return self._reads_all
+
+    def may_be_deleted(self, message: int) -> bool:
+        """Whether a message may be gone without our having been told of it."""
+        return self._receiver is None or self._receiver.may_be_deleted(message)
 
     async def client(self) -> discord.Client:
         """The client that is logged in, waited for a while. Raises ChannelFault."""
@@ -145,6 +152,7 @@ class Connection:
             self._store,
             people=self._people,
             hampered=self._condition.hampered,
+            withdraw=self._withdraw,
             pauses=self._patience.pauses,
             since=self._since,
         )
@@ -317,6 +325,9 @@ class _Listener:
 
     def edited(self, message: discord.Message) -> None:
         self._receiver.edited(message)
+
+    def deleted(self, channel: int, messages: Collection[int]) -> None:
+        self._receiver.deleted(channel, messages)
 
     def unreadable(self, event: str, raw: Mapping[str, Any], error: Exception) -> None:
         self._receiver.unreadable(event, raw, error)

@@ -46,6 +46,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "discord.http:HTTPClient.delete_message": ("channel_id", "message_id"),
     "discord.http:HTTPClient.edit_channel": ("channel_id",),
     "discord.http:HTTPClient.send_typing": ("channel_id",),
+    "discord.http:HTTPClient.get_message": ("channel_id", "message_id"),
     "discord.http:HTTPClient.logs_from": ("channel_id", "limit", "after"),
     "discord.http:HTTPClient.start_thread_with_message": ("name", "auto_archive_duration"),
     "discord.http:HTTPClient.start_private_message": ("user_id",),

@@ -3,10 +3,11 @@
 import asyncio
 import json
 import logging
+import sys
 from collections import OrderedDict, deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +27,20 @@ from adapters.discord.catch_up import (
 )
 from adapters.discord.condition import INTENT_OFF
 from adapters.discord.heard import SLACK, Heard
-from adapters.discord.incoming import CHANNEL, Said, chat_of, name_of, read_edit, read_message, roles_of
+from adapters.discord.incoming import (
+    CHANNEL,
+    Said,
+    chat_of,
+    chat_with,
+    name_of,
+    person_of,
+    read_edit,
+    read_message,
+    roles_of,
+)
 from adapters.discord.library import new_message
 from bot.channel_store import ChannelStore
-from bot.messages import NotAccepted, PersonId
+from bot.messages import NotAccepted, PersonId, Withdraw
 from bot.plain_text import one_line
 from bot.state.database import StateFault
 from bot.tasks import Tasks
@@ -40,6 +51,7 @@ MOST_WAITING = 200
 """Messages of a channel that are held; the others are read from its history when their turn comes."""
 AT_ONCE = 4
 """Histories that are read at the same time."""
+DELETED_KEPT = 1000
 NAMED = 3
 """Channels that a line names."""
 NO_HISTORY = (
@@ -111,18 +123,26 @@ class Receiver:
         people: Callable[[], Awaitable[Sequence[PersonId]]],
         hampered: Callable[[str], None],
         pauses: Pauses,
+        withdraw: Withdraw | None = None,
         since: datetime | None = None,
     ) -> None:
         """`people`: those with whom a direct conversation is opened, so that it is known where they write.
 
-        `hampered` is told what is wrong, in one line with the mend, or "". `since`: until when another instance has
-        answered.
+        `withdraw` is called with each message that is deleted; `hampered` is told what is wrong, in one line
+        with the mend, or "". `since`: until when another instance has answered.
         """
         self._accept = accept
         self._store = store
         self._people = people
         self._hampered = hampered
         self._pauses = pauses
+        self._withdraw = withdraw
+        self._deleted: OrderedDict[int, None] = OrderedDict()
+        """Messages that are gone, the latest of them."""
+        self._told_from = sys.maxsize
+        """From which message on we are told of those that are deleted."""
+        self._away: set[int] = set()
+        """Shards that cannot be heard."""
         self._heard = Heard(store, slack=timedelta(seconds=pauses.slack), since=since)
         self._lanes: dict[int, _Lane] = {}
         self._beside = Tasks()
@@ -177,6 +197,8 @@ class Receiver:
                 self._heard.slack = timedelta(seconds=self._pauses.shards_slack)
             self._awaited.clear()
             self._heard.begin_anew(*(GUILDS.format(shard=each) for each in self._unknown))
+        self._away.discard(shard)
+        self._told_from = time_snowflake(datetime.now(UTC))
         self._unknown.add(shard)
         self._session += 1
         self._heard.begin(GUILDS.format(shard=shard), DIRECTS)
@@ -189,10 +211,12 @@ class Receiver:
 
     def disconnected(self, shard: int) -> None:
         """A shard cannot be heard, while others may: what they hear tells nothing of how far all is taken in."""
+        self._away.add(shard)
         self._heard.begin(SHARD_AWAY.format(shard=shard))
 
     def resumed(self, shard: int) -> None:
         """A shard goes on where it was."""
+        self._away.discard(shard)
         self._heard.settle(SHARD_AWAY.format(shard=shard))
 
     def guild_available(self, guild: discord.Guild) -> None:
@@ -251,6 +275,30 @@ class Receiver:
         if message.edited_at and time_snowflake(message.edited_at) < oldest(is_direct=message.guild is None):
             return  # told again since something else of it has changed: somebody has pinned it, or opened a thread
         self._put(message.channel.id, self._read(message, read_edit))
+
+    def deleted(self, channel: int, messages: Collection[int]) -> None:
+        """Have messages left unanswered that are deleted before anything is begun for them."""
+        for message in messages:
+            self._deleted[message] = None
+            if len(self._deleted) > DELETED_KEPT:
+                self._deleted.popitem(last=False)
+            self._beside.start(self._withdraw_from(channel, message))
+
+    def may_be_deleted(self, message: int) -> bool:
+        """Whether a message may be gone without our having been told of it."""
+        return bool(self._away) or message < self._told_from
+
+    async def _withdraw_from(self, channel: int, message: int) -> None:
+        """Tell the assistant, in each of the chats in which the message may wait."""
+        if self._withdraw is None:
+            return
+        people = [person for person, direct in self._heard.direct.items() if direct == channel]
+        chats = [chat_of(channel), *(chat_with(person_of(int(person))) for person in people)]
+        for chat in (
+            *chats,
+            chat_of(message),
+        ):  # the last one: a thread of its own, to be opened by the answer
+            await self._withdraw(chat, str(message))
 
     def unreadable(self, event: str, raw: Mapping[str, Any], error: Exception) -> None:
         """Set aside what the library could not read."""
@@ -436,6 +484,8 @@ class Receiver:
             try:
                 if isinstance(said, _Bad):
                     await self._set_aside(said)
+                elif _number_of(said) in self._deleted:
+                    return
                 elif not self._heard.knows(said.message.id):
                     await self._accepted(lane, await self._with_roles(lane, said))
             except (NotAccepted, StateFault) as refusal:
@@ -477,6 +527,8 @@ class Receiver:
             await self._set_aside(_Bad(message.id, raw, _where(error)), is_told=True)
             return
         self._heard.took(message.id)
+        if _number_of(said) in self._deleted:  # while it was being taken in
+            await self._withdraw_from(lane.channel, _number_of(said))
         if (
             said.last_edit
         ):  # told again whenever something else of the message changes, such as a thread below it
@@ -524,6 +576,11 @@ class Receiver:
             more = ["…"] if len(names) > NAMED else []
             lines.append(NO_HISTORY.format(channels=", ".join([*names[:NAMED], *more])))
         self._hampered("; ".join(filter(None, lines)))
+
+
+def _number_of(said: Said) -> int:
+    """The platform's number of a message, or of the one that was edited."""
+    return int(said.message.edit_of or said.message.id)
 
 
 def _where(error: Exception) -> str:

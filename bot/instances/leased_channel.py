@@ -22,6 +22,7 @@ from bot.messages import (
     NotAccepted,
     PersonId,
     Reply,
+    TracksWithdrawals,
 )
 from bot.tasks import being_cancelled
 
@@ -128,6 +129,14 @@ class LeasedChannel:
     async def fetch(self, attachment: Attachment, *, most: int) -> bytes:
         """Get an attachment's content, as the adapter does."""
         return await self._while_ours(lambda adapter: adapter.fetch(attachment, most=most))
+
+    async def is_withdrawn(self, message: IncomingMessage) -> bool:
+        """Return what the adapter tells, if it can tell; raises ChannelFault as soon as the channel is another's."""
+
+        async def asked(adapter: Adapter) -> bool:
+            return isinstance(adapter, TracksWithdrawals) and await adapter.is_withdrawn(message)
+
+        return await self._while_ours(asked)
 
     async def run(self, accept: Accept) -> None:
         """Be a standby and serve, in turns, until cancelled, or until the channel itself has ended."""

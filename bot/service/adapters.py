@@ -134,6 +134,7 @@ async def open_discord(
         commands=COMMANDS,
         sources=Sources(lambda: list(parts.model.plan.candidates), notes, parts.reminders.active),
         threads=settings.discord.threads,
+        withdraw=parts.assistant.withdraw,
         is_ours=duty.is_ours,
         since=duty.since,
     )

@@ -672,6 +672,85 @@ async def test_an_edited_question_that_was_answered_is_a_new_one(house: House) -
     assert await house.history() == ["one", "first", "one!", "second"]
 
 
+# -- messages that are taken back ----------------------------------------------------------------------------
+
+
+async def test_a_question_that_is_taken_back_while_it_waits_is_not_answered(house: House) -> None:
+    house.model.enqueue("first", delay=0.4)
+    house.model.enqueue("third")
+    await house.accept("one")
+    await house.asked(1)
+    asked = await house.accept("two")
+    await house.accept("three")
+    await house.assistant.withdraw(asked.chat, asked.id)
+    await house.quiet()
+    assert await house.history() == ["one", "first", "three", "third"]
+    assert await house.unfinished() == 0
+    assert asked.id not in house.terminal.replies()
+
+
+async def test_an_edit_that_waits_goes_with_its_question(house: House) -> None:
+    house.model.enqueue("first")
+    house.model.enqueue("second", delay=0.4)
+    asked = await house.accept("one")
+    await house.quiet()
+    await house.accept("two")
+    await house.asked(2)
+    await house.accept("one!", edit_of=asked.id)
+    await house.assistant.withdraw(asked.chat, asked.id)
+    await house.quiet()
+    assert await house.history() == ["one", "first", "two", "second"]
+    assert await house.unfinished() == 0
+
+
+async def test_an_answer_that_is_begun_goes_on_when_its_question_is_taken_back(house: House) -> None:
+    house.model.enqueue(["It is", " blue"], delay=0.1)
+    asked = await house.accept("one")
+    await house.terminal.began.wait()
+    await house.assistant.withdraw(asked.chat, asked.id)
+    await house.assistant.withdraw(asked.chat, "never heard of")
+    await house.quiet()
+    assert house.reply(0) == "It is blue"
+
+
+class Tells(RecordingAdapter):
+    """A channel that can be asked whether a message is still there."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.withdrawn: set[str] = set()
+        self.breaks = False
+
+    async def is_withdrawn(self, message: IncomingMessage) -> bool:
+        if self.breaks:
+            raise RuntimeError("no idea")
+        return message.text in self.withdrawn
+
+
+async def test_what_was_taken_back_while_nobody_was_told_is_not_answered(tmp_path: Path) -> None:
+    channel = Tells("terminal")
+    async with open_house(tmp_path, channels=[channel]) as house:
+        house.terminal = channel
+        channel.withdrawn = {"two", "three", "five"}
+        house.model.enqueue("first", delay=0.4)
+        house.model.enqueue("fourth")
+        for text in ("one", "two", "three", "four", "five"):
+            await house.accept(text)
+            await house.asked(1)
+        await house.quiet()
+        assert await house.history() == ["one", "first", "four", "fourth"]
+        assert await house.unfinished() == 0
+
+
+async def test_a_channel_that_cannot_tell_keeps_nobody_from_an_answer(tmp_path: Path) -> None:
+    channel = Tells("terminal")
+    async with open_house(tmp_path, channels=[channel]) as house:
+        house.terminal = channel
+        channel.breaks = True
+        house.model.enqueue("first")
+        assert await house.say("one") == "first"
+
+
 # -- rooms, limits --------------------------------------------------------------------------------------------
 
 

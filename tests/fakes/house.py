@@ -102,6 +102,13 @@ class House:
             assert time.monotonic() < ends
             await asyncio.sleep(0.001)
 
+    async def accepted(self, count: int) -> None:
+        """Wait until so many messages are in the inbox, answered ones too."""
+        ends = time.monotonic() + 5
+        while await self.state.read(lambda db: db.execute("SELECT count(*) FROM inbox").get) < count:
+            assert time.monotonic() < ends
+            await asyncio.sleep(0.005)
+
     def reply(self, index: int) -> str:
         return (self.terminal.replies() | self.telegram.replies())[self.sent[index].id]
 

@@ -70,6 +70,7 @@ async def life(
     patience: Patience = IMPATIENT,
     model: ScriptedModel | None = None,
     chain_of: Callable[[State], FallbackModel] | None = None,
+    turns_at_once: int = 128,
     is_up: bool = True,
 ) -> AsyncIterator[Life]:
     """Run it; `groups`: who else is allowed, such as `discord:GUILD/@ROLE`; `is_up`: wait until it hears."""
@@ -90,7 +91,13 @@ async def life(
         return []
 
     async with open_house(
-        folder, access=rules, model=model, chain_of=chain_of, now=now, pauses=(0.05, 0.1, 0.2)
+        folder,
+        access=rules,
+        model=model,
+        chain_of=chain_of,
+        now=now,
+        pauses=(0.05, 0.1, 0.2),
+        turns_at_once=turns_at_once,
     ) as house:
         assistant = house.assistant
         adapter = DiscordAdapter(
@@ -101,6 +108,7 @@ async def life(
             commands=COMMANDS,
             sources=Sources(models=lambda: ["scripted/model"], notes=notes, reminders=house.reminders.active),
             threads=threads,
+            withdraw=assistant.withdraw,
             pace=pace or Pace(channel_seconds=0.02, per_second=1000),
             patience=patience,
         )

@@ -16,7 +16,7 @@ from adapters.discord.incoming import Said
 from adapters.discord.receiving import Pauses
 from bot.channel_store import ChannelStore
 from bot.config.settings import DiscordSettings
-from bot.messages import ChannelHealth, IncomingMessage, NotAccepted, PersonId
+from bot.messages import ChannelHealth, ChatId, IncomingMessage, NotAccepted, PersonId
 from bot.state.database import State
 from tests.fakes.discord_api.people import Person
 from tests.fakes.discord_api.server import DiscordApi
@@ -45,6 +45,8 @@ class Ear:
     known: set[tuple[str, str]] = field(default_factory=set)
     twice: int = 0
     refuses: Callable[[IncomingMessage], Exception | None] = lambda _: None
+    withdrawn: list[tuple[str, str]] = field(default_factory=list)
+    """Chat and id of messages that were deleted."""
     health: list[ChannelHealth] = field(default_factory=list)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -61,6 +63,10 @@ class Ear:
         self.said.append(said)
         self.changed.set()
         return message.addressed
+
+    async def withdraw(self, chat: ChatId, message: str) -> None:
+        self.withdrawn.append((chat.name, message))
+        self.changed.set()
 
     def report(self, health: ChannelHealth) -> None:
         self.health.append(health)
@@ -133,6 +139,7 @@ async def listening(
             ChannelStore(state, "discord"),
             people=known,
             told=Told(health=ear.report, ready=is_ready),
+            withdraw=ear.withdraw,
             patience=Patience(waits=waits, pauses=pauses, client=0.3),
         )
         running = asyncio.create_task(connection.run(ear.accept))

@@ -145,6 +145,95 @@ async def test_what_is_edited_while_it_is_answered_is_answered_anew(here: Life, 
     assert [text for text in anna.dm.texts if "Milk" not in text] == ["Cream is rich."]
 
 
+async def test_what_is_deleted_while_it_waits_is_not_answered(
+    here: Life, anna: Person, general: Channel
+) -> None:
+    here.model.enqueue(["One", " moment."], delay=0.3)
+    here.model.enqueue("Three.")
+    await anna.say("one")
+    await here.house.asked(1)
+    two = await anna.say("two")
+    await here.house.accepted(2)
+    await anna.delete(two)
+    await anna.say("three")
+    await anna.dm.answer(containing="Three.")
+    await quiet(here)
+    assert anna.dm.texts == ["One moment.", "Three."]
+    assert "two" not in await here.house.history(f"discord:@{anna.id}")
+    assert await here.house.unfinished() == 0
+
+
+@pytest.mark.parametrize("threads", [False, True])
+async def test_what_a_moderator_clears_while_it_waits_is_not_answered(
+    threads: bool, api: DiscordApi, tmp_path: Path, anna: Person, general: Channel
+) -> None:
+    async with life(api, tmp_path, allow=[anna], threads=threads, turns_at_once=1) as here:
+        here.model.enqueue(["One", " moment."], delay=0.3)
+        here.model.enqueue("Four.")
+        await anna.ask("one", general)
+        await here.house.asked(1)
+        cleared = [await anna.ask("two", general), await anna.ask("three", general)]
+        await here.house.accepted(3)
+        api.delete_messages(*cleared)
+        await anna.ask("four", general)
+        await here.house.asked(2)
+        await quiet(here)
+        assert [here.heard(0), here.heard(1)] == ["anna: one", "anna: four"]
+        assert await here.house.unfinished() == 0
+
+
+async def test_an_answer_that_is_begun_goes_on_when_its_question_is_deleted(here: Life, anna: Person) -> None:
+    here.model.enqueue(["It is ", "blue."], delay=0.2)
+    said = await anna.say("Which colour?")
+    await here.house.asked(1)
+    await anna.delete(said)
+    await anna.dm.answer(containing="It is blue.")
+    await quiet(here)
+
+
+async def test_what_was_deleted_while_we_were_away_is_not_answered(
+    api: DiscordApi, tmp_path: Path, anna: Person, general: Channel
+) -> None:
+    async with life(api, tmp_path, allow=[anna]) as here:
+        here.model.enqueue(["One"], hang=True)
+        await anna.ask("one", general)
+        await here.house.asked(1)
+        waiting = [await anna.ask("two", general), await anna.ask("three", general)]
+        await here.house.accepted(3)
+    missed = await anna.ask("four", general)
+    await anna.delete(waiting[0])
+    await anna.delete(missed)
+    model = ScriptedModel()
+    model.enqueue("One.")
+    model.enqueue("Three.")
+    patient = replace(IMPATIENT, call=5, receiving=replace(IMPATIENT.receiving, client=5))
+    async with life(api, tmp_path, allow=[anna], model=model, patience=patient) as here:
+        await general.answer(waiting[1], containing="Three.")
+        await quiet(here)
+        assert here.heard() == "anna: three"
+        assert len(model.history) == 2
+        assert await here.house.unfinished() == 0
+
+
+async def test_what_was_deleted_while_the_connection_was_lost_is_not_answered(
+    here: Life, anna: Person
+) -> None:
+    here.model.enqueue(["One", " moment."], delay=1.0)
+    here.model.enqueue("Three.")
+    await anna.say("one")
+    await here.house.asked(1)
+    two = await anna.say("two")
+    await here.house.accepted(2)
+    here.api.gateway.forget()
+    async with here.api.outage():
+        await anna.delete(two)
+    await here.api.connected()
+    await anna.say("three")
+    await anna.dm.answer(containing="Three.")
+    await quiet(here)
+    assert "two" not in await here.house.history(f"discord:@{anna.id}")
+
+
 # -- commands and buttons -------------------------------------------------------------------------------------
 
 

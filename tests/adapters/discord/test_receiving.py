@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from adapters.discord.groups import groups_of
+from adapters.discord.incoming import Said
 from adapters.discord.receiving import MOST_WAITING
 from bot.channel_store import ChannelStore
 from bot.messages import NotAccepted
@@ -97,6 +98,42 @@ async def test_what_is_not_accepted_is_offered_again_and_nothing_overtakes_it(
         await ear.until(lambda: ear.health[-1].detail == "")
     assert ear.texts == ["one", "two"]
     assert "the disk is full: make room" in [health.detail for health in ear.health]
+
+
+async def test_what_is_deleted_before_it_can_be_accepted_is_never_accepted(
+    api: DiscordApi, anna: Person, general: Channel, tmp_path: Path
+) -> None:
+    ear = Ear()
+    ear.refuses = refuses_all
+    async with listening(api, tmp_path, ear):
+        one, two = await anna.ask("one", general), await anna.ask("two", general)
+        await ear.until(lambda: ear.health[-1].detail)
+        await anna.delete(one)
+        await anna.delete(two)
+        await ear.until(lambda: (str(general.id), str(two.id)) in ear.withdrawn)
+        ear.refuses = lambda _: None
+        await anna.ask("three", general)
+        await ear.until(lambda: ear.messages)
+    assert ear.texts == ["three"]
+
+
+async def test_what_is_deleted_while_it_is_accepted_is_withdrawn_afterwards(
+    api: DiscordApi, anna: Person, general: Channel, tmp_path: Path
+) -> None:
+    ear = Ear()
+    accept = ear.accept
+
+    async def slow(said: Said) -> bool:
+        await anna.delete(general.messages[-1])
+        await ear.until(lambda: ear.withdrawn)
+        ear.withdrawn.clear()
+        return await accept(said)
+
+    ear.accept = slow  # type: ignore[method-assign]
+    async with listening(api, tmp_path, ear):
+        one = await anna.ask("one", general)
+        await ear.until(lambda: ear.messages and (str(general.id), str(one.id)) in ear.withdrawn)
+    assert ear.texts == ["one"]
 
 
 async def test_another_channel_goes_on_while_one_is_not_accepted(

@@ -50,6 +50,9 @@ class Heard(RecordingAdapter):
         finally:
             self.is_running = False
 
+    async def is_withdrawn(self, message: IncomingMessage) -> bool:
+        return message.text == "deleted"
+
 
 class Host:
     """An instance with one channel."""
@@ -172,6 +175,10 @@ async def test_one_has_the_channel_and_the_other_has_it_as_soon_as_that_one_clos
         await second.channel.render(reply(at_once()))
     with pytest.raises(ChannelFault, match="another instance has this channel"):
         await second.channel.fetch(Attachment("picture", "a"), most=10)
+    with pytest.raises(ChannelFault, match="another instance has this channel"):
+        await second.channel.is_withdrawn(said("deleted"))
+    assert await first.channel.is_withdrawn(said("deleted"))
+    assert not await first.channel.is_withdrawn(said("one"))
     assert await second.channel.receive("/hook", {}, b"") == 503
     await first.adapter.accept(said("one"))
     await first.channel.render(reply(at_once()))

@@ -352,6 +352,18 @@ class World:
             self.dispatch("MESSAGE_DELETE", told, intent=intent, guild=channel.guild, channel=channel)
         self.changed()
 
+    def delete_messages(self, *messages: Message) -> None:
+        """As a moderator does who clears a channel: all of one channel at once."""
+        channel = messages[0].channel
+        for message in messages:
+            message.deleted = True
+        told = {"ids": [str(each.id) for each in messages], "channel_id": str(channel.id)}
+        if channel.guild:
+            told["guild_id"] = str(channel.guild.id)
+        intent = GUILD_MESSAGES if channel.guild else DIRECT_MESSAGES
+        self.dispatch("MESSAGE_DELETE_BULK", told, intent=intent, guild=channel.guild, channel=channel)
+        self.changed()
+
     def tell_message(self, event: str, message: Message) -> None:
         """What only one person sees is told to its bot as if it were a direct message."""
         channel = message.channel

@@ -1,0 +1,46 @@
+"""Messages that their senders take back before they are answered."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+
+from bot.channels import Channels
+from bot.delivery import Delivery
+from bot.state.inbox import Received
+
+
+class Withdrawals:
+    """Takes such messages out of the queue of their chat; what is begun goes on."""
+
+    def __init__(self, channels: Channels, delivery: Delivery) -> None:
+        self._channels = channels
+        self._delivery = delivery
+
+    async def withdraw(self, queue: deque[Received], message: str) -> None:
+        """Leave a message unanswered, and edits of it; `message` is the platform's id."""
+        await self._drop(
+            queue, [each for each in queue if message in (each.message.id, each.message.edit_of)]
+        )
+
+    async def look(
+        self, queue: deque[Received], next_in: Callable[[deque[Received]], Sequence[Received]]
+    ) -> None:
+        """Leave unanswered what is next and was taken back while its channel was not told of it."""
+        known = set[int]()
+        while row := [each for each in next_in(queue) if _waits(each) and each.number not in known]:
+            known |= {each.number for each in row}
+            gone = await asyncio.gather(*(self._channels.is_withdrawn(each.message) for each in row))
+            await self._drop(queue, [each for each, is_gone in zip(row, gone, strict=True) if is_gone])
+
+    async def _drop(self, queue: deque[Received], withdrawn: Iterable[Received]) -> None:
+        numbers = {each.number for each in withdrawn if _waits(each)}
+        kept = [each for each in queue if each.number not in numbers]
+        if len(kept) < len(queue):
+            queue.clear()
+            queue.extend(kept)
+        for number in numbers:
+            await self._delivery.done(number)
+
+
+def _waits(received: Received) -> bool:
+    return received.state == "waiting"
