@@ -19,7 +19,7 @@ import discord
 import pytest
 from discord import ConnectionClosed, RateLimited
 
-from adapters.discord import catch_up, condition, receiving, registration
+from adapters.discord import catch_up, condition, library, receiving, registration
 from bot import phrases
 from bot.cli.main import build_parser
 from bot.commands.table import COMMANDS
@@ -68,7 +68,7 @@ def quotations() -> list[str]:
 
 def own_words() -> Iterator[str]:
     """All that the program says where Discord is concerned, ANYTHING where something is filled in."""
-    for module in (phrases, condition, receiving, registration):
+    for module in (phrases, condition, library, receiving, registration):
         for value in vars(module).values():
             texts = value.values() if isinstance(value, dict) else [value]
             for text in texts:

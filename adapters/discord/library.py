@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 TESTED = "2.7.1"
 """The version that all of this was tried with."""
+CHANGED = (
+    "discord.py {version} has no {missing}: install the version that Commonplace was tested with "
+    "(pip install discord.py=={tested})"
+)
 
 NAMES: Mapping[str, tuple[str, ...]] = {
     "discord:Message": ("state", "channel", "data"),
@@ -70,10 +74,7 @@ class LibraryChanged(Exception):
     """The installed discord.py lacks something that we use; the text is one line with the mend in it."""
 
     def __init__(self, missing: str) -> None:
-        super().__init__(
-            f"discord.py {discord.__version__} has no {missing}: install the version that Commonplace was tested "
-            f"with (pip install discord.py=={TESTED})"
-        )
+        super().__init__(CHANGED.format(version=discord.__version__, missing=missing, tested=TESTED))
 
 
 class Listener(Protocol):
