@@ -9,16 +9,16 @@ from adapters.text.styled import Mark
 UNSEEN = "\u200b"
 """A space without width, between what must not touch."""
 ADDRESS = re.compile(r"(?:https?|steam)://[^\s<>]+[^\s<>.,:;\"'\]]")
-MENTION = re.compile(r"@(?=everyone|here)|(?<=<)@(?=[!&]?\d)")
+MENTION = re.compile(r"@(?=everyone|here)|(?<=<)@(?=[!&$]?\d)")
 _ACCIDENT = re.compile(
     r"[*`_\[]"
     r"|\\(?![0-9A-Za-z\s])"
     r"|~(?=~)|(?<=~)~|\|(?=\|)|(?<=\|)\|"
-    r"|<(?=a?:\w+:\d|#\d|t:-?\d|/[^>\n]{1,99}:\d|id:\w|[^: >]+:/)"
+    r"|<(?=a?:\w+:\d|#\d|t:-?\d|/[^>\n]{1,99}:\d|id:\w|sound:\d|\+\d|[^: >]+:/|[^\s<>@]+@[^\s<>@]+>)"
     r"|:(?=[\w+-]+:)"
-    r"|@(?=everyone|here)|(?<=<)@(?=[!&]?\d)|\](?=\()"
+    r"|@(?=everyone|here)|(?<=<)@(?=[!&$]?\d)|\](?=\()"
 )
-_LINE_START = r" *(?:(?P<sign>\#{1,3}(?=\s)|-(?=\ )|>(?=\ )|>>>(?=\ ))|\d+(?P<dot>\.)(?=\ ))"
+_LINE_START = r" *(?:(?P<sign>\#{1,3}(?=\s)|-(?=\ |\#\s)|>(?=\ )|>>>(?=\ ))|\d+(?P<dot>\.)(?=\ ))"
 _AT_LINE_START = re.compile("^" + _LINE_START, re.MULTILINE)
 _AFTER_LEAD = re.compile(_LINE_START)
 _SHORT_NAME = re.compile(r":([A-Za-z][\w+-]{2,}):(?![0-9A-Za-z])", re.ASCII)

@@ -19,9 +19,13 @@ CODE = re.compile(r"(`+)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 ESCAPE = re.compile(r"\\([^A-Za-z0-9\s])")
 LINK = re.compile(r"\[((?:\[[^\]]*\]|[^\[\]])*[^\[]*)\]\(<?(https?://[^\s()>]+)>?\)")
 ADDRESS = re.compile(r"<(https?://[^ >]+)>|(https?://[^\s<]+[^\s<.,:;\"'\]])")
-REFERENCE = re.compile(r"@everyone|@here|<(?:@[!&]?|#)\d+>|<t:-?\d+(?::\w)?>|<a?:\w+:\d+>")
+REFERENCE = re.compile(
+    r"@everyone|@here|<(?:@[!&$]?|#)\d+>|<t:-?\d+(?::\w)?>|<a?:\w+:\d+>|</[^>\n]+:\d+>|<id:[\w-]+(?::\d+)?>"
+    r"|<sound:\d+:\d+>|<\+[\d -]+>|<[^\s<>@]+@[^\s<>@]+>"
+)
 QUOTE = re.compile(r"(?:(?:^|(?<=\n)) *> [^\n]*(?:\n|$))+")
 HEADING = re.compile(r"(#{1,3})\s+(?!#)([^\n]*)\n?\n?")
+SUBTEXT = re.compile(r" *-# +(?!-#)([^\n]+)\n?")
 ITEM = re.compile(r" *((?:[*-]|\d+\.) +)([^\n]*(?:\n {2}[^\n]*)*)(?:\n|$)")
 
 
@@ -36,6 +40,8 @@ def read(text: str, kinds: frozenset[str] = frozenset(), *, bare: bool = False) 
             seen += read(inner, kinds | {"quote"})
         elif begins and (match := HEADING.match(text, at)) and "list" not in kinds:
             seen += read(match[2].rstrip().rstrip("#"), kinds | {f"heading {len(match[1])}"})
+        elif begins and (match := SUBTEXT.match(text, at)):
+            seen += read(match[1], kinds | {"subtext"})
         elif begins and (match := ITEM.match(text, at)):
             seen.append((f"[{match[1].strip()}]", kinds | {"list"}))
             inner = re.sub(f"^ {{1,{len(match[1])}}}", "", match[2], flags=re.MULTILINE)

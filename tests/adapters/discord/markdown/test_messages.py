@@ -15,7 +15,8 @@ from tests.adapters.discord.markdown.shown import content_of, contents, kinds_of
         ("<u>under</u> ||secret `code`||", "__under__ ||secret `code`||"),
         ("# One\n\ntwo\n===\n\n### three", "# One\n\n# two\n\n### three"),
         ("#### Four\n\n###### six", "**Four**\n\n**six**"),
-        ("-# small", "-# small"),
+        ("-# small", "\\-# small"),
+        ("a\n-# small\n\n> -# small", "a\n\\-# small\n\n> \\-# small"),
         ("* a\n* b\n  - c\n    1. d\n    2. e", "- a\n- b\n  - c\n    1. d\n    2. e"),
         ("3. three\n4. four\n\n10. ten", "3. three\n4. four\n\n5. ten"),
         ("- [x] done\n- [ ] open", "- ☑ done\n- ☐ open"),
@@ -49,12 +50,35 @@ def test_markdown_becomes_discords_own(markdown: str, content: str) -> None:
         "<!-- a comment --> and ¯\\_(ツ)_/¯ and C:\\path\\_x",
         "<t:1700000000:R> and <:smile:123456789012345678> and </say:123456789012345678>",
         "https://example.com/_a_/b_c*d*",
+        "-# not small",
+        "above\n-# not small",
+        "#tag, -#tag and - #tag",
+        "<a:wave:123456789012345678>, <t:1700000000>, <t:-1:F> and </say loud:123456789012345678>",
+        "call <+41 44 668 18 00>, not <+1",
+        "[no](link",
     ],
 )
 def test_text_that_only_looks_like_markup_is_shown_as_it_is(text: str) -> None:
     content = content_of(text)
     assert seen_text(content) == text
     assert kinds_of(content) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (
+            "<id:customize> <id:linked-roles:123456789012345678>",
+            "id:customize id:linked-roles:123456789012345678",
+        ),
+        ("<sound:1:2> <anna@example.org>", "sound:1:2 anna@example.org"),
+        ("`<id:guide>` \\<sound:1:2> \\<anna@example.org>", "<id:guide> <sound:1:2> <anna@example.org>"),
+    ],
+)
+def test_what_is_an_address_in_markdown_leads_nowhere_in_discord(text: str, shown: str) -> None:
+    content = content_of(text)
+    assert seen_text(content) == shown
+    assert "reference" not in {kind for _, kinds in read(content) for kind in kinds}
 
 
 @pytest.mark.parametrize(
@@ -69,7 +93,16 @@ def test_the_beginning_of_a_line_is_no_markup_where_none_was_meant(text: str) ->
 
 @pytest.mark.parametrize(
     "text",
-    ["@everyone", "@here!", "<@123456789012345678>", "<@&1234567890>", "<@!12>", "<#123>", "**@everyone**"],
+    [
+        "@everyone",
+        "@here!",
+        "<@123456789012345678>",
+        "<@&1234567890>",
+        "<@!12>",
+        "<@$34>",
+        "<#123>",
+        "**@everyone**",
+    ],
 )
 def test_a_mention_in_a_text_is_shown_and_reaches_nobody(text: str) -> None:
     content = content_of(text)

@@ -71,6 +71,7 @@ pieces = st.sampled_from(
             "3. ",
             "> ",
             "# ",
+            "-# ",
             "    ",
             "- [x] ",
             "\n```py\n",
