@@ -119,6 +119,49 @@ async def test_an_unknown_method_is_not_found_and_names_have_no_case(api: BotApi
     assert (await asked(api, "GETME"))["ok"] is True
 
 
+NOT_FOUND = {"ok": False, "error_code": 404, "description": "Not Found"}
+NO_METHOD = {"ok": False, "error_code": 404, "description": "Not Found: method not found"}
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("/", NOT_FOUND),
+        ("/getMe", NOT_FOUND),
+        ("/v1/bot{token}/getMe", NOT_FOUND),
+        ("/bots{token}", NOT_FOUND),
+        ("/bot{token}", NOT_FOUND),
+        ("/bot{token}/", NO_METHOD),
+        ("/bot{token}/getMe/", NO_METHOD),
+        ("/bot{token}/getMe/extra", NO_METHOD),
+        ("/bot{token}/v1/getMe", NO_METHOD),
+        ("/bot{token}/test/getMe", NO_METHOD),
+        ("/bot{token}/getMessages", NO_METHOD),
+        ("/botwithout-a-number/getMe", NOT_FOUND),
+        ("/file/bot{token}/no/such.file", NOT_FOUND),
+        ("/file/bot{token}", NOT_FOUND),
+        ("/file/getMe", NOT_FOUND),
+    ],
+)
+async def test_what_is_served_nowhere_is_not_found_and_is_noted(
+    api: BotApi, path: str, told: dict[str, Any]
+) -> None:
+    async with aiohttp.ClientSession() as session:
+        for verb in ("GET", "POST"):
+            async with session.request(verb, api.url + path.format(token=api.token)) as response:
+                assert (response.status, await response.json()) == (404, told)
+    assert [call.status for call in api.refusals] == [404, 404]
+
+
+@pytest.mark.parametrize("verb", ["PUT", "DELETE", "PATCH", "OPTIONS"])
+async def test_other_verbs_than_get_and_post_are_not_allowed(api: BotApi, verb: str) -> None:
+    async with aiohttp.ClientSession() as session:
+        for path in ("getMe", "sendMessage"):
+            async with session.request(verb, f"{api.url}/bot{api.token}/{path}") as response:
+                assert response.status == 405
+    assert [call.status for call in api.refusals] == [405, 405]
+
+
 @pytest.mark.parametrize("how", ["json", "form", "query", "multipart"])
 async def test_parameters_come_in_every_shape(api: BotApi, anna: Person, how: str) -> None:
     entities = json.dumps([{"type": "bold", "offset": 0, "length": 2}])

@@ -518,6 +518,54 @@ async def test_somebody_may_refuse_messages_of_bots(api: DiscordApi, anna: Perso
         assert refused.value.code == code
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/", "/gateway", "/v10/gateway", "/api/gateway", "/api/v9/gateway", "/api/v10", "/api/v10/",
+        "/api/v10/gateway/", "/api/v10/gateway/bots", "/api/v10/users/@me/", "/api/v10/channels",
+        "/api/v10/channels/1/messages/2/extra", "/api/v10/api/v10/users/@me", "/attachment/1/2/x.png",
+    ],
+)  # fmt: skip
+async def test_what_is_served_nowhere_is_not_found(api: DiscordApi, path: str) -> None:
+    headers = {"Authorization": f"Bot {api.token}"}
+    async with aiohttp.ClientSession() as session, session.get(api.url + path, headers=headers) as response:
+        assert (response.status, await response.json()) == (404, {"message": "404: Not Found", "code": 0})
+    assert [call.status for call in api.refusals] == [404]
+
+
+@pytest.mark.parametrize(
+    ("verb", "path"),
+    [
+        ("POST", "/gateway"),
+        ("PUT", "/users/@me"),
+        ("DELETE", "/channels/1/messages"),
+        ("POST", "/channels/1/messages/2"),
+        ("PATCH", "/guilds/1/members"),
+        ("GET", "/channels/1/typing"),
+        ("GET", "/interactions/1/token/callback"),
+    ],
+)
+async def test_a_verb_that_a_path_does_not_take_is_not_allowed(api: DiscordApi, verb: str, path: str) -> None:
+    status, told, _ = await asked(api, verb, path)
+    assert (status, told) == (405, {"message": "405: Method Not Allowed", "code": 0})
+
+
+@pytest.mark.parametrize("path", ["/gateway", "/api/v10", "/api/v10/gateway", "/ws", "/resume/more"])
+async def test_the_gateway_is_at_its_own_address_only(api: DiscordApi, path: str) -> None:
+    async with aiohttp.ClientSession() as session:
+        with pytest.raises(aiohttp.WSServerHandshakeError):
+            await session.ws_connect(f"{api.url}{path}?v=10&encoding=json")
+    assert api.gateway.connections == []
+
+
+async def test_a_file_can_only_be_fetched(api: DiscordApi) -> None:
+    async with (
+        aiohttp.ClientSession() as session,
+        session.post(f"{api.url}/attachments/1/2/x.png") as response,
+    ):
+        assert response.status == 404
+
+
 async def test_what_is_not_there_is_not_found(api: DiscordApi, anna: Person) -> None:
     assert (await asked(api, "GET", "/channels/17"))[1] == {"message": "Unknown Channel", "code": 10003}
     assert (await asked(api, "GET", "/nothing"))[0] == 404

@@ -24,6 +24,9 @@ class Refusal(Exception):
         return answer
 
 
+NOT_FOUND = Refusal(404, "Not Found")
+
+
 def bad(what: str) -> Refusal:
     """400, in the words that the server has for it."""
     return Refusal(400, f"Bad Request: {what}")

@@ -24,7 +24,7 @@ from tests.fakes.bot_api.chats import Bot, Message
 from tests.fakes.bot_api.faults import Fault, Planned, drip, reset
 from tests.fakes.bot_api.limits import Limits
 from tests.fakes.bot_api.methods import METHODS
-from tests.fakes.bot_api.refusals import Refusal, bad
+from tests.fakes.bot_api.refusals import NOT_FOUND, Refusal, bad
 from tests.fakes.bot_api.requests import Parameters, read_parameters
 from tests.fakes.bot_api.world import World
 
@@ -36,7 +36,7 @@ class Call:
     """One request of a bot."""
 
     method: str
-    """In its usual spelling, as the bot has sent it; `file` for a download."""
+    """In its usual spelling, as the bot has sent it; `file` for a download; the path where nothing is served."""
     parameters: Parameters
     time: float
     """Of `time.monotonic`, when it came in."""
@@ -206,12 +206,16 @@ class BotApi(World):
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         began = time.monotonic()
-        parts = request.path.split("/", 4)
+        if request.method not in ("GET", "POST"):
+            self.calls.append(Call(request.path, {}, began, status=405, description="Method Not Allowed"))
+            return web.Response(status=405)
         if request.path.startswith("/file/bot"):
             return await self._download(request, began)
-        if not request.path.startswith("/bot") or len(parts) < 3:
-            return _answer(Refusal(404, "Not Found"))
-        token, name = parts[1].removeprefix("bot"), parts[2]
+        # All behind the token is the method, slashes too, as there.
+        token, slash, name = request.path.removeprefix("/bot").partition("/")
+        if not request.path.startswith("/bot") or not slash:
+            self.calls.append(Call(request.path, {}, began, status=404, description=NOT_FOUND.description))
+            return _answer(NOT_FOUND)
         try:
             parameters = await read_parameters(request)
         except (ValueError, UnicodeDecodeError):
@@ -263,12 +267,12 @@ class BotApi(World):
 
     async def _result(self, token: str, call: Call) -> Any:
         if ":" not in token:
-            raise Refusal(404, "Not Found")
+            raise NOT_FOUND
         if call.bot is None:
             raise Refusal(401, "Unauthorized")
         method = METHODS.get(call.method.lower())
         if method is None or (call.method.lower() == "sendmessagedraft" and not self.knows_drafts):
-            raise Refusal(404, "Not Found")
+            raise Refusal(404, "Not Found: method not found")
         result = method(self, call.bot, call.parameters)
         return await result if inspect.isawaitable(result) else result
 

@@ -28,15 +28,17 @@ from tests.fakes.discord_api.chats import Bot, Message
 from tests.fakes.discord_api.faults import BAN_PAGE, Fault, Planned, drip, reset
 from tests.fakes.discord_api.gateway import Connection
 from tests.fakes.discord_api.limits import Flood, Limits, Meter, too_many
-from tests.fakes.discord_api.refusals import UNAUTHORIZED, Refusal
+from tests.fakes.discord_api.refusals import NOT_FOUND, UNAUTHORIZED, Refusal
 from tests.fakes.discord_api.requests import Body, read_body
 from tests.fakes.discord_api.routes import NAMES, NO_TOKEN, Route, find_route
 from tests.fakes.discord_api.wire import attachment_path
-from tests.fakes.discord_api.world import World
+from tests.fakes.discord_api.world import RESUME_PATH, World
 
 T = TypeVar("T")
 
 VERSION = "/api/v10"
+GATEWAY_PATHS = ("/", RESUME_PATH)
+FILE_PATHS = ("/attachments/", "/ephemeral-attachments/")
 VIA = {"Via": "1.1 google"}
 """What Discord's own answers have, and those of Cloudflare before it have not."""
 
@@ -221,9 +223,9 @@ class DiscordApi(World):
             "", request.method, request.path, {}, dict(request.query), None, {}, time.monotonic()
         )  # fmt: skip
         try:
-            if request.headers.get("Upgrade", "").lower() == "websocket":
+            if request.headers.get("Upgrade", "").lower() == "websocket" and request.path in GATEWAY_PATHS:
                 return await self._connect(request, call)
-            if request.path.startswith(("/attachments/", "/ephemeral-attachments/")):
+            if request.method in ("GET", "HEAD") and request.path.startswith(FILE_PATHS):
                 call.name = "attachment"
                 return await self._respond(request, call, lambda: self._download(request, call))
             return await self._ask(request, call)
@@ -252,7 +254,7 @@ class DiscordApi(World):
         path = str(request.rel_url.raw_path)
         try:
             if not path.startswith(f"{VERSION}/"):
-                raise Refusal(404, "404: Not Found")
+                raise NOT_FOUND
             route, call.ids = find_route(request.method, path.removeprefix(VERSION))
             call.name = route.name
             body = await read_body(request)

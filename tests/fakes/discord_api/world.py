@@ -40,6 +40,7 @@ from tests.fakes.discord_api.permissions import USUAL, Permission, in_channel
 
 EPOCH = 1_420_070_400_000
 """Milliseconds of Discord's first second of 2015."""
+RESUME_PATH = "/resume"
 TOKEN = "MTIzNDU2Nzg5MDEyMzQ1Njc4.GtEsTx.fake-token-of-the-fake-discord-api-x"
 LINK_SECONDS = 24 * 3600
 """So long the address of an attachment is good."""
@@ -79,7 +80,7 @@ class World:
     @property
     def resume_url(self) -> str:
         """What READY gives, another address than the first."""
-        return f"{self.url.replace('http', 'ws', 1)}/resume"
+        return f"{self.url.replace('http', 'ws', 1)}{RESUME_PATH}"
 
     def new_id(self) -> int:
         """A snowflake: later ones are higher."""
