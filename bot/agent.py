@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
@@ -89,8 +89,8 @@ class Agent:
         """Answer what the conversation ends with: yield the reply as it grows; the last part is `final`, never blank.
 
         The conversation is loaded. A turn that was cut off by a crash goes on after its last step that is on disk.
-        However it ends (ModelError, StateFault, cancelled, closed), what was shown is on disk by then, and so is a
-        result for each call; but a turn that is parked stays as it is.
+        However it ends (ModelError, cancelled, closed), what was shown is on disk by then, and so is a result for each
+        call; but a turn that is parked, or that waits for the disk (StateFault), keeps its open calls.
         """
         await assignment.hear(conversation)
         done = assignment.progress(conversation)
@@ -205,16 +205,26 @@ class Agent:
     async def _run_calls(
         self, conversation: Conversation, calls: Sequence[ToolCall], assignment: Assignment
     ) -> None:
-        """Run all at once; record the results in the order of the calls."""
-        tasks = [
-            asyncio.create_task(self._run_call(call, assignment.use(conversation, call.id))) for call in calls
-        ]
+        """Run all at once; each result is on disk as soon as its call has ended.
+
+        There they may stand in another order than the calls; a model is shown them in that of the calls. Where the
+        disk fails, or the program leaves, what has no result yet is left open, and is run again when the turn goes on.
+        """
+        running = {
+            asyncio.create_task(self._run_call(call, assignment.use(conversation, call.id))): call
+            for call in calls
+        }
         try:
-            await asyncio.wait(tasks)
-        except asyncio.CancelledError:
-            await to_the_end(_stop_calls(conversation, calls, tasks, parked=assignment.parked))
+            while running:
+                done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+                ended = [(task, call) for task, call in running.items() if task in done]
+                for task, _ in ended:
+                    del running[task]  # cancelled from here on, the append comes to its end all the same
+                await conversation.append(*(_result(call, task) for task, call in ended))
+        except BaseException as error:
+            stopped = isinstance(error, asyncio.CancelledError) and not assignment.parked
+            await to_the_end(_stop_calls(conversation, running, record=stopped))
             raise
-        await conversation.append(*_results(calls, tasks))
 
     async def _run_call(self, call: ToolCall, use: ToolUse) -> ToolResult:
         began = self._measures.clock()
@@ -282,26 +292,21 @@ class _Told:
 
 
 async def _stop_calls(
-    conversation: Conversation,
-    calls: Sequence[ToolCall],
-    tasks: Sequence[asyncio.Task[ToolResult]],
-    *,
-    parked: bool,
+    conversation: Conversation, running: Mapping[asyncio.Task[ToolResult], ToolCall], *, record: bool
 ) -> None:
-    for task in tasks:
+    """End the calls that still run; `record` a result of each."""
+    for task in running:
         task.cancel()
-    _, running = await asyncio.wait(tasks, timeout=STOP_GRACE)
     if running:
-        log.warning("%d of %d tools did not end when they were stopped", len(running), len(tasks))
-    if not parked:
-        await conversation.interrupt("", _results(calls, tasks))
+        _, deaf = await asyncio.wait(running, timeout=STOP_GRACE)
+        if deaf:
+            log.warning("%d of %d tools did not end when they were stopped", len(deaf), len(running))
+    if record:
+        await conversation.interrupt("", [_result(call, task) for task, call in running.items()])
 
 
-def _results(calls: Sequence[ToolCall], tasks: Sequence[asyncio.Task[ToolResult]]) -> list[ToolResult]:
-    return [
-        task.result() if task.done() and not task.cancelled() else interrupted(call)
-        for call, task in zip(calls, tasks, strict=True)
-    ]
+def _result(call: ToolCall, task: asyncio.Task[ToolResult]) -> ToolResult:
+    return task.result() if task.done() and not task.cancelled() else interrupted(call)
 
 
 def _without(closed: Collection[str], message: Message) -> Message:

@@ -28,6 +28,7 @@ from bot.tools.toolbox import Toolbox, tool
 from memory.memory import Memory
 from memory.settings import MemorySettings
 from tests.fakes.first_start import laid_state
+from tests.fakes.house import open_house
 from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.talking import run_turn
 
@@ -448,14 +449,54 @@ async def test_a_stop_while_tools_run_keeps_the_results_that_came_and_interrupts
 ) -> None:
     model.enqueue("Looking.", calls=[("waits", {}), ("quick", {}), ("stubborn", {})])
     await stopped(turn(agent, conversation), lambda: len(bench.began) == 3)
-    kinds = await raw(state)
-    assert [kind for kind, _ in kinds] == ["user", "assistant", "result", "result", "result"]
-    assert [fields["content"] for _, fields in kinds[2:]] == [
+    assert [kind for kind, _ in await raw(state)] == ["user", "assistant", "result", "result", "result"]
+    assert [message.content for message in await on_disk(state) if isinstance(message, ToolResult)] == [
         INTERRUPTED_RESULT,
         '{"done": "quick"}',
         '{"done": "in spite of it"}',
     ]
     assert bench.ended == ["quick", "stubborn"]
+
+
+async def results_on_disk(state: State, count: int, task: asyncio.Task[Any]) -> list[str]:
+    """Wait until so many calls have their results on disk, and give their names in the order in which they came."""
+    async with asyncio.timeout(20):
+        while True:
+            assert not task.done()
+            names = [fields["name"] for kind, fields in await raw(state) if kind == "result"]
+            if len(names) >= count:
+                return names
+            await asyncio.sleep(0.001)
+
+
+async def test_each_result_is_on_disk_before_the_last_call_of_its_step_has_ended(
+    agent: Agent, model: ScriptedModel, conversation: Conversation, state: State, bench: Bench
+) -> None:
+    model.enqueue("", calls=[("waits", {}), ("quick", {})])
+    model.enqueue("Done.")
+    task = asyncio.create_task(turn(agent, conversation))
+    assert await results_on_disk(state, 1, task) == ["quick"]
+    bench.gate.set()
+    await task
+    assert [fields["name"] for kind, fields in await raw(state) if kind == "result"] == ["quick", "waits"]
+    assert_valid(model.history[1].messages)
+    shown = [message.name for message in model.history[1].messages if isinstance(message, ToolResult)]
+    assert shown == ["waits", "quick"]
+
+
+async def test_a_disk_that_fails_while_tools_run_leaves_the_open_calls_open(
+    agent: Agent, model: ScriptedModel, conversation: Conversation, state: State, bench: Bench
+) -> None:
+    model.enqueue("", calls=[("waits", {}), ("quick", {}), ("waits", {"name": "again"})])
+    task = asyncio.create_task(turn(agent, conversation))
+    await results_on_disk(state, 1, task)
+    state._connection.pragma("query_only", True)
+    bench.gate.set()
+    with pytest.raises(StateUnusable):
+        await task
+    await asyncio.sleep(0)
+    assert not [other for other in asyncio.all_tasks() if other is not asyncio.current_task()]
+    assert [kind for kind, _ in await raw(state)] == ["user", "assistant", "result"]
 
 
 async def test_a_tool_that_does_not_let_itself_be_stopped_does_not_hold_up_the_stop(
@@ -469,7 +510,7 @@ async def test_a_tool_that_does_not_let_itself_be_stopped_does_not_hold_up_the_s
     monkeypatch.setattr(agent_module, "STOP_GRACE", 0.05)
     model.enqueue("", calls=[("deaf", {}), ("quick", {})])
     await stopped(turn(agent, conversation), lambda: len(bench.began) == 2)
-    results = [fields["content"] for kind, fields in await raw(state) if kind == "result"]
+    results = [message.content for message in await on_disk(state) if isinstance(message, ToolResult)]
     assert results == [INTERRUPTED_RESULT, '{"done": "quick"}']
     bench.gate.set()
     await asyncio.sleep(0.01)
@@ -730,6 +771,69 @@ async def test_kill_9_at_any_moment_leaves_a_history_that_can_go_on(tmp_path: Pa
             agent = Agent(model, Toolbox(), prompt=lambda _: "", steps_per_turn=5)
             await turn(agent, Conversation(state, CHAT), "and?")
             assert model.history[0].messages == (*history, UserMessage("and?"))
+
+
+THREE_CALLS = """
+import asyncio, sys
+from pathlib import Path
+from bot.tools.toolbox import tool
+from tests.fakes.house import open_house
+
+folder = Path(sys.argv[1])
+
+@tool
+async def runs(name: str, waits: bool = False):
+    with open(folder / "runs", "a") as file:
+        print(name, file=file)
+    if waits:
+        await asyncio.Event().wait()
+    return {"done": name}
+
+async def main():
+    async with open_house(folder, tools=[runs]) as house:
+        calls = [("first", False), ("second", True), ("third", False)]
+        house.model.enqueue("", calls=[("runs", {"name": name, "waits": waits}) for name, waits in calls])
+        await house.accept("go", chat="telegram:1", sender="telegram:1", alone=False)
+        query = "SELECT count(*) FROM entries WHERE kind = 'result'"
+        for _ in range(1000):
+            if await house.state.read(lambda db: db.execute(query).get) == 2:
+                break
+            await asyncio.sleep(0.01)
+        print("ready", flush=True)
+        await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+async def test_kill_9_in_a_step_of_three_calls_runs_only_the_unfinished_one_again(tmp_path: Path) -> None:
+    child = subprocess.Popen(
+        [sys.executable, "-c", THREE_CALLS, str(tmp_path)], stdout=subprocess.PIPE, text=True
+    )
+    assert child.stdout is not None
+    assert child.stdout.readline() == "ready\n"
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    child.stdout.close()
+    assert sorted((tmp_path / "runs").read_text().split()) == ["first", "second", "third"]
+
+    @tool
+    async def runs(name: str, waits: bool = False) -> dict[str, Any]:
+        with (tmp_path / "runs").open("a") as file:
+            print(name, file=file)
+        return {"done": f"{name}, after the crash" if waits else name}
+
+    model = ScriptedModel()
+    model.enqueue("All three are done.")
+    async with open_house(tmp_path, tools=[runs], model=model) as house:
+        await house.asked(1)
+        await house.quiet()
+        assert list(house.telegram.replies().values()) == ["All three are done."]
+    assert (tmp_path / "runs").read_text().split()[3:] == ["second"]
+    shown = model.history[0].messages
+    assert_valid(shown)
+    results = [message.content for message in shown if isinstance(message, ToolResult)]
+    assert results == ['{"done": "first"}', '{"done": "second, after the crash"}', '{"done": "third"}']
 
 
 def test_importing_the_agent_is_light() -> None:
