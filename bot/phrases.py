@@ -206,6 +206,12 @@ SEARCH_WHAT = "Tell me what to look for: `/memory search QUERY`"
 GET_WHAT = "Tell me which note: `/memory get PATH`"
 EMPTY_NOTE = "That note is empty."
 NOTE_CUT = "(lines {first} to {last} of {total}; there is more)"
+CORE_TOO_LONG = (
+    "MEMORY.md has {chars:,} characters, but I only keep its first {most:,} in mind at all times, up to line {line}; "
+    "the rest I have to search for."
+)
+CORE_SHORTEN = "Please shorten it, or move what I needn't always know into other notes."
+CORE_NOTICE = "About my notes: {warning}"
 
 IN_COMPANY = (
     'Another terminal is in this conversation ("{session}") already: each is answered where it asks, one after the '

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from bot import phrases
 from bot.access import Standing
 from bot.commands.command import CommandCall, CommandContext
+from bot.conversations.core_note import core_warning
 from bot.places import read_place, written_place
 from bot.progress_line import in_words
 from bot.when import moment_in_short
@@ -93,7 +94,9 @@ async def look_after_memory(call: CommandCall, context: CommandContext) -> str:
                 fts=status.fts,
                 indexed=_last_indexed(status, context.now()),
             )
-            return "\n".join([text, *how_it_keeps_up(status, context)]) + _problems(status.problems)
+            warning = await core_warning(context.memory)
+            lines = [text, *how_it_keeps_up(status, context), *filter(None, [warning])]
+            return "\n".join(lines) + _problems(status.problems)
 
 
 async def _open(call: CommandCall, context: CommandContext, *, memory: bool) -> str:

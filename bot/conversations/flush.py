@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal
@@ -11,7 +11,9 @@ from weakref import WeakValueDictionary
 
 from bot import phrases
 from bot.conversations.conversation import said_in
-from bot.conversations.recall import CORE_CHARS, bounded, enclosed
+from bot.conversations.core_note import at_hand
+from bot.conversations.recall import enclosed
+from bot.conversations.related_notes import Lines, related_notes, section_lines
 from bot.conversations.section import (
     DOUBTFUL_MARK,
     RAW_MARK,
@@ -61,8 +63,8 @@ INSTRUCTION = """\
 Write down what of the conversation above must be kept for years, since it will not be shown any more: facts about the
 person and others, plans, appointments, decisions and their reasons, agreements, preferences, numbers, names, addresses,
 what was done, what is still open. Leave out small talk, questions that were answered for good, what came out of the
-notes, and what was noted already: by memory_write or memory_edit, or in MEMORY.md below. A summary at the beginning is
-there to be understood alone: all of it was noted before.
+notes, and what was noted already: by memory_write or memory_edit, or in the notes below. What differs from those notes
+is to be kept. A summary at the beginning is there to be understood alone: all of it was noted before.
 
 Write nothing but this, in Markdown:
 - a bullet for each thing, a whole sentence that will be understood in years: names, not pronouns; dates, not
@@ -77,6 +79,14 @@ MEMORY.md says:
 {core}
 </notes>"""
 NO_CORE = "(nothing yet)"
+RELATED = """
+
+Other notes say about what was talked about:
+
+<notes>
+{related}
+</notes>"""
+THE_REST = "what of it has to do with the conversation stands below"
 
 Result = Literal["noted", "raw", "doubtful", "nothing", "old", "waits", "no model", "off", "fault"]
 
@@ -376,38 +386,70 @@ class Flusher:
         if not messages:  # forgotten by hand
             return messages, Reading(""), ""
         dated = with_days(said, [(each.row.seq, each.at) for each in entries], zone=self._now().tzinfo)
-        try:
-            core = enclosed(bounded(await self._core(), CORE_CHARS))
-        except MemoryFault as fault:
-            log.warning("what %s says is not known: %s", CORE_NOTE, one_line(str(fault)))
-            core = ""
-        instruction = INSTRUCTION.format(core=core or NO_CORE)
         prefer = await self._state.chosen_model(row.chat)
+
+        own = await self._own_section(row)
+
+        async def instruct(piece: Sequence[Message]) -> str:
+            return await self._instruction(piece, own)
+
         try:
-            async with asyncio.timeout(self._seconds):
-                return messages, await self._written_about(dated, instruction, summary, prefer), ""
+            return messages, await self._written_about(dated, instruct, summary, prefer), ""
         except ModelError as error:
             return messages, None, one_line(str(error))
         except TimeoutError:
             return messages, None, f"not within {self._seconds:.0f} s"
 
+    async def _instruction(self, piece: Sequence[Message], own: Sequence[Lines]) -> str:
+        """Return what a model is told to do with a piece of the talk, with what the notes say about that already.
+
+        `own`: where what was said stands raw already, which is to be sorted now.
+        """
+        try:
+            core = await self._core()
+        except MemoryFault as fault:
+            log.warning("what %s says is not known: %s", CORE_NOTE, one_line(str(fault)))
+            core = ""
+        shown = enclosed(at_hand(core, the_rest=THE_REST)) or NO_CORE
+        related = enclosed(await related_notes(self._memory, piece, core=core, leave_out=own))
+        return INSTRUCTION.format(core=shown) + (RELATED.format(related=related) if related else "")
+
+    async def _own_section(self, row: Flush) -> Sequence[Lines]:
+        try:
+            lines = await section_lines(self._memory, row.note, row.section)
+        except MemoryFault:
+            return ()
+        return [lines] if lines else ()
+
     async def _written_about(
-        self, messages: Sequence[Message], instruction: str, summary: str, prefer: str
+        self,
+        messages: Sequence[Message],
+        instruct: Callable[[Sequence[Message]], Awaitable[str]],
+        summary: str,
+        prefer: str,
     ) -> Reading:
-        """Have a model write about all of it, piece by piece where it is long."""
-        most = self._piece_tokens
+        """Have a model write about all of it, piece by piece where it is long. Raises TimeoutError.
+
+        `instruct`: what to tell the model of a piece; the time that this takes is not the model's.
+        """
+        most, seconds, clock = self._piece_tokens, self._seconds, asyncio.get_running_loop().time
         while True:
             readings = []
             try:
                 for piece in in_pieces(messages, most):
-                    answer = await ask(
-                        self._model,
-                        piece,
-                        instruction,
-                        summary=summary,
-                        prefer=prefer,
-                        may_shorten=most <= SMALLEST_PIECE,
-                    )
+                    instruction, began = await instruct(piece), clock()
+                    try:
+                        async with asyncio.timeout(seconds):
+                            answer = await ask(
+                                self._model,
+                                piece,
+                                instruction,
+                                summary=summary,
+                                prefer=prefer,
+                                may_shorten=most <= SMALLEST_PIECE,
+                            )
+                    finally:
+                        seconds -= clock() - began
                     readings.append(read_answer(answer.message.text, whole=not answer.cut_short))
             except ContextTooLong as error:
                 most = halved(most, error)

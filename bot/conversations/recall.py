@@ -5,12 +5,12 @@ import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
+from bot.conversations.core_note import at_hand
 from memory.errors import MemoryFault, NoteMissing
 from memory.memory import CORE_NOTE, Memory
 
 log = logging.getLogger(__name__)
 
-CORE_CHARS = 6_000
 LOG_CHARS = 2_000
 """Of all logs together."""
 LOG_DAYS = 14
@@ -19,7 +19,7 @@ LOGS = 3
 """… and how many of them are looked at."""
 BULLET_CHARS = 300
 
-CUT = "[cut here: line {line} and what follows is left out; memory_get shows it]"
+THE_REST = "memory_get shows it"
 HEADING = "## {path}"
 
 _BULLET = re.compile(r"(?:[-*+]|\d{1,9}[.)])\s+\S")
@@ -29,7 +29,7 @@ _TAG = re.compile(r"<(?=/?notes\b)", re.IGNORECASE)
 async def recall(memory: Memory, now: Callable[[], datetime]) -> str:
     """Give what is always worth knowing, as Markdown of at most some 8,000 characters; "" where there is nothing."""
     parts = []
-    if core := bounded(await _text(memory, CORE_NOTE), CORE_CHARS):
+    if core := at_hand(await _text(memory, CORE_NOTE), the_rest=THE_REST):
         parts.append(f"{HEADING.format(path=CORE_NOTE)}\n\n{core}")
     room, today, logs = LOG_CHARS, now().date(), 0
     for age in range(LOG_DAYS):
@@ -51,16 +51,6 @@ async def recall(memory: Memory, now: Callable[[], datetime]) -> str:
 def enclosed(notes: str) -> str:
     """Notes such that nothing in them ends the place in a prompt where they are shown."""
     return _TAG.sub("<\\\\", notes)
-
-
-def bounded(text: str, most: int) -> str:
-    """The whole lines of a note's beginning that have room, and where it was cut."""
-    text = text.strip("\n")
-    if len(text) <= most:
-        return text.strip()
-    end = text.rfind("\n", 0, most)
-    kept = text[: end if end > 0 else most]
-    return f"{kept.rstrip()}\n{CUT.format(line=kept.count(chr(10)) + 2)}"
 
 
 def _bullets(text: str) -> list[str]:

@@ -1,5 +1,6 @@
 """A stretch of a conversation as a model is shown it that is to write down what of it matters."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
@@ -42,6 +43,7 @@ TOOL_CHARS = 2_000
 CALLED = "[The assistant used {name}: {arguments}]"
 GAVE = "[{name} gave back: {content}]"
 ON_DAY = "[said on {weekday}, {day}]\n{text}"
+_DAY_LINE = re.compile(r"\A\[said on \w+, \d{4}-\d\d-\d\d\]\n")
 
 
 def with_days(
@@ -64,6 +66,11 @@ def with_days(
                 message = replace(message, text=ON_DAY.format(weekday=weekday, day=day, text=message.text))
         shown.append(message)
     return tuple(shown)
+
+
+def without_day(text: str) -> str:
+    """Return a message's text without the day that `with_days` has put above it."""
+    return _DAY_LINE.sub("", text, count=1)
 
 
 def in_pieces(messages: Iterable[Message], most_tokens: int) -> list[tuple[Message, ...]]:

@@ -5,14 +5,16 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
 from bot.config.settings import Settings
+from bot.conversations.core_note import CORE_CHARS, is_too_long, lines_at_hand
 from bot.doctor.check import Check, Topic, how_large, several
 from bot.doctor.permissions import may
 from memory.disk import reason
-from memory.errors import IndexBroken, IndexUnavailable
+from memory.errors import IndexBroken, IndexUnavailable, MemoryFault
 from memory.index.fingerprint import fingerprint_of
 from memory.index.sqlite_checkup import IndexCheckup, check_index
 from memory.listing import NoteStat, list_notes
-from memory.notes import NOTE_MAX_BYTES
+from memory.memory import CORE_NOTE
+from memory.notes import NOTE_MAX_BYTES, Notes
 
 TOPIC = Topic("notes")
 INDEX = Topic("index")
@@ -37,12 +39,30 @@ def check_notes(settings: Settings) -> Iterator[Check]:
             problems.append((note.path, "permission denied; give the user who runs Commonplace access to it"))
     size = sum(note.size for note in listing.notes)
     yield TOPIC.ok("found", f"{len(listing.notes)}, {how_large(size)}")
+    yield from check_core_note(settings)
     for path, why in sorted(problems)[:PROBLEMS_TOLD]:
         mend = "give access to it, rename it or move it out of the folder; until then it is not found"
         yield TOPIC.warn("not read", f"{path}: {why}", mend)
     if len(problems) > PROBLEMS_TOLD:
         more = len(problems) - PROBLEMS_TOLD
         yield TOPIC.warn("not read", f"{more} more", "`commonplace memory status` tells all of them")
+
+
+def check_core_note(settings: Settings) -> Iterator[Check]:
+    """Look whether all of MEMORY.md is always at hand; where it cannot be read, another line says so."""
+    try:
+        text = Notes(settings.memory_folder, private=settings.private_folder).load(CORE_NOTE).text
+    except MemoryFault:
+        return
+    if is_too_long(text):
+        chars, line = len(text.strip("\n")), lines_at_hand(text)
+        told = (
+            f"{chars:,} characters, of which the first {CORE_CHARS:,} are always at hand (up to line {line})"
+        )
+        mend = (
+            "shorten it, or move what need not always be known into other notes; the rest is found by search"
+        )
+        yield TOPIC.warn(CORE_NOTE, told, mend)
 
 
 def look_at_index(

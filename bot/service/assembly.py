@@ -35,6 +35,7 @@ from bot.tools.documents import document_tools
 from bot.tools.memory import memory_tools
 from bot.tools.reminders import reminder_tools
 from bot.tools.toolbox import Tool
+from bot.upkeep.core_notice import CoreNotice
 from bot.upkeep.rebuilding import Rebuilding
 from bot.upkeep.tidying import tidy
 from bot.upkeep.upkeep import Nights, Upkeep
@@ -136,7 +137,17 @@ def assemble(
     )
     filing = Filing(state, journal, reader, now=now)
     backups = Backups(notes=settings.memory_folder, private=private, now=now)
-    upkeep = _upkeep(settings, memory, state, backups, alone=alone, post=post, now=now)
+    core_notice = CoreNotice(memory, state, home_of=channels.home_of, now=now, wake=woken.set)
+    upkeep = _upkeep(
+        settings,
+        memory,
+        state,
+        backups,
+        core_notice=lambda: core_notice.send(current.settings.access.owners),
+        alone=alone,
+        post=post,
+        now=now,
+    )
     rebuilding = Rebuilding(memory, now=now)
     instance = post.status if post else lambda: None
     agent, guest_agent = agents(
@@ -219,6 +230,7 @@ def _upkeep(
     state: State,
     backups: Backups,
     *,
+    core_notice: Callable[[], Awaitable[object]],
     alone: bool,
     post: "Post | None",
     now: Callable[[], datetime],
@@ -229,7 +241,7 @@ def _upkeep(
         settings.zone,
         backups,
         settings.backup.keep,
-        tidy=[lambda: tidy(state, now())],
+        tidy=[lambda: tidy(state, now()), core_notice],
     )
     return Upkeep(
         memory,

@@ -212,3 +212,13 @@ def with_fallback(folder: Path, server: EmbeddingServer) -> Memory:
     embedder = Embedder(refused.primary, well.primary)
     embedding = Embedding(refused.choice, well.choice, refused.primary, embedder)
     return Memory(MemorySettings(), workspace=folder, now=lambda: datetime.now(UTC), embedding=embedding)
+
+
+async def test_the_memory_command_warns_of_a_core_note_that_is_too_long(tmp_path: Path) -> None:
+    async with memory_in(tmp_path) as memory:
+        await memory.write("Short.", target="core")
+        assert not [line for line in await told(memory, command="memory") if "MEMORY.md" in line]
+        await memory.write("A fact that everybody should know. " * 300, target="core")
+        [line] = [line for line in await told(memory, command="memory") if "MEMORY.md" in line]
+    assert line.startswith("MEMORY.md has 10,5")
+    assert "shorten it, or move" in line

@@ -54,6 +54,12 @@ def of_memory(memory: Part[MemoryStatus]) -> Iterator[str]:
         yield phrases.WEB_NOTES_UNREAD.format(count=len(status.problems))
 
 
+def of_core_note(warning: Part[str]) -> Iterator[str]:
+    """Whether it is longer than what is always at hand; why it cannot be read stands elsewhere."""
+    if warning.shown:
+        yield warning.shown
+
+
 def of_jobs(jobs: Sequence[JobStatus], problem: str) -> Iterator[str]:
     """Those that failed the last time; `problem`: what the memory's own work broke off with."""
     if problem:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bot.access import CODE_TIME
+from bot.conversations.core_note import core_warning
 from bot.instances.status import InstanceStatus, lease_in_words
 from bot.log.troubles import Trouble
 from bot.messages import ChannelHealth
@@ -58,8 +59,11 @@ class StatusShown:
 
 async def status_shown(inside: Inside) -> StatusShown:
     """Ask all parts at once; whichever fails or takes long is a `Part` that says so."""
-    memory, models, todo = await asyncio.gather(
-        part(inside.memory.status()), part(models_shown(inside)), part(_todo(inside))
+    memory, core_note, models, todo = await asyncio.gather(
+        part(inside.memory.status()),
+        part(core_warning(inside.memory)),
+        part(models_shown(inside)),
+        part(_todo(inside)),
     )
     now = inside.now()
     clock, channels = Clock(now), inside.channels()
@@ -70,6 +74,7 @@ async def status_shown(inside: Inside) -> StatusShown:
             *attention.of_channels(channels),
             *attention.of_instance(instance),
             *attention.of_memory(memory),
+            *attention.of_core_note(core_note),
             *attention.of_models(models.shown or (), clock),
             *attention.of_jobs(jobs, problem),
             *attention.of_troubles(troubles, now),

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.conversations.recall import CORE_CHARS, LOG_CHARS, recall
+from bot.conversations.core_note import CORE_CHARS
+from bot.conversations.recall import LOG_CHARS, recall
 from memory.memory import Memory
 from memory.settings import MemorySettings
 

@@ -43,6 +43,18 @@ def test_notes_that_are_well_are_counted(tmp_path: Path) -> None:
     assert check.told == "none yet"
 
 
+def test_a_core_note_that_is_not_at_hand_whole_is_told_of_with_the_mend(tmp_path: Path) -> None:
+    settings = with_workspace(tmp_path)
+    core = settings.memory_folder / "MEMORY.md"
+    core.write_text("- A fact that everybody should know.\n" * 300)
+    check = named(list(check_notes(settings)), "MEMORY.md")
+    assert check.status == "warn"
+    assert check.told == "11,099 characters, of which the first 6,000 are always at hand (up to line 162)"
+    assert "move what need not always be known into other notes" in check.mend
+    core.write_text("- A fact.\n")
+    assert statuses(check_notes(settings)) == {"ok"}
+
+
 def test_an_index_in_which_nothing_was_made_yet_is_not_damaged(tmp_path: Path) -> None:
     settings = with_workspace(tmp_path)
     (settings.private_folder / "index.db").touch()

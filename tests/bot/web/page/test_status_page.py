@@ -164,6 +164,16 @@ async def test_channels_errors_and_counts_are_shown(site: Website) -> None:
     assert "Errors within the last hour: 2" in attention
 
 
+async def test_a_core_note_that_is_too_long_needs_a_look(site: Website, tmp_path: Path) -> None:
+    def warnings(page: HtmlPage) -> list[str]:
+        return [each.text for each in page.all("li") if "MEMORY.md has" in each.text]
+
+    assert warnings(await page(site)) == []
+    await site.parts.memory.write("A fact that everybody should know. " * 300, target="core")
+    (warning,) = warnings(await page(site))
+    assert "MEMORY.md has 10,5" in warning
+
+
 async def test_jobs_are_shown_with_their_last_and_next_time(site: Website) -> None:
     assert (await page(site)).by_id("jobs").text == "Nothing is done regularly."
     async with site.parts.upkeep:

@@ -1,0 +1,56 @@
+"""How much of the core note, MEMORY.md, is always at hand, and what to tell of a longer one."""
+
+from bot import phrases
+from memory.errors import NoteMissing
+from memory.memory import CORE_NOTE, Memory
+
+CORE_CHARS = 6_000
+"""Characters of it that each conversation begins with."""
+CUT = "[cut here: line {line} and what follows is left out; {how}]"
+
+
+def at_hand(text: str, *, the_rest: str) -> str:
+    """Return the whole lines of the core note's beginning that have room, and where it was cut.
+
+    `the_rest`: how to see what follows, as the model is told it.
+    """
+    kept = _kept(text)
+    if not is_too_long(text):
+        return kept.strip()
+    return f"{kept.strip()}\n{CUT.format(line=lines_at_hand(text) + 1, how=the_rest)}"
+
+
+def lines_at_hand(text: str) -> int:
+    """Return the number of the last line of the core note that is always at hand."""
+    above = len(text) - len(text.lstrip("\n"))
+    return above + _kept(text).count("\n") + 1
+
+
+def is_too_long(text: str) -> bool:
+    """Return whether part of the core note is not always at hand."""
+    return len(text.strip("\n")) > CORE_CHARS
+
+
+def length_warning(text: str) -> str:
+    """Return in two sentences that the core note is too long, and what to do about it; "" where it is not."""
+    if not is_too_long(text):
+        return ""
+    chars = len(text.strip("\n"))
+    told = phrases.CORE_TOO_LONG.format(chars=chars, most=CORE_CHARS, line=lines_at_hand(text))
+    return f"{told} {phrases.CORE_SHORTEN}"
+
+
+async def core_warning(memory: Memory) -> str:
+    """Return `length_warning` of the core note as it is now. Raises MemoryFault."""
+    try:
+        return length_warning((await memory.get(CORE_NOTE)).text)
+    except NoteMissing:
+        return ""
+
+
+def _kept(text: str) -> str:
+    text = text.strip("\n")
+    if len(text) <= CORE_CHARS:
+        return text
+    end = text.rfind("\n", 0, CORE_CHARS)
+    return text[: end if end > 0 else CORE_CHARS].rstrip("\n")

@@ -1,0 +1,115 @@
+"""What stands in the notes already about the things that were talked about."""
+
+import asyncio
+import logging
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from bot.attachments.wording import without_attached
+from bot.conversations.core_note import lines_at_hand
+from bot.conversations.stretch import without_day
+from bot.models.protocol import Message, UserMessage
+from bot.places import written_place
+from bot.plain_text import one_line
+from memory.errors import MemoryFault, NoteMissing
+from memory.memory import CORE_NOTE, Memory
+from memory.search import Hit
+
+log = logging.getLogger(__name__)
+
+RELATED_CHARS = 4_000
+"""Of all passages together, with their places."""
+QUERY_CHARS = 300
+"""Of what people said, in one search: more would mix too many topics …"""
+QUERIES = 16
+"""… but of a long talk, hardly more searches than that."""
+HITS = 8
+"""Of each search, at most."""
+SEARCH_SECONDS = 20.0
+"""For all searches: a service that makes vectors may be slow."""
+
+_SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])|\n+")
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Lines of a note, 1-based and inclusive."""
+
+    path: str
+    first: int
+    last: int
+
+
+async def related_notes(
+    memory: Memory, messages: Iterable[Message], *, core: str, leave_out: Collection[Lines] = ()
+) -> str:
+    """Search the notes with people's own words; return the passages as Markdown, at most RELATED_CHARS of them.
+
+    `core`: the text of the core note, of which the beginning is at hand and is left out, like `leave_out`.
+    "" where nothing is found; a search that fails is logged, and what was found before it counts.
+    """
+    known = Lines(CORE_NOTE, 1, lines_at_hand(core))
+    found: list[Sequence[Hit]] = []
+    try:
+        async with asyncio.timeout(SEARCH_SECONDS):
+            for query in queries_of(messages):  # one by one: without an index each reads all files
+                results = await memory.search(query, limit=HITS)
+                found.append(results.hits)
+    except MemoryFault as fault:
+        log.warning("the notes were not searched for what a flush is about: %s", one_line(str(fault)))
+    except TimeoutError:
+        log.warning("after %d searches for what a flush is about, there was no time for more", len(found))
+    # The best of each search first: every topic is to have its share of the room.
+    by_rank = [hit for row in zip_longest(*found) for hit in row if hit]
+    fresh = (hit for hit in by_rank if not (_is_within(hit, known) or _touches(hit, leave_out)))
+    return "\n\n".join(_with_room(fresh))
+
+
+async def section_lines(memory: Memory, path: str, section: str) -> Lines | None:
+    """Return where a section stands in a note; None where it does not. Raises MemoryFault."""
+    try:
+        text = (await memory.get(path)).text
+    except NoteMissing:
+        return None
+    at = text.find(section) if section else -1
+    if at < 0:
+        return None
+    first = text.count("\n", 0, at) + 1
+    return Lines(path, first, first + section.count("\n"))
+
+
+def queries_of(messages: Iterable[Message]) -> Sequence[str]:
+    """What people said, as searches; what came along with a message is not their words."""
+    said = (without_attached(without_day(each.text))[0] for each in messages if isinstance(each, UserMessage))
+    sentences = [part.strip() for text in said for part in _SENTENCE_END.split(text) if part.strip()]
+    most = max(QUERY_CHARS, sum(map(len, sentences)) // QUERIES + 1)
+    queries: list[str] = []
+    for sentence in sentences:
+        if queries and len(queries[-1]) < most:
+            queries[-1] += f"\n{sentence}"
+        else:
+            queries.append(sentence)
+    return list(dict.fromkeys(queries))
+
+
+def _is_within(hit: Hit, lines: Lines) -> bool:
+    return hit.path == lines.path and lines.first <= hit.line_start and hit.line_end <= lines.last
+
+
+def _touches(hit: Hit, parts: Iterable[Lines]) -> bool:
+    return any(
+        hit.path == each.path and hit.line_start <= each.last and each.first <= hit.line_end for each in parts
+    )
+
+
+def _with_room(hits: Iterable[Hit]) -> Iterable[str]:
+    room, seen = RELATED_CHARS, set[tuple[str, int]]()
+    for hit in hits:
+        place = written_place(hit.path, hit.line_start, hit.line_end)
+        passage = f"{place}\n{hit.snippet.strip()}"
+        if (hit.path, hit.line_start) not in seen and len(passage) + 2 <= room:
+            seen.add((hit.path, hit.line_start))
+            room -= len(passage) + 2
+            yield passage

@@ -1,0 +1,145 @@
+import re
+from collections.abc import AsyncGenerator, AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from bot.conversations.conversation import Said
+from bot.conversations.core_note import CORE_CHARS
+from bot.conversations.related_notes import (
+    QUERIES,
+    RELATED_CHARS,
+    Lines,
+    queries_of,
+    related_notes,
+    section_lines,
+)
+from bot.conversations.section import RAW_MARK
+from bot.conversations.stretch import with_days
+from bot.models.errors import Unreachable
+from bot.models.protocol import Answer, AssistantMessage, ModelRequest, UserMessage
+from tests.fakes.scripted_model import ScriptedModel, alone
+from tests.fakes.talk import NOON, Talk, talking
+
+DENTIST = "Anna's dentist is Dr Weber in Elm Street."
+
+
+class NotesWhatItDoesNotSee:
+    """Writes down each sentence that people said and that stands nowhere in its instruction."""
+
+    name = "attentive/model"
+
+    def __init__(self) -> None:
+        self.away = False
+        self.instructions: list[str] = []
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Answer, None]:
+        if self.away:
+            raise Unreachable("away", model=self.name)
+        *said, instruction = [each.text for each in request.messages if isinstance(each, UserMessage)]
+        self.instructions.append(instruction)
+        sentences = [line for text in said for line in text.splitlines() if line.endswith(".")]
+        fresh = [f"- {sentence}" for sentence in sentences if sentence not in instruction]
+        yield Answer(AssistantMessage("\n".join(fresh) or "NOTHING", (), self.name))
+
+
+@pytest.fixture
+def model() -> NotesWhatItDoesNotSee:
+    return NotesWhatItDoesNotSee()
+
+
+@pytest.fixture
+async def talk(tmp_path: Path, model: NotesWhatItDoesNotSee) -> AsyncIterator[Talk]:
+    (tmp_path / "memory").mkdir()
+    async with talking(tmp_path, alone(model)) as talk:
+        yield talk
+
+
+def filled(chars: int) -> str:
+    """A core note of so many characters, of lines that have nothing to do with each other."""
+    lines = "".join(f"- Inventory item {number} stands on shelf {number % 89}.\n" for number in range(1000))
+    return f"# Memory\n\n{lines}"[:chars].rpartition("\n")[0] + "\n"
+
+
+async def test_a_fact_far_down_in_the_core_note_is_not_noted_a_second_time(
+    talk: Talk, model: NotesWhatItDoesNotSee
+) -> None:
+    before = filled(9_000)
+    core = f"{before}- {DENTIST}\n{filled(3_000).partition('- ')[2]}"
+    assert 8_900 < core.index(DENTIST) < 9_100
+    (talk.folder / "memory" / "MEMORY.md").write_text(core)
+    await talk.says("The boiler is serviced on 3 December 2026.")
+    await talk.says(DENTIST)
+    await talk.compactor.flush(talk.conversation)
+    assert talk.note() == "# 2026-11-21\n\n## 12:00 Anna\n\n- The boiler is serviced on 3 December 2026.\n"
+    assert talk.note("MEMORY.md") == core
+    (instruction,) = model.instructions
+    assert len(instruction) < CORE_CHARS + RELATED_CHARS + 2_500
+
+
+async def test_a_fact_in_any_other_note_is_not_noted_a_second_time_either(talk: Talk) -> None:
+    (talk.folder / "memory" / "people.md").write_text(f"# People\n\n- {DENTIST}\n")
+    await talk.says(DENTIST)
+    flushed = await talk.compactor.flush(talk.conversation)
+    assert flushed.result == "nothing"
+    assert talk.note() == ""
+
+
+async def test_what_stands_raw_is_not_taken_for_noted_when_it_is_sorted_at_last(
+    talk: Talk, model: NotesWhatItDoesNotSee
+) -> None:
+    await talk.says(DENTIST)
+    model.away = True
+    await talk.compactor.flush(talk.conversation)
+    assert RAW_MARK in talk.note()
+    model.away = False
+    talk.clock.pass_(hours=1)
+    await talk.compactor.resume()
+    assert talk.note() == f"# 2026-11-21\n\n## 12:00 Anna\n\n- {DENTIST}\n"
+
+
+async def test_a_long_talk_is_searched_for_piece_by_piece_within_bounds(talk: Talk) -> None:
+    facts = [f"- Person{number} lives in city{number}.\n" for number in range(400)]
+    (talk.folder / "memory" / "people.md").write_text("".join(facts))
+    said = [UserMessage(f"Person{number} has called.") for number in range(300)]
+    found = await related_notes(talk.memory, said, core="")
+    assert RELATED_CHARS / 2 < len(found) <= RELATED_CHARS
+    assert len(queries_of(said)) <= QUERIES + 1
+    assert "people.md:" in found
+
+
+def test_what_is_searched_for_is_peoples_words_without_the_day_above_them() -> None:
+    said = [Said(1, UserMessage("Where is it?")), Said(2, AssistantMessage("In the blue folder."))]
+    dated = with_days(said, [(1, NOON.isoformat())], zone=None)
+    assert isinstance(dated[0], UserMessage)
+    assert re.match(r"\[said on ", dated[0].text)
+    assert queries_of(dated) == ["Where is it?"]
+
+
+async def test_what_is_at_hand_of_the_core_note_is_not_shown_twice(talk: Talk) -> None:
+    core = f"# Memory\n\n- {DENTIST}\n"
+    (talk.folder / "memory" / "MEMORY.md").write_text(core)
+    assert await related_notes(talk.memory, [UserMessage(DENTIST)], core=core) == ""
+
+
+async def test_a_section_is_left_out_where_it_stands(talk: Talk) -> None:
+    (talk.folder / "memory" / "log.md").write_text(f"# Log\n\nabove\n\n## 12:00\n\n- {DENTIST}\n\nbelow\n")
+    own = await section_lines(talk.memory, "log.md", f"## 12:00\n\n- {DENTIST}")
+    assert own == Lines("log.md", 5, 7)
+    assert await section_lines(talk.memory, "log.md", "") is None
+    assert await section_lines(talk.memory, "none.md", "x") is None
+    said = [UserMessage(DENTIST)]
+    assert DENTIST in await related_notes(talk.memory, said, core="")
+    assert DENTIST not in await related_notes(talk.memory, said, core="", leave_out=[own])
+
+
+async def test_notes_that_cannot_be_read_do_not_keep_a_flush_from_its_work(
+    tmp_path: Path,
+) -> None:
+    model = ScriptedModel()
+    async with talking(tmp_path, alone(model)) as talk:
+        await talk.says(DENTIST)
+        await talk.memory.write("Something.")
+        (tmp_path / "memory" / "MEMORY.md").mkdir()
+        model.enqueue(f"- {DENTIST}")
+        assert (await talk.compactor.flush(talk.conversation)).result == "noted"

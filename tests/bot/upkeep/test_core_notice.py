@@ -1,0 +1,126 @@
+"""Once a week an owner is told that MEMORY.md is longer than what is always at hand."""
+
+import asyncio
+import signal
+import sys
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from bot.messages import ChatId, PersonId
+from bot.state.database import State
+from bot.upkeep.core_notice import CoreNotice
+from memory.memory import Memory
+from memory.settings import MemorySettings
+from tests.fakes.first_start import laid_state
+
+LONG = "- A fact that everybody should know.\n" * 300
+OWNERS = ("discord:7", "telegram:1", "telegram:2")
+
+
+@dataclass
+class Told:
+    folder: Path
+    state: State
+    memory: Memory
+    time: datetime = datetime(2026, 11, 21, 3, tzinfo=UTC)
+    woken: int = 0
+    homes: dict[str, ChatId] = field(
+        default_factory=lambda: {f"telegram:{number}": ChatId("telegram", str(number)) for number in (1, 2)}
+    )
+
+    def write(self, text: str) -> None:
+        (self.folder / "memory").mkdir(exist_ok=True)
+        (self.folder / "memory" / "MEMORY.md").write_text(text)
+
+    def wake(self) -> None:
+        self.woken += 1
+
+    def home_of(self, person: PersonId) -> ChatId | None:
+        return self.homes.get(str(person))
+
+    async def send(self) -> list[tuple[str, str]]:
+        notice = CoreNotice(
+            self.memory, self.state, home_of=self.home_of, now=lambda: self.time, wake=self.wake
+        )
+        await notice.send(OWNERS)
+        query = "SELECT chat, text FROM outbox ORDER BY number"
+        return [
+            (str(chat), str(text))
+            for chat, text in await self.state.read(lambda db: db.execute(query).fetchall())
+        ]
+
+
+@pytest.fixture
+async def told(tmp_path: Path) -> AsyncIterator[Told]:
+    async with (
+        State(laid_state(tmp_path / ".commonplace" / "state.db")) as state,
+        Memory(MemorySettings(), workspace=tmp_path, now=lambda: datetime.now(UTC)) as memory,
+    ):
+        yield Told(tmp_path, state, memory)
+
+
+async def test_the_first_owner_who_can_be_reached_is_told_what_to_do(told: Told) -> None:
+    told.write(LONG)
+    [(chat, text)] = await told.send()
+    assert chat == "telegram:1"
+    assert "MEMORY.md has 11,099 characters" in text
+    assert "shorten it, or move" in text
+    assert told.woken == 1
+
+
+async def test_it_is_told_again_after_a_week_while_it_is_so(told: Told) -> None:
+    told.write(LONG)
+    for _ in range(16):
+        await told.send()
+        told.time += timedelta(days=1)
+    assert len(await told.send()) == 3
+    told.write("- short\n")
+    told.time += timedelta(days=30)
+    assert len(await told.send()) == 3
+
+
+async def test_nothing_is_told_of_a_short_note_a_missing_one_or_to_nobody(told: Told) -> None:
+    assert await told.send() == []
+    told.write("- short\n")
+    assert await told.send() == []
+    told.write(LONG)
+    told.homes.clear()
+    assert await told.send() == []
+    assert told.woken == 0
+
+
+TELLER = """
+import asyncio, os, signal, sys
+from datetime import UTC, datetime
+from pathlib import Path
+from bot.messages import ChatId
+from bot.state.database import State
+from bot.upkeep.core_notice import CoreNotice
+from memory.memory import Memory
+from memory.settings import MemorySettings
+
+folder = Path(sys.argv[1])
+
+async def main():
+    now = lambda: datetime(2026, 11, 21, 3, tzinfo=UTC)
+    async with (
+        State(folder / ".commonplace" / "state.db") as state,
+        Memory(MemorySettings(), workspace=folder, now=now) as memory,
+    ):
+        die = lambda: os.kill(os.getpid(), signal.SIGKILL)
+        notice = CoreNotice(memory, state, home_of=lambda _: ChatId("telegram", "1"), now=now, wake=die)
+        await notice.send(["telegram:1"])
+
+asyncio.run(main())
+"""
+
+
+async def test_a_process_that_dies_right_after_it_is_noted_tells_it_once(told: Told) -> None:
+    told.write(LONG)
+    died = await asyncio.create_subprocess_exec(sys.executable, "-c", TELLER, str(told.folder))
+    assert await died.wait() == -signal.SIGKILL
+    assert len(await told.send()) == 1
