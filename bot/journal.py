@@ -4,10 +4,11 @@ import asyncio
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import count
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakValueDictionary
 
@@ -17,6 +18,7 @@ from bot.state.journal import Effect
 from memory.entry import clean
 from memory.errors import MemoryFault, NoteUnwritable
 from memory.memory import Draft, Memory, Target
+from memory.note_edits import Correction, LinePlace
 from memory.notes import HeldNote, Written, as_block, as_passages
 from memory.traces import BeforeAppend, BeforeEdit
 
@@ -27,6 +29,30 @@ log = logging.getLogger(__name__)
 
 _Result = TypeVar("_Result")
 _Ask = Callable[[Callable[["Connection"], _Result]], _Result]
+
+
+@dataclass(frozen=True, slots=True)
+class Corrected:
+    """One line that was replaced."""
+
+    written: Written
+    correction: Correction | None
+    """What stands there in the place of what; None where that was done before a crash, and is not kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class PutBack:
+    """Something in the trash that is to stand in a note again."""
+
+    file: str
+    """Its name in the trash."""
+    text: str
+    path: str
+    """The note that it goes to."""
+    is_whole: bool
+    """Whether it is a note of its own."""
+    stood: LinePlace | None
+    """Where its lines stood; None for at the end."""
 
 
 class Journal:
@@ -107,12 +133,60 @@ class Journal:
         intent = {"edit": {"old": old, "new": new}}
         return await self._once(path, intent, _key(key, "edit", path, old, new), existing=True)
 
+    async def correct(self, path: str, line: int, text: str, *, key: str) -> "Corrected":
+        """Replace one line by a text, whose list marker or heading stays; what it was is kept in the trash.
+
+        A second time with the same key tells where it stands, whatever stands in that line by then.
+        """
+        key = _key(key, "correct")
+
+        async def find() -> tuple[str, Mapping[str, Any]]:
+            found = await self._memory.hold(path, lambda note: note.correction(line, text), existing=True)
+            return path, {"correct": asdict(found)}
+
+        known = await self._planned(key, find)
+        written = await self._once(known.path, known.intent, key, existing=True)
+        return Corrected(written, Correction(**known.intent["correct"]) if known.intent else None)
+
+    async def put_back(self, find: Callable[[], Awaitable["PutBack"]], *, key: str) -> Written:
+        """Put lines from the trash back into their note, and a whole note under its name or the first free one like it.
+
+        `find` is asked the first time alone: later, something else may be what it finds.
+        """
+        key = _key(key, "put back")
+
+        async def plan() -> tuple[str, Mapping[str, Any]]:
+            wanted = await find()
+            return wanted.path, _putting_back(wanted)
+
+        known = await self._planned(key, plan)
+        return await self._once(known.path, known.intent, key, existing=False, alone="alone" in known.intent)
+
+    async def _planned(
+        self, key: str, plan: Callable[[], Awaitable[tuple[str, Mapping[str, Any]]]]
+    ) -> Effect:
+        """Return what is to be done under a key, and to which note; that is on disk, and stays so at a second try."""
+        if known := await self._state.read(lambda db: journal.effect(db, key)):
+            return known
+        path, intent = await plan()
+        at = self._state.at()
+        try:
+            return await self._state.change(lambda db: journal.plan(db, key, path, intent, at=at))
+        except StateFault as fault:
+            raise _not_journalled(path, fault) from fault
+
     async def _add(self, draft: Draft, key: str) -> Written:
         intent = {"append": {"block": draft.block, "title": draft.title, "at": draft.at}}
         return await self._once(draft.path, intent, key, existing=False)
 
     async def _once(
-        self, path: str, intent: Mapping[str, Any], key: str, *, existing: bool, alone: bool = False
+        self,
+        path: str,
+        intent: Mapping[str, Any],
+        key: str,
+        *,
+        existing: bool,
+        alone: bool = False,
     ) -> Written:
         """Do it once. `alone`: what a note is begun with, and nothing else; the path is that of the first free name."""
         loop = asyncio.get_running_loop()
@@ -125,6 +199,7 @@ class Journal:
             return asyncio.run_coroutine_threadsafe(self._state.read(work), loop).result()
 
         def write(note: HeldNote, place: str) -> Written | None:
+            wanted: Mapping[str, Any]
             known, others = read(
                 lambda db: (journal.effect(db, key), journal.begun_at(db, note.path)),
             )
@@ -134,7 +209,7 @@ class Journal:
                 return None  # noted by another process meanwhile, before midnight
             for other in others:
                 if other.key != key:
-                    _settle(note, other, change)
+                    self._settle(note, other, change)
             if known is None or not known.begun:
                 if alone and not note.is_empty:
                     taken.add(place)
@@ -143,7 +218,9 @@ class Journal:
                 change(lambda db: journal.intend(db, key, note.path, wanted, at=self._state.at()))
                 written = _do(note, wanted)
             else:
-                written = _finish(note, known.intent) or _do(note, known.intent)
+                wanted = known.intent
+                written = _finish(note, wanted) or _do(note, wanted)
+            self._empty_trash_of(wanted)
             try:
                 change(lambda db: journal.done(db, key, asdict(written)))
             except StateFault as fault:  # it stands in the note all the same, where the next look finds it
@@ -165,9 +242,29 @@ class Journal:
                 if place in taken:
                     name = next(names)
         except StateFault as fault:
-            raise NoteUnwritable(
-                f"{path} was not written, since that could not be journalled: {fault}"
-            ) from fault
+            raise _not_journalled(path, fault) from fault
+
+    def _settle(self, note: HeldNote, other: Effect, change: "_Ask[None]") -> None:
+        """Find out whether something was done that a crash, or an error, has left open."""
+        written = _finish(note, other.intent)
+        if written is None:
+            change(lambda db: journal.not_done(db, other.key))
+        else:
+            self._empty_trash_of(other.intent)
+            change(lambda db: journal.done(db, other.key, asdict(written)))
+
+    def _empty_trash_of(self, intent: Mapping[str, Any]) -> None:
+        """Take out of the trash what was put back; before that is known to be done, so that no crash leaves both."""
+        if file := intent.get("trash"):
+            self._memory.mark_restored(str(file))
+
+
+def _putting_back(wanted: "PutBack") -> Mapping[str, Any]:
+    block = as_block(wanted.text)
+    if wanted.is_whole:
+        return {"append": {"block": block, "title": "", "at": ""}, "alone": True, "trash": wanted.file}
+    stood = asdict(wanted.stood) if wanted.stood else None
+    return {"insert": {"block": block, "stood": stood}, "trash": wanted.file}
 
 
 def _names(path: str) -> Iterator[str]:
@@ -177,15 +274,6 @@ def _names(path: str) -> Iterator[str]:
     yield from (f"{stem}-{number}.md" for number in count(2))
 
 
-def _settle(note: HeldNote, other: Effect, change: "_Ask[None]") -> None:
-    """Find out whether something was done that a crash, or an error, has left open."""
-    written = _finish(note, other.intent)
-    if written is None:
-        change(lambda db: journal.not_done(db, other.key))
-    else:
-        change(lambda db: journal.done(db, other.key, asdict(written)))
-
-
 def _with_before(note: HeldNote, intent: Mapping[str, Any]) -> dict[str, Any]:
     """What is to be done, with the note as it is now."""
     match intent:
@@ -193,6 +281,14 @@ def _with_before(note: HeldNote, intent: Mapping[str, Any]) -> dict[str, Any]:
             return {**intent, "before": asdict(note.before_append(block))}
         case {"edit": {"old": old, "new": new}}:
             return {**intent, "before": asdict(note.before_edit(old, new))}
+        case {"correct": fields}:
+            return {**intent, "before": asdict(note.before_correct(Correction(**fields)))}
+        case {"insert": {"block": block}} if note.is_empty:
+            title = PurePosixPath(note.path).stem
+            append = {"append": {"block": block, "title": title, "at": ""}, "trash": intent["trash"]}
+            return _with_before(note, append)
+        case {"insert": {"block": block, "stood": stood}}:
+            return {**intent, "before": asdict(note.before_insert(block, _line_place(stood)))}
     raise _unknown(intent)
 
 
@@ -202,6 +298,10 @@ def _do(note: HeldNote, intent: Mapping[str, Any]) -> Written:
             return note.append(block, title=title, at=str(more.get("at", "")), before=BeforeAppend(**before))
         case {"edit": {"old": old, "new": new}}:
             return note.edit(old, new)
+        case {"correct": fields}:
+            return note.correct(Correction(**fields))
+        case {"insert": {"block": block, "stood": stood}}:
+            return note.insert(block, _line_place(stood))
     raise _unknown(intent)
 
 
@@ -213,7 +313,19 @@ def _finish(note: HeldNote, intent: Mapping[str, Any]) -> Written | None:
             return note.finish_append(block, title=title, at=at, before=BeforeAppend(**before))
         case {"edit": {"old": old, "new": new}, "before": before}:
             return note.finish_edit(old, new, BeforeEdit(**before))
+        case {"correct": {"old": old, "new": new}, "before": before}:
+            return note.finish_edit(old, new, BeforeEdit(**before))
+        case {"insert": {"block": block}, "before": before}:
+            return note.finish_edit("", block, BeforeEdit(**before))
     raise _unknown(intent)
+
+
+def _line_place(stood: Mapping[str, Any] | None) -> LinePlace | None:
+    return LinePlace(**stood) if stood else None
+
+
+def _not_journalled(path: str, fault: StateFault) -> NoteUnwritable:
+    return NoteUnwritable(f"{path} was not written, since that could not be journalled: {fault}")
 
 
 def _unknown(intent: Mapping[str, Any]) -> MemoryFault:

@@ -79,7 +79,7 @@ MODEL_TROUBLE = {
     "broken_tool_call": "it asked for tools in a way that made no sense",
 }
 
-USAGE = "That does not fit: `{usage}` - {help}"
+USAGE = "Usage: `{usage}` - {help}"
 USAGE_EXAMPLE = "For example: `{example}`"
 UNKNOWN_COMMAND = "There is no /{name} here; /help shows what there is."
 UNKNOWN_COMMAND_NEAR = "There is no /{name} here; did you mean /{near}? /help shows what there is."
@@ -202,8 +202,8 @@ UPKEEP_PROBLEM = "Keeping up with the notes broke off and begins anew: {problem}
 REINDEX = "Last look at all notes: {last}; next: {next}"
 REINDEX_ELSEWHERE = "Regular look at all notes: by {holder}"
 REINDEX_NOW = "Looking at all notes: now"
-SEARCH_WHAT = "Tell me what to look for: `/memory search QUERY`"
-GET_WHAT = "Tell me which note: `/memory get PATH`"
+SEARCH_WHAT = "Usage: `/memory search QUERY`"
+GET_WHAT = "Usage: `/memory get PATH`"
 EMPTY_NOTE = "That note is empty."
 NOTE_CUT = "(lines {first} to {last} of {total}; there is more)"
 CORE_TOO_LONG = (
@@ -212,6 +212,29 @@ CORE_TOO_LONG = (
 )
 CORE_SHORTEN = "Please shorten it, or move what I needn't always know into other notes."
 CORE_NOTICE = "About my notes: {warning}"
+NO_NOTES = "There are no notes yet."
+NO_SUCH_FOLDER = "There is no folder {folder} with notes in it. `/memory list` shows what there is."
+NOTE_ROW = "- `{path}`, {size}, {time}"
+NOTES_MORE = "The latest {shown} of {all}. `/memory list FOLDER` shows one folder."
+FOLDERS = "Folders: {folders}"
+FOLDER_ROW = "`{folder}` ({count})"
+FOLDERS_MORE = "and {count} more"
+CORRECT_USAGE = (
+    "Usage: `/correct PATH:LINE TEXT`, for example: `/correct 2026-11-21.md:3 The boiler is blue.`"
+)
+CORRECT_ONE_LINE = "I can only correct one line at a time. Usage: `/correct PATH:LINE TEXT`"
+CORRECTED = (
+    "Corrected {place}. It said:\n\n> {old}\n\nNow it says:\n\n> {new}\n\n`/memory trash` has the old line."
+)
+CORRECTED_BEFORE = "Corrected {place}. `/memory trash` has the old line."
+TRASH = "Removed, newest first:\n{rows}\n\n`/memory trash restore N` puts one back."
+TRASH_ROW = "- **{number}** {time}, `{note}`: {words}"
+TRASH_MORE = "- and {count} older"
+TRASH_EMPTY = "The trash is empty."
+TRASH_USAGE = "Usage: `/memory trash`, or `/memory trash restore N` with a number of its list"
+TRASH_NO_NUMBER = "There is no {number} in the trash. `/memory trash` shows what there is."
+RESTORED = "Restored in {place}."
+RESTORED_BEFORE = "Number {number} was already restored."
 
 IN_COMPANY = (
     'Another terminal is in this conversation ("{session}") already: each is answered where it asks, one after the '
@@ -512,6 +535,8 @@ FILED_NOT_A_DOCUMENT = (
     "I can only keep text, so what this holds is not noted. `/remember TEXT` notes it in your words."
 )
 NOT_FILED = "{name}: {reason}"
+REMEMBER_CORE_WHAT = "Usage: `/remember core: TEXT`"
+REMEMBER_CORE_OWNERS = "Only owners can write to MEMORY.md. `/remember TEXT` notes it in today's log."
 REMEMBER_WHAT = (
     "Tell me what to note: `/remember TEXT`. A document is filed when you send it with `/remember`, or reply "
     "`/remember` to it."

@@ -3,7 +3,7 @@
 import re
 import unicodedata
 
-from memory.errors import NothingToWrite
+from memory.errors import EditRefused, NothingToWrite
 
 _LINE_BREAKS = re.compile(r"\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]")
@@ -15,6 +15,16 @@ _HIGH_HEADING = re.compile(r"#{1,2}[ \t]")
 _SECTION = re.compile(r"## [0-2]\d:[0-5]\d \S")
 _FENCE = re.compile(r"\s*(?:`{3,}+(?!.*`)|~{3,})")
 _QUOTE = re.compile(r" {0,3}>")
+_MARKS = tuple(
+    re.compile(mark)
+    for mark in (
+        r"[-*+][ \t]+(?:\[[ xX]\][ \t]+)?(?=\S)",
+        r"\d{1,9}[.)][ \t]+(?:\[[ xX]\][ \t]+)?(?=\S)",
+        r"#{1,6}[ \t]+(?=\S)",
+        r"(?:>[ \t]?)+(?=\S)",
+    )
+)
+"""Of a bullet, a numbered item, a heading and a quotation."""
 _TABLE = re.compile(r"\|?\s*:?-{3,}:?\s*(?:\|\s*:?-{3,}:?\s*)*\|?$")
 _DANGEROUS = re.compile(r"#{1,6}(?:\s|$)|=+\s*$|-[-\s]*$|([*_])(?:\s*\1){2,}\s*$")
 
@@ -51,6 +61,31 @@ def clean(text: str) -> str:
         # Halves that belong together are joined, what is left alone becomes U+FFFD.
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return _CONTROLS.sub("\ufffd", _LINE_BREAKS.sub("\n", text)).removeprefix("\ufeff")
+
+
+def corrected_line(old: str, text: str) -> str:
+    """Return the line that a text makes in the place of an old one, whose indentation and mark stay.
+
+    A mark is that of a list, a heading or a quotation; one of the same kind in the text takes the old one's place. What
+    would open a block of code, or make a heading of the line above, gets a backslash in front.
+    Raises NothingToWrite for a blank text, and EditRefused for one of several lines.
+    """
+    text = clean(text).strip()
+    if not any(map(_is_visible, text)):
+        raise NothingToWrite("There is nothing to write: the text is blank.")
+    if "\n" in text:
+        raise EditRefused("The new text has several lines; please put it on one.")
+    margin = old[: len(old) - len(old.lstrip())]
+    for mark in _MARKS:
+        if found := mark.match(old, len(margin)):
+            own = mark.match(text)
+            return f"{margin}{text}" if own else f"{margin}{found.group()}{_guarded_line(text)}"
+    return f"{margin}{_guarded_line(text)}"
+
+
+def _guarded_line(text: str) -> str:
+    is_heading = _HEADING.match(text) and text.strip("# \t")
+    return f"\\{text}" if _FENCE.match(text) or (_DANGEROUS.match(text) and not is_heading) else text
 
 
 def lead_in(before: str, entry: str, *, title: str, at: str = "") -> str:

@@ -7,7 +7,7 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import partial
 from itertools import count
@@ -34,6 +34,7 @@ from memory.scan import scan_notes
 from memory.search import Candidates, Days, SearchResults, Source, Time, Weights, rank
 from memory.settings import MemorySettings, SearchSettings
 from memory.sync import SyncReport, rebuild_index, sync_index
+from memory.trash import Removed, note_of
 from memory.vectors import NoteVectors
 from memory.words import LONGEST_QUERY, Term, is_look_up, query_terms
 
@@ -355,6 +356,28 @@ class Memory:
     async def listing(self) -> Listing:
         """Every note that there is, by a walk through the folder, and what cannot be read as one."""
         return await asyncio.to_thread(self._notes.walk)
+
+    async def removed(self) -> Sequence[Removed]:
+        """Return all that is in the trash, newest first, each with the path of its note."""
+
+        def listed() -> Sequence[Removed]:
+            found = self._notes.removed()
+            notes = (
+                ()
+                if all(each.is_exact for each in found)
+                else [each.path for each in self._notes.walk().notes]
+            )
+            return [replace(each, note=note_of(each, notes)) for each in found]
+
+        return await asyncio.to_thread(listed)
+
+    async def removed_text(self, removed: Removed) -> str:
+        """Return the text of something in the trash, with LF line ends."""
+        return await asyncio.to_thread(self._notes.removed_text, removed)
+
+    def mark_restored(self, file: str) -> None:
+        """Take something out of the trash that stands in a note again; `file`: as in `Removed`. Blocks."""
+        self._notes.mark_restored(file)
 
     async def edit(self, path: str, old: str, new: str) -> Written:
         """Replace the one place where `old` stands; what it removes is kept in the trash."""

@@ -5,10 +5,12 @@ import os
 import re
 import time
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 from memory import disk
 from memory.charset import Decoded, decode, decode_lines, raw_lines
@@ -24,6 +26,15 @@ from memory.errors import (
 from memory.forgetting import Wanted
 from memory.listing import Listing, NoteStat, Problem, list_notes
 from memory.locks import LOCK_SECONDS, SharedLock, SharedLocks, lock_file, locked
+from memory.note_edits import (
+    Correction,
+    Edit,
+    LinePlace,
+    correction_of,
+    insertion,
+    line_correction,
+    replacement,
+)
 from memory.paths import Place, find_place, opened_folder, printable
 from memory.traces import (
     BeforeAppend,
@@ -35,7 +46,15 @@ from memory.traces import (
     missing_rest,
     places,
 )
-from memory.trash import forget_kept, keep_removed, kept_with
+from memory.trash import (
+    Removed,
+    forget_kept,
+    keep_removed,
+    kept_with,
+    list_removed,
+    mark_restored,
+    read_removed,
+)
 
 __all__ = [
     "HeldNote",
@@ -58,7 +77,6 @@ _OLD_DRAFT_SECONDS = 3600.0
 # is not ours.
 _NO_RENAME = {errno.EXDEV, errno.EBUSY, errno.EROFS, errno.EACCES, errno.EPERM}
 _LINE_END = re.compile(r"\r\n|\r|\n")
-_MARKER = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,10 +200,8 @@ class Notes:
 
     def removed_with(self, wanted: Wanted) -> int:
         """In how many files of the trash there is what is to be forgotten. Raises NoteUnreadable."""
-        try:
+        with _unread_trash():
             return kept_with(self._trash, wanted)
-        except OSError as error:
-            raise NoteUnreadable(f"The trash could not be read: {disk.reason(error)}.") from error
 
     def forget_removed(self, wanted: Wanted) -> int:
         """Forget it there, and what a crash has left of notes that were being written. Raises NoteUnwritable."""
@@ -194,6 +210,21 @@ class Notes:
             return forget_kept(self._trash, wanted)
         except OSError as error:
             raise NoteUnwritable(f"The trash could not be written: {disk.reason(error)}.") from error
+
+    def removed(self) -> Sequence[Removed]:
+        """Return all that is in the trash, newest first. Raises NoteUnreadable."""
+        with _unread_trash():
+            return list_removed(self._trash)
+
+    def removed_text(self, removed: Removed) -> str:
+        """Return the text of something in the trash, with LF line ends. Raises NoteUnreadable."""
+        with _unread_trash():
+            return read_removed(self._trash, removed.file)
+
+    def mark_restored(self, file: str) -> None:
+        """Take something out of the trash that stands in a note again. Raises NoteUnwritable."""
+        with _refusal("The trash"):
+            mark_restored(self._trash, file)
 
     @contextmanager
     def held(self, path: str, *, existing: bool = False) -> Iterator["HeldNote"]:
@@ -234,6 +265,10 @@ class Notes:
                     yield place, lock
                     return
         raise NoteUnwritable(f"{printable(path)} is being moved about; try again.")
+
+
+class _MakeEdit(Protocol):
+    def __call__(self, note: Decoded, *, path: str) -> Edit: ...
 
 
 class HeldNote:
@@ -281,18 +316,19 @@ class HeldNote:
 
     def before_edit(self, old: str, new: str) -> BeforeEdit:
         """What the note is before `edit`, and what it would become. Raises what `edit` would."""
-        self._must_be_ours()
-        with self._existing() as folder, self._opened(folder) as fd:
-            _, data = _read_one_version(fd, self.path)
-            change = _Change.of(decode(data), old, new, path=self.path)
-        return before_edit(
-            data,
-            change.data,
-            removes=not new,
-            line_start=change.line_start,
-            line_end=change.line_end,
-            offset=change.offset,
-        )
+        return self._before(partial(replacement, old=old, new=new), removes=not new)
+
+    def correction(self, line: int, text: str) -> Correction:
+        """Return what a text would put in the place of one line. Raises EditRefused, NothingToWrite, NoteMissing."""
+        return correction_of(decode(self._existing_data()), line, text, path=self.path)
+
+    def before_correct(self, correction: Correction) -> BeforeEdit:
+        """Return what the note is before `correct`, and what it would become. Raises what `correct` would."""
+        return self._before(partial(line_correction, correction=correction))
+
+    def before_insert(self, block: str, stood: LinePlace | None) -> BeforeEdit:
+        """Return what the note is before `insert`, and what it would become. Raises what `insert` would."""
+        return self._before(partial(insertion, block=block, stood=stood))
 
     def finish_edit(self, old: str, new: str, before: BeforeEdit) -> Written | None:
         """Give where the new passage stands where the edit is done; None where it is not."""
@@ -335,13 +371,41 @@ class HeldNote:
 
     def edit(self, old: str, new: str) -> Written:
         """See `Notes.edit`."""
+        return self._changed(partial(replacement, old=old, new=new))
+
+    def correct(self, correction: Correction) -> Written:
+        """Replace one whole line; what it was is kept in the trash. Raises EditRefused where it reads differently."""
+        return self._changed(partial(line_correction, correction=correction))
+
+    def insert(self, block: str, stood: LinePlace | None) -> Written:
+        """Put lines back to where they stood, as far as that is found again; else at the note's end."""
+        return self._changed(partial(insertion, block=block, stood=stood))
+
+    def _changed(self, edit: "_MakeEdit") -> Written:
         for _ in range(_TRIES):
             self._must_be_ours()
             with self._existing() as folder:
                 self._remove_drafts(folder)
-                if written := self._edit(old, new, folder=folder):
+                if written := self._edit(edit, folder=folder):
                     return written
         raise NoteUnwritable(f"{self.path} is being written by another program again and again; try again.")
+
+    def _before(self, edit: "_MakeEdit", *, removes: bool = False) -> BeforeEdit:
+        self._must_be_ours()
+        data = self._existing_data()
+        done = edit(decode(data), path=self.path)
+        return before_edit(
+            data,
+            done.data,
+            removes=removes,
+            line_start=done.line_start,
+            line_end=done.line_end,
+            offset=done.offset,
+        )
+
+    def _existing_data(self) -> bytes:
+        with self._existing() as folder, self._opened(folder) as fd:
+            return _read_one_version(fd, self.path)[1]
 
     def _added(
         self, block: str, *, title: str, at: str = "", before: BeforeAppend, begin: bool
@@ -425,27 +489,34 @@ class HeldNote:
             with suppress(OSError):
                 os.unlink(name, dir_fd=folder)
 
-    def _edit(self, old: str, new: str, *, folder: int) -> Written | None:
+    def _edit(self, edit: "_MakeEdit", *, folder: int) -> Written | None:
         """Edit the version that stands there now; None where another program has changed it meanwhile."""
         place = self._place
         with self._opened(folder, alone=True) as fd:
             found, data = _read_one_version(fd, place.path)
-            change = _Change.of(decode(data), old, new, path=place.path)
+            change = edit(decode(data), path=place.path)
             if len(change.data) > NOTE_MAX_BYTES:
                 raise NoteUnwritable(f"{place.path} would grow over 16 MiB; write to another note.")
-            kept = keep_removed(self._trash, note=place.path, removed=change.removed)
+            kept = self._keep(change)
             try:
                 done = self._put_in_place(change.data, old=data, found=found, fd=fd, folder=folder)
             except BaseException:
-                if _stands_there(fd, place.name, folder=folder):
+                if kept and _stands_there(fd, place.name, folder=folder):
                     kept.unlink()
                 raise
             if not done:
-                kept.unlink()
+                if kept:
+                    kept.unlink()
                 return None
             if self._was_written_to(found, fd, folder=folder):
                 keep_removed(self._trash, note=place.path, removed=disk.read_all(fd, limit=NOTE_MAX_BYTES))
         return Written(place.path, change.line_start, change.line_end, change.offset)
+
+    def _keep(self, change: Edit) -> Path | None:
+        """Keep what an edit removes; None where it only adds something."""
+        if not change.removed:
+            return None
+        return keep_removed(self._trash, note=self.path, removed=change.removed, stood=change.removed_from)
 
     def _was_written_to(self, found: os.stat_result, fd: int, *, folder: int) -> bool:
         """Whether another program wrote in the very instant of the rename: those words are in no note any more."""
@@ -533,6 +604,14 @@ def _refusal(path: str) -> Iterator[None]:
         yield
     except OSError as error:
         raise NoteUnwritable(f"{path} could not be written: {disk.reason(error)}.") from error
+
+
+@contextmanager
+def _unread_trash() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise NoteUnreadable(f"The trash could not be read: {disk.reason(error)}.") from error
 
 
 def _missing(path: str) -> NoteMissing:
@@ -665,48 +744,6 @@ def _look_at(name: str, *, folder: int) -> os.stat_result:
         os.close(fd)
 
 
-@dataclass(frozen=True, slots=True)
-class _Change:
-    """What an edit makes of a note."""
-
-    data: bytes
-    removed: bytes
-    line_start: int
-    line_end: int
-    offset: int
-
-    @classmethod
-    def of(cls, note: Decoded, old: str, new: str, *, path: str) -> "_Change":
-        if note.unit > 1 and not note.clean:
-            raise EditRefused(
-                f"{path} is damaged {note.codec.upper()} text; save it as UTF-8 in an editor first."
-            )
-        eol = note.line_end
-        raw, shown = note.raw, note.shown
-        if raw and raw[-1] not in "\r\n":
-            raw, shown = raw + eol, shown + eol
-        start, end = _only_place(shown, old, path=path)
-        if not new:
-            start, end = _whole_lines(shown, start, end)
-        rest = new.replace("\n", eol) + raw[end:]
-        # LF after an old Mac's CR would be no line end of its own.
-        following = (
-            raw[:start] + ("\r" if raw[:start].endswith("\r") and rest.startswith("\n") else "") + rest
-        )
-        if following and following[-1] not in "\r\n":
-            following += eol
-        head = note.mark + note.encode(raw[:start])
-        removed = raw[start:end]
-        line_start = _line_ends(raw[:start]) + 1
-        return cls(
-            data=note.mark + note.encode(following),
-            removed=note.mark + note.encode(removed if removed[-1] in "\r\n" else removed + eol),
-            line_start=line_start,
-            line_end=line_start + new.removesuffix("\n").count("\n"),
-            offset=len(head),
-        )
-
-
 def _without_blocks(note: Decoded, blocks: Iterable[str], *, path: str) -> tuple[bytes, frozenset[str]]:
     """The note's bytes without these whole lines, and which of the blocks stood there."""
     if note.unit > 1 and not note.clean:
@@ -723,48 +760,3 @@ def _without_blocks(note: Decoded, blocks: Iterable[str], *, path: str) -> tuple
     lines = re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+", note.raw)
     kept = "".join(line for number, line in enumerate(lines) if number not in gone)
     return note.mark + note.encode(kept), frozenset(standing)
-
-
-def _only_place(shown: str, old: str, *, path: str) -> tuple[int, int]:
-    """Find the one passage that reads `old`, whatever its line ends; places that overlap count as several."""
-    # No pattern made of the passage: `re` would keep the compiled ones of the last five hundred edits.
-    text = shown.replace("\r\n", "\n").replace("\r", "\n")
-    starts: list[int] = []
-    at = text.find(old)
-    while at >= 0:
-        starts.append(at)
-        at = text.find(old, at + 1)
-    if not starts:
-        raise EditRefused(f"The passage does not stand in {path}; read the note and copy it exactly.")
-    if len(starts) > 1:
-        raise EditRefused(
-            f"The passage stands {len(starts)} times in {path}; give more of the text around it."
-        )
-    return _as_written(shown, starts[0]), _as_written(shown, starts[0] + len(old))
-
-
-def _as_written(shown: str, at: int) -> int:
-    """Where a place in the text with plain line ends is in the text as it was written."""
-    pairs = 0
-    for line_end in re.finditer("\r\n", shown):
-        if line_end.start() - pairs >= at:
-            break
-        pairs += 1
-    return at + pairs
-
-
-def _whole_lines(shown: str, start: int, end: int) -> tuple[int, int]:
-    """Widen a passage that is to be removed, so that no bare list marker and no empty line is left of it."""
-    begin = start
-    while begin > 0 and shown[begin - 1] not in "\r\n":
-        begin -= 1
-    if begin != start and not _MARKER.fullmatch(shown[begin:start]):
-        return start, end
-    if shown[end - 1] in "\r\n":
-        return begin, end
-    line_end = _LINE_END.match(shown, end)
-    return (begin, line_end.end()) if line_end else (start, end)
-
-
-def _line_ends(text: str) -> int:
-    return text.count("\n") + text.count("\r") - text.count("\r\n")

@@ -1,6 +1,7 @@
 """The slash commands about the memory: noting, finding, and looking after it."""
 
-import sys
+import re
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -8,8 +9,10 @@ from typing import TYPE_CHECKING
 from bot import phrases
 from bot.access import Standing
 from bot.commands.command import CommandCall, CommandContext
+from bot.commands.notes import list_notes, show_note
+from bot.commands.trash import look_into_trash
 from bot.conversations.core_note import core_warning
-from bot.places import read_place, written_place
+from bot.places import written_place
 from bot.progress_line import in_words
 from bot.when import moment_in_short
 
@@ -19,29 +22,43 @@ if TYPE_CHECKING:
     from bot.attachments.filing import Filing
     from bot.upkeep.scheduler import JobStatus
     from memory.listing import Problem
-    from memory.memory import MemoryStatus
+    from memory.memory import MemoryStatus, Target
     from memory.search import SearchResults
 
-LINES_SHOWN = 60
-"""How much of a note `/memory get` shows at once."""
+MemoryAction = Callable[[CommandCall, CommandContext, str], Awaitable[str]]
+"""Something that `/memory` does; the text is what follows its name."""
+
+_CORE = re.compile(r"core\s*[:：]\s*", re.IGNORECASE)
+"""Before what goes into MEMORY.md."""
 
 
 async def remember(call: CommandCall, context: CommandContext) -> str:
-    """Write a line into today's log, what is said in a voice message too; file documents as notes of their own."""
+    """Write a line into today's log, what is said in a voice message too; file documents as notes of their own.
+
+    What an owner begins with `core:` goes into MEMORY.md.
+    """
     text = call.options.get("text", "")
+    target: Target = "daily"
+    if core := _CORE.match(text):
+        if call.standing is not Standing.OWNER:
+            return phrases.REMEMBER_CORE_OWNERS
+        text, target = text[core.end() :], "core"
     if not (text or call.message.attachments):
-        return phrases.REMEMBER_WHAT
+        return phrases.REMEMBER_CORE_WHAT if core else phrases.REMEMBER_WHAT
     words, told = [text] if text else [], list[str]()
     if context.filing:
-        words, told = await _file_attached(call, context.filing, text)
+        words, told = await _file_attached(call, context.filing, text, may_be_title=not core)
     if words:
-        written = await context.journal.write("\n\n".join(words), key=call.key)
+        written = await context.journal.write("\n\n".join(words), key=call.key, target=target)
         place = written_place(written.path, written.line_start, written.line_end)
-        told.insert(0, phrases.REMEMBERED.format(place=place))
+        warning = await core_warning(context.memory) if core else ""
+        told.insert(0, "\n\n".join(filter(None, [phrases.REMEMBERED.format(place=place), warning])))
     return "\n\n".join(told) or phrases.FILED_NOT_A_DOCUMENT
 
 
-async def _file_attached(call: CommandCall, filing: "Filing", text: str) -> tuple[list[str], list[str]]:
+async def _file_attached(
+    call: CommandCall, filing: "Filing", text: str, *, may_be_title: bool
+) -> tuple[list[str], list[str]]:
     """File what came along; give the words that are to be noted beside it, and what there is to tell."""
     from bot.attachments.filed_note import is_title
     from bot.attachments.filing import NotFiled  # with httpx, for nothing where no channel has documents
@@ -53,7 +70,7 @@ async def _file_attached(call: CommandCall, filing: "Filing", text: str) -> tupl
             if each.kind == "voice":
                 words.append(await filing.words_of(call.message, each))
                 continue
-            title = text if is_title(text) else ""
+            title = text if may_be_title and is_title(text) else ""
             filed = await filing.file_sent(call.message, each, key=call.key, title=title)
         except NotFiled as problem:
             name = shown_name(each.name)
@@ -74,29 +91,39 @@ async def recall(call: CommandCall, context: CommandContext) -> str:
 
 
 async def look_after_memory(call: CommandCall, context: CommandContext) -> str:
-    """Status, search, a note, a new index, or whether the memory is open to a room."""
-    wanted = call.options.get("what", "")
-    match call.options.get("action", "status"):
-        case "on" | "off" as action:
-            return await _open(call, context, memory=action == "on")
-        case "search":
-            return passages(await context.memory.search(wanted)) if wanted else phrases.SEARCH_WHAT
-        case "get":
-            return await _note(wanted, context) if wanted else phrases.GET_WHAT
-        case "rebuild":
-            return await _rebuild(context)
-        case _:
-            status = await context.memory.status()
-            text = phrases.MEMORY_STATUS.format(
-                files=status.files,
-                chunks=how_many(status.total_chunks),
-                search=how_it_searches(status, why=True),
-                fts=status.fts,
-                indexed=_last_indexed(status, context.now()),
-            )
-            warning = await core_warning(context.memory)
-            lines = [text, *how_it_keeps_up(status, context), *filter(None, [warning])]
-            return "\n".join(lines) + _problems(status.problems)
+    """Do one of `MEMORY_ACTIONS`; without one, show the status."""
+    action = MEMORY_ACTIONS[call.options.get("action", "status")]
+    return await action(call, context, call.options.get("what", ""))
+
+
+async def _status(call: CommandCall, context: CommandContext, what: str) -> str:
+    del call, what
+    status = await context.memory.status()
+    text = phrases.MEMORY_STATUS.format(
+        files=status.files,
+        chunks=how_many(status.total_chunks),
+        search=how_it_searches(status, why=True),
+        fts=status.fts,
+        indexed=_last_indexed(status, context.now()),
+    )
+    warning = await core_warning(context.memory)
+    lines = [text, *how_it_keeps_up(status, context), *filter(None, [warning])]
+    return "\n".join(lines) + _problems(status.problems)
+
+
+async def _search(call: CommandCall, context: CommandContext, what: str) -> str:
+    del call
+    return passages(await context.memory.search(what)) if what else phrases.SEARCH_WHAT
+
+
+async def _turn_on(call: CommandCall, context: CommandContext, what: str) -> str:
+    del what
+    return await _open(call, context, memory=True)
+
+
+async def _turn_off(call: CommandCall, context: CommandContext, what: str) -> str:
+    del what
+    return await _open(call, context, memory=False)
 
 
 async def _open(call: CommandCall, context: CommandContext, *, memory: bool) -> str:
@@ -110,8 +137,9 @@ async def _open(call: CommandCall, context: CommandContext, *, memory: bool) -> 
     return phrases.MEMORY_ON if memory else phrases.MEMORY_OFF
 
 
-async def _rebuild(context: CommandContext) -> str:
+async def _rebuild(call: CommandCall, context: CommandContext, what: str) -> str:
     """Have the index built anew; where somebody else has begun that, on the status page perhaps, it is the same one."""
+    del call, what
     joined = bool(context.rebuilding and context.rebuilding.runs)
     work = context.rebuilding.run() if context.rebuilding else context.memory.sync(rebuild=True)
     report = await work
@@ -204,17 +232,6 @@ def _vectors(missing: int, status: "MemoryStatus", now: datetime) -> str:
     return phrases.MISSING_VECTORS.format(missing=missing) if missing else phrases.ALL_VECTORS
 
 
-async def _note(wanted: str, context: CommandContext) -> str:
-    place = read_place(wanted)
-    first = 1 if place.line is None else place.line
-    last = sys.maxsize if place.last_line is None else place.last_line
-    note = await context.memory.get(place.path, line=first, limit=min(LINES_SHOWN, last - first + 1))
-    if note.line_end < min(last, note.total_lines):
-        cut = phrases.NOTE_CUT.format(first=note.line_start, last=note.line_end, total=note.total_lines)
-        return f"{note.text.rstrip()}\n\n{cut}"
-    return note.text.rstrip() or phrases.EMPTY_NOTE
-
-
 def passages(results: "SearchResults") -> str:
     """Format hits as Markdown: place, headings, and the passage as a quotation."""
     shown = []
@@ -229,3 +246,16 @@ def passages(results: "SearchResults") -> str:
 
 def _problems(problems: "Iterable[Problem]") -> str:
     return "".join(f"\n- {problem.path}: {problem.reason}" for problem in problems)
+
+
+MEMORY_ACTIONS: Mapping[str, MemoryAction] = {
+    "status": _status,
+    "search": _search,
+    "get": show_note,
+    "list": list_notes,
+    "trash": look_into_trash,
+    "rebuild": _rebuild,
+    "on": _turn_on,
+    "off": _turn_off,
+}
+"""What may follow `/memory`, in the order in which it is offered."""

@@ -4,8 +4,9 @@ from bot.commands.command import Command, Option
 from bot.commands.conversations import begin_anew, compact, flush
 from bot.commands.everyday import show_help, show_status, stop_turn
 from bot.commands.forget import forget
-from bot.commands.memory import look_after_memory, recall, reindex, remember
+from bot.commands.memory import MEMORY_ACTIONS, look_after_memory, recall, reindex, remember
 from bot.commands.models import ask_again, choose_model, show_models, show_usage
+from bot.commands.notes import correct_line
 from bot.commands.people import allow, deny, pair, welcome
 from bot.commands.reminders import look_after_reminders, remind, schedule
 from bot.commands.upkeep import back_up, show_config
@@ -30,7 +31,7 @@ COMMANDS: tuple[Command, ...] = (
         (
             Option(
                 "text",
-                "What to note, in your words; with a document, what it is to be called.",
+                "What to note, or a document's title; owners write into MEMORY.md with core: before it.",
                 required=False,
                 shown="TEXT",
             ),
@@ -98,7 +99,7 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "memory",
-        "shows the state of the memory, searches it, shows a note, rebuilds the index; on, off in rooms",
+        "shows the memory's state, notes and trash, searches it, rebuilds the index; on, off in rooms",
         look_after_memory,
         (
             Option(
@@ -106,15 +107,31 @@ COMMANDS: tuple[Command, ...] = (
                 "What to do; without it, status.",
                 required=False,
                 type="word",
-                choices=("status", "search", "get", "rebuild", "on", "off"),
+                choices=tuple(MEMORY_ACTIONS),
             ),
             Option(
-                "what", "What to search for, or the note to show, such as 2026-11-21.md:3-9.", required=False
+                "what",
+                "A query, a note such as 2026-11-21.md:3-9, a folder to list; for the trash: restore N.",
+                required=False,
             ),
         ),
         owner_only=True,
         uses_memory=True,
         also_closed=("on", "off"),
+    ),
+    Command(
+        "correct",
+        "replaces one line of a note; the old line is kept in the trash",
+        correct_line,
+        (
+            Option(
+                "place", "The note and the line, such as 2026-11-21.md:3.", type="word", shown="PATH:LINE"
+            ),
+            Option("text", "What the line says from now on; its list marker or heading stays."),
+        ),
+        example="/correct 2026-11-21.md:3 The boiler is blue.",
+        owner_only=True,
+        uses_memory=True,
     ),
     Command(
         "models",

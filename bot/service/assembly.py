@@ -137,13 +137,13 @@ def assemble(
     )
     filing = Filing(state, journal, reader, now=now)
     backups = Backups(notes=settings.memory_folder, private=private, now=now)
-    core_notice = CoreNotice(memory, state, home_of=channels.home_of, now=now, wake=woken.set)
+    core_notice = CoreNotice(memory, state, access, channels, now=now, wake=woken.set)
     upkeep = _upkeep(
         settings,
         memory,
         state,
         backups,
-        core_notice=lambda: core_notice.send(current.settings.access.owners),
+        core_notice=core_notice.send,
         alone=alone,
         post=post,
         now=now,

@@ -65,6 +65,17 @@ def intend(db: apsw.Connection, key: str, path: str, intent: Mapping[str, Any], 
     )
 
 
+def plan(db: apsw.Connection, key: str, path: str, intent: Mapping[str, Any], *, at: str) -> Effect:
+    """Note what will be done, before anything of it is; return that, or what was noted under this key before."""
+    db.execute(
+        "INSERT INTO effects (key, path, intent, begun, at) VALUES (?, ?, ?, 0, ?) ON CONFLICT DO NOTHING",
+        (key, path, json.dumps(intent, ensure_ascii=False), at),
+    )
+    found = effect(db, key)
+    assert found is not None
+    return found
+
+
 def not_done(db: apsw.Connection, key: str) -> None:
     """Note that nothing came of it so far."""
     db.execute("UPDATE effects SET begun = 0 WHERE key = ? AND result IS NULL", (key,))

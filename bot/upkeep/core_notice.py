@@ -1,12 +1,14 @@
 """Once a week, an owner is told that the core note is longer than what is always at hand."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from bot import phrases
+from bot.access import Access, Standing
+from bot.channels import Channels
 from bot.conversations.core_note import core_warning
-from bot.messages import ChatId, PersonId
+from bot.messages import ChatId
 from bot.state import inbox
 from bot.state.database import State, stored
 
@@ -26,39 +28,44 @@ class CoreNotice:
         self,
         memory: "Memory",
         state: State,
+        access: Access,
+        channels: Channels,
         *,
-        home_of: Callable[[PersonId], ChatId | None],
         now: Callable[[], datetime],
         wake: Callable[[], None],
     ) -> None:
         """`wake` is called when there is a notice to deliver."""
         self._memory = memory
         self._state = state
-        self._home_of = home_of
+        self._access = access
+        self._channels = channels
         self._now = now
         self._wake = wake
 
-    async def send(self, owners: Sequence[str]) -> None:
-        """Tell the first of `owners` (`channel:id`) whom a channel can reach, unless one was told within a week.
+    async def send(self) -> None:
+        """Tell an owner, unless one was told within a week. Raises MemoryFault, StateFault.
 
-        The notice, and that it was given, are one row in state.db. Raises MemoryFault, StateFault.
+        The notice, and that it was given, are one row in state.db.
         """
-        home = self._home(owners)
-        warning = await core_warning(self._memory) if home else ""
-        if not warning:
+        warning = await core_warning(self._memory)
+        home = await self._home() if warning else None
+        if home is None:
             return
-        now = self._now()
+        now, text = self._now(), phrases.CORE_NOTICE.format(warning=warning)
 
         def put(db: "Connection") -> bool:
             if inbox.when_put(db, KEY, since=stored(now - AGAIN), until=stored(now)):
                 return False
-            text = phrases.CORE_NOTICE.format(warning=warning)
             key = f"{KEY}{stored(now)}"
             return inbox.put(db, str(home), text, key=key, owner="", at=stored(now)) is not None
 
         if await self._state.change(put):
             self._wake()
 
-    def _home(self, owners: Sequence[str]) -> ChatId | None:
-        people = (PersonId(*owner.split(":", 1)) for owner in owners)
-        return next(filter(None, map(self._home_of, people)), None)
+    async def _home(self) -> ChatId | None:
+        for channel in self._channels.health():
+            for person in await self._access.people_of(channel):
+                is_owner = await self._access.standing_of(person) is Standing.OWNER
+                if is_owner and (home := self._channels.home_of(person)):
+                    return home
+        return None

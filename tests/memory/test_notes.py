@@ -320,8 +320,9 @@ def test_an_edit_replaces_one_passage_and_keeps_the_old(notes: Notes, folder: Pa
     assert (written.line_start, written.line_end) == (3, 3)
     assert (folder / DAY).read_text() == "# 2026-11-21\n\n- Anna lives in Oslo.\n- Bob lives in Bonn.\n"
     [(name, kept)] = trash(folder).items()
-    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{6}Z 2026-11-21\.md", name)
-    assert kept == "Anna lives in Rome\n"
+    stamp = r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{6}Z"
+    assert re.fullmatch(rf"{stamp} \.line-3-[0-9a-f]{{8}} 2026-11-21\.md", name)
+    assert kept == "- Anna lives in Rome.\n"
 
 
 def test_an_edit_of_several_lines_tells_the_new_lines(notes: Notes) -> None:
@@ -470,7 +471,7 @@ def test_what_another_program_saves_during_an_edit_is_not_lost(
     monkeypatch.setattr(os, "fsync", save_in_an_editor)
     notes.edit(DAY, "two", "2")
     assert (folder / DAY).read_text() == "editor\n- 2\n"
-    assert list(trash(folder).values()) == ["two\n"]
+    assert list(trash(folder).values()) == ["- two\n"]
 
 
 @pytest.fixture
@@ -522,7 +523,7 @@ def test_a_note_in_a_closed_folder_is_edited_in_place_and_kept_whole(nobody_path
     assert (folder / DAY).stat().st_ino == inode
     assert notes.read(DAY).text == "# 2026-11-21\n\n- one\n- 2\n- 3\n"
     kept = sorted(path.read_text() for path in (nobody_path / "private/trash").iterdir())
-    assert kept == ["# 2026-11-21\n\n- one\n- two\n", "two\n"]
+    assert kept == ["# 2026-11-21\n\n- one\n- two\n", "- two\n"]
     with pytest.raises(NoteUnwritable, match="permission denied"):
         notes.append("new.md", "- x", title="T")
     folder.chmod(0o700)

@@ -10,15 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from bot.messages import ChatId, PersonId
+from bot.access import Access
+from bot.channels import Channels
+from bot.config.settings import AccessSettings
 from bot.state.database import State
 from bot.upkeep.core_notice import CoreNotice
 from memory.memory import Memory
 from memory.settings import MemorySettings
 from tests.fakes.first_start import laid_state
+from tests.fakes.recording_adapter import RecordingAdapter
 
 LONG = "- A fact that everybody should know.\n" * 300
-OWNERS = ("discord:7", "telegram:1", "telegram:2")
+RULES = AccessSettings(owners=("discord:7", "telegram:2"), allow=("telegram:1",))
 
 
 @dataclass
@@ -28,9 +31,7 @@ class Told:
     memory: Memory
     time: datetime = datetime(2026, 11, 21, 3, tzinfo=UTC)
     woken: int = 0
-    homes: dict[str, ChatId] = field(
-        default_factory=lambda: {f"telegram:{number}": ChatId("telegram", str(number)) for number in (1, 2)}
-    )
+    channels: Channels = field(default_factory=Channels)
 
     def write(self, text: str) -> None:
         (self.folder / "memory").mkdir(exist_ok=True)
@@ -39,14 +40,12 @@ class Told:
     def wake(self) -> None:
         self.woken += 1
 
-    def home_of(self, person: PersonId) -> ChatId | None:
-        return self.homes.get(str(person))
-
     async def send(self) -> list[tuple[str, str]]:
+        access = Access(RULES, self.state, now=lambda: self.time)
         notice = CoreNotice(
-            self.memory, self.state, home_of=self.home_of, now=lambda: self.time, wake=self.wake
+            self.memory, self.state, access, self.channels, now=lambda: self.time, wake=self.wake
         )
-        await notice.send(OWNERS)
+        await notice.send()
         query = "SELECT chat, text FROM outbox ORDER BY number"
         return [
             (str(chat), str(text))
@@ -60,13 +59,15 @@ async def told(tmp_path: Path) -> AsyncIterator[Told]:
         State(laid_state(tmp_path / ".commonplace" / "state.db")) as state,
         Memory(MemorySettings(), workspace=tmp_path, now=lambda: datetime.now(UTC)) as memory,
     ):
-        yield Told(tmp_path, state, memory)
+        told = Told(tmp_path, state, memory)
+        told.channels.attach(RecordingAdapter("telegram"))
+        yield told
 
 
 async def test_the_first_owner_who_can_be_reached_is_told_what_to_do(told: Told) -> None:
     told.write(LONG)
     [(chat, text)] = await told.send()
-    assert chat == "telegram:1"
+    assert chat == "telegram:2"
     assert "MEMORY.md has 11,099 characters" in text
     assert "shorten it, or move" in text
     assert told.woken == 1
@@ -88,7 +89,7 @@ async def test_nothing_is_told_of_a_short_note_a_missing_one_or_to_nobody(told: 
     told.write("- short\n")
     assert await told.send() == []
     told.write(LONG)
-    told.homes.clear()
+    told.channels = Channels()
     assert await told.send() == []
     assert told.woken == 0
 
@@ -97,11 +98,14 @@ TELLER = """
 import asyncio, os, signal, sys
 from datetime import UTC, datetime
 from pathlib import Path
-from bot.messages import ChatId
+from bot.access import Access
+from bot.channels import Channels
+from bot.config.settings import AccessSettings
 from bot.state.database import State
 from bot.upkeep.core_notice import CoreNotice
 from memory.memory import Memory
 from memory.settings import MemorySettings
+from tests.fakes.recording_adapter import RecordingAdapter
 
 folder = Path(sys.argv[1])
 
@@ -112,8 +116,10 @@ async def main():
         Memory(MemorySettings(), workspace=folder, now=now) as memory,
     ):
         die = lambda: os.kill(os.getpid(), signal.SIGKILL)
-        notice = CoreNotice(memory, state, home_of=lambda _: ChatId("telegram", "1"), now=now, wake=die)
-        await notice.send(["telegram:1"])
+        access = Access(AccessSettings(owners=("telegram:2",)), state, now=now)
+        channels = Channels()
+        channels.attach(RecordingAdapter("telegram"))
+        await CoreNotice(memory, state, access, channels, now=now, wake=die).send()
 
 asyncio.run(main())
 """

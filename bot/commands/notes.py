@@ -1,0 +1,104 @@
+"""Slash commands about single notes: show one, list them, correct a line."""
+
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from bot import phrases
+from bot.attachments.wording import in_bytes
+from bot.commands.command import CommandCall, CommandContext
+from bot.places import read_place, written_place
+from bot.when import moment_in_short
+
+if TYPE_CHECKING:
+    from memory.listing import NoteStat
+
+LINES_SHOWN = 60
+"""How much of a note `/memory get` shows at once."""
+NOTES_LISTED = 30
+FOLDERS_LISTED = 20
+
+_CORRECTION = re.compile(
+    r"`?(?P<path>.+?\.md):(?P<line>[0-9]{1,9})(?:-(?P<last>[0-9]{1,9}))?`?\s+(?P<text>\S.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""The name of a note may have spaces in it."""
+
+
+async def show_note(call: CommandCall, context: CommandContext, what: str) -> str:
+    """Show a note, or the lines of it that are asked for."""
+    del call
+    if not what:
+        return phrases.GET_WHAT
+    place = read_place(what)
+    first = 1 if place.line is None else place.line
+    last = sys.maxsize if place.last_line is None else place.last_line
+    note = await context.memory.get(place.path, line=first, limit=min(LINES_SHOWN, last - first + 1))
+    if note.line_end < min(last, note.total_lines):
+        cut = phrases.NOTE_CUT.format(first=note.line_start, last=note.line_end, total=note.total_lines)
+        return f"{note.text.rstrip()}\n\n{cut}"
+    return note.text.rstrip() or phrases.EMPTY_NOTE
+
+
+async def list_notes(call: CommandCall, context: CommandContext, what: str) -> str:
+    """List the notes in a folder and below it, the latest changes first, and the folders in it."""
+    del call
+    listing = await context.memory.listing()
+    folder = _folder(what, (note.path for note in listing.notes))
+    if folder is None:
+        return phrases.NO_SUCH_FOLDER.format(folder=what)
+    notes = [note for note in listing.notes if note.path.startswith(folder)]
+    if not notes:
+        return phrases.NO_NOTES
+    notes.sort(key=lambda note: (-note.mtime_ns, note.path))
+    shown = [_row(note, context.now()) for note in notes[:NOTES_LISTED]]
+    if len(notes) > NOTES_LISTED:
+        shown.append(phrases.NOTES_MORE.format(shown=NOTES_LISTED, all=len(notes)))
+    return "\n".join([*_folders_in(folder, notes), *shown])
+
+
+def _folder(what: str, paths: Iterable[str]) -> str | None:
+    """The folder that is meant, with a slash at its end, "" for all notes; None where there is none like it."""
+    wanted = what.strip("/` ")
+    if wanted in ("", "."):
+        return ""
+    known = {path[: at + 1] for path in paths for at, sign in enumerate(path) if sign == "/"}
+    for each in (wanted, wanted.partition("/")[2]):  # the notes' own folder may stand before it
+        if f"{each}/" in known:
+            return f"{each}/"
+    return next((each for each in sorted(known) if each.casefold() == f"{wanted}/".casefold()), None)
+
+
+def _folders_in(folder: str, notes: Iterable["NoteStat"]) -> Sequence[str]:
+    inside = (note.path[len(folder) :].partition("/") for note in notes)
+    counts = Counter(name for name, slash, _ in inside if slash)
+    told = [
+        phrases.FOLDER_ROW.format(folder=f"{folder}{name}", count=counts[name]) for name in sorted(counts)
+    ]
+    more = [phrases.FOLDERS_MORE.format(count=len(told) - FOLDERS_LISTED)] if told[FOLDERS_LISTED:] else []
+    return [phrases.FOLDERS.format(folders=", ".join([*told[:FOLDERS_LISTED], *more])), ""] if told else []
+
+
+def _row(note: "NoteStat", now: datetime) -> str:
+    changed = datetime.fromtimestamp(note.mtime_ns / 1e9, UTC)
+    return phrases.NOTE_ROW.format(
+        path=note.path, size=in_bytes(note.size), time=moment_in_short(changed, now)
+    )
+
+
+async def correct_line(call: CommandCall, context: CommandContext) -> str:
+    """Replace one line of a note; tell what stood there, which is kept in the trash."""
+    wanted = _CORRECTION.fullmatch(f"{call.options['place']} {call.options['text']}")
+    if wanted is None:
+        return phrases.CORRECT_USAGE
+    line = int(wanted["line"])
+    if wanted["last"] and int(wanted["last"]) != line:
+        return phrases.CORRECT_ONE_LINE
+    done = await context.journal.correct(wanted["path"], line, wanted["text"], key=call.key)
+    place = written_place(done.written.path, done.written.line_start, done.written.line_end)
+    if done.correction is None:
+        return phrases.CORRECTED_BEFORE.format(place=place)
+    return phrases.CORRECTED.format(place=place, old=done.correction.old, new=done.correction.new)

@@ -1,0 +1,215 @@
+"""Pure: what an edit makes of a note's bytes, whatever its encoding and line ends."""
+
+import re
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from memory.charset import Decoded, with_lf
+from memory.entry import corrected_line, lead_in
+from memory.errors import EditRefused
+
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_MARKER = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class LinePlace:
+    """Where lines stood in a note that may have changed since."""
+
+    line: int
+    """1-based."""
+    above: str
+    """A checksum of the two lines above, in hexadecimal; "top" where there were none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """One whole line, and what is to stand in its place."""
+
+    line: int
+    """1-based."""
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """What an edit makes of a note."""
+
+    data: bytes
+    """All of the note after it."""
+    removed: bytes
+    """The whole lines that it changed, as they were; b"" where something was only added."""
+    removed_from: LinePlace
+    line_start: int
+    """The lines of the new passage: 1-based, both included."""
+    line_end: int
+    offset: int
+    """How many bytes of the note stand before it."""
+
+
+def replacement(note: Decoded, *, old: str, new: str, path: str) -> Edit:
+    """Replace the one passage that reads `old` by `new`; an empty `new` removes lines left bare as well.
+
+    Raises EditRefused.
+    """
+    _, shown = _with_last_end(note)
+    start, end = _only_place(shown, old, path=path)
+    if not new:
+        start, end = _whole_lines(shown, start, end)
+    return _edit(note, start, end, new, path=path)
+
+
+def correction_of(note: Decoded, line: int, text: str, *, path: str) -> Correction:
+    """Return what a text would put in the place of one line: its list marker or heading stays. Raises EditRefused."""
+    lines = note.text.removesuffix("\n").split("\n") if note.text else []
+    if not 1 <= line <= len(lines):
+        raise EditRefused(f"{path} has {len(lines)} line{'s'[: len(lines) != 1]}; there is no line {line}.")
+    old = lines[line - 1]
+    if not old.strip():
+        raise EditRefused(f"Line {line} of {path} is empty, so there is nothing to correct.")
+    new = corrected_line(old, text)
+    if new == old:
+        raise EditRefused(f"Line {line} of {path} reads like that already.")
+    return Correction(line, old, new)
+
+
+def line_correction(note: Decoded, *, correction: Correction, path: str) -> Edit:
+    """Replace one line by another. Raises EditRefused where it reads differently by now."""
+    raw, shown = _with_last_end(note)
+    start = _offset_of(raw, correction.line)
+    line_end = _LINE_END.search(raw, start)
+    if line_end is None or shown[start : line_end.start()] != correction.old:
+        raise EditRefused(f"Line {correction.line} of {path} has changed meanwhile; nothing was replaced.")
+    return _edit(note, start, line_end.start(), correction.new, path=path)
+
+
+def insertion(note: Decoded, *, block: str, stood: LinePlace | None, path: str) -> Edit:
+    """Put lines back to where they stood: below the line that was above them, else at the end. Raises EditRefused."""
+    raw, _ = _with_last_end(note)
+    line = _found_again(note.text, stood) if stood else None
+    if line is None:
+        lead = lead_in(with_lf(raw), block, title="")
+        return _edit(note, len(raw), len(raw), f"{lead}{block}\n", path=path, lead=lead.count("\n"))
+    start = _offset_of(raw, line)
+    return _edit(note, start, start, f"{block}\n", path=path)
+
+
+def place_of(lines: Sequence[str], line: int) -> LinePlace:
+    """Return what is kept of the place of a line, to find it again."""
+    return LinePlace(line, _checksum_above(lines, line) if line > 1 else "top")
+
+
+def _found_again(text: str, stood: LinePlace) -> int | None:
+    """The number of the line before which lines belong that stood there; None where nobody knows."""
+    lines = text.removesuffix("\n").split("\n") if text else []
+    if stood.above == "top":
+        return 1 if stood.line == 1 and lines else None
+    same = [line for line in range(2, len(lines) + 1) if _checksum_above(lines, line) == stood.above]
+    if stood.line in same:
+        return stood.line
+    return same[0] if len(same) == 1 else None
+
+
+def _checksum_above(lines: Sequence[str], line: int) -> str:
+    above = "\n".join(lines[max(0, line - 3) : line - 1])
+    return f"{zlib.crc32(above.encode('utf-8', 'surrogatepass')):08x}"
+
+
+def _edit(note: Decoded, start: int, end: int, new: str, *, path: str, lead: int = 0) -> Edit:
+    """Replace a part of the note; `lead`: lines at the beginning of `new` that only lead to it."""
+    if note.unit > 1 and not note.clean:
+        raise EditRefused(
+            f"{path} is damaged {note.codec.upper()} text; save it as UTF-8 in an editor first."
+        )
+    raw, shown = _with_last_end(note)
+    eol = note.line_end
+    rest = new.replace("\n", eol) + raw[end:]
+    # LF after an old Mac's CR would be no line end of its own.
+    half = "\r" if raw[:start].endswith("\r") and rest.startswith("\n") else ""
+    following = raw[:start] + half + rest
+    if following and following[-1] not in "\r\n":
+        following += eol
+    line_start = _line_ends(raw[:start]) + 1
+    first, last = _lines_around(raw, start, end) if start < end else (start, start)
+    above = with_lf(shown[:first]).split("\n")
+    return Edit(
+        data=note.mark + note.encode(following),
+        removed=note.mark + note.encode(raw[first:last]) if first < last else b"",
+        removed_from=place_of(above, len(above)),
+        line_start=line_start + lead,
+        line_end=line_start + new.removesuffix("\n").count("\n"),
+        offset=len(note.mark + note.encode(raw[:start])),
+    )
+
+
+def _with_last_end(note: Decoded) -> tuple[str, str]:
+    """The note's text as it is written and as it is read, both with an end of the last line."""
+    missing = note.line_end if note.raw and note.raw[-1] not in "\r\n" else ""
+    return note.raw + missing, note.shown + missing
+
+
+def _offset_of(raw: str, line: int) -> int:
+    at = 0
+    for _ in range(line - 1):
+        if not (found := _LINE_END.search(raw, at)):
+            return len(raw)
+        at = found.end()
+    return at
+
+
+def _lines_around(raw: str, start: int, end: int) -> tuple[int, int]:
+    """The whole lines, with their ends, in which a part of the text stands."""
+    while raw[start] in "\r\n":  # the end of the line above
+        start += 1
+    first = max(raw.rfind("\n", 0, start), raw.rfind("\r", 0, start)) + 1
+    if raw[end - 1] in "\r\n":
+        return first, end
+    found = _LINE_END.search(raw, end)
+    return first, found.end() if found else len(raw)
+
+
+def _only_place(shown: str, old: str, *, path: str) -> tuple[int, int]:
+    """Find the one passage that reads `old`, whatever its line ends; places that overlap count as several."""
+    # No pattern made of the passage: `re` would keep the compiled ones of the last five hundred edits.
+    text = shown.replace("\r\n", "\n").replace("\r", "\n")
+    starts: list[int] = []
+    at = text.find(old)
+    while at >= 0:
+        starts.append(at)
+        at = text.find(old, at + 1)
+    if not starts:
+        raise EditRefused(f"The passage does not stand in {path}; read the note and copy it exactly.")
+    if len(starts) > 1:
+        raise EditRefused(
+            f"The passage stands {len(starts)} times in {path}; give more of the text around it."
+        )
+    return _as_written(shown, starts[0]), _as_written(shown, starts[0] + len(old))
+
+
+def _as_written(shown: str, at: int) -> int:
+    """Where a place in the text with plain line ends is in the text as it was written."""
+    pairs = 0
+    for line_end in re.finditer("\r\n", shown):
+        if line_end.start() - pairs >= at:
+            break
+        pairs += 1
+    return at + pairs
+
+
+def _whole_lines(shown: str, start: int, end: int) -> tuple[int, int]:
+    """Widen a passage that is to be removed, so that no bare list marker and no empty line is left of it."""
+    begin = start
+    while begin > 0 and shown[begin - 1] not in "\r\n":
+        begin -= 1
+    if begin != start and not _MARKER.fullmatch(shown[begin:start]):
+        return start, end
+    if shown[end - 1] in "\r\n":
+        return begin, end
+    line_end = _LINE_END.match(shown, end)
+    return (begin, line_end.end()) if line_end else (start, end)
+
+
+def _line_ends(text: str) -> int:
+    return text.count("\n") + text.count("\r") - text.count("\r\n")

@@ -1,0 +1,200 @@
+"""`/remember core:`, `/correct`, `/memory list` and `/memory trash`, as somebody types them."""
+
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from bot import phrases
+from tests.fakes.house import House, open_house
+
+
+@pytest.fixture
+async def house(tmp_path: Path) -> AsyncIterator[House]:
+    async with open_house(tmp_path) as house:
+        yield house
+
+
+def write(folder: Path, name: str, text: str, *, age: int = 0) -> Path:
+    path = folder / "memory" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    os.utime(path, (1_795_262_400 - age, 1_795_262_400 - age))  # 2026-11-21 12:00 UTC
+    return path
+
+
+# -- /remember core: ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["core: Anna is a vet.", "CORE:Anna is a vet.", "core：Anna is a vet."])
+async def test_an_owner_writes_into_the_core_note(house: House, tmp_path: Path, text: str) -> None:
+    assert await house.say(f"/remember {text}") == "Noted in MEMORY.md:3."
+    assert (tmp_path / "memory" / "MEMORY.md").read_text() == "# Memory\n\n- Anna is a vet.\n"
+
+
+async def test_who_is_no_owner_is_told_how_to_note_it(house: House, tmp_path: Path) -> None:
+    told = await house.say("/remember core: x", chat="telegram:2", sender="telegram:2")
+    assert told == "Only owners can write to MEMORY.md. `/remember TEXT` notes it in today's log."
+    assert not (tmp_path / "memory").exists()
+    assert (await house.say("/remember tea", chat="telegram:2", sender="telegram:2")).startswith(
+        "Noted in 2026-"
+    )
+
+
+async def test_core_without_a_text_shows_the_usage(house: House) -> None:
+    assert await house.say("/remember core:") == "Usage: `/remember core: TEXT`"
+
+
+async def test_a_core_note_that_becomes_too_long_is_told_of_at_once(house: House, tmp_path: Path) -> None:
+    write(tmp_path, "MEMORY.md", "- A fact that everybody should know.\n" * 300)
+    told = await house.say("/remember core: Anna is a vet.")
+    assert told.startswith("Noted in MEMORY.md:301.\n\nMEMORY.md has 11,116 characters")
+
+
+# -- /correct -------------------------------------------------------------------------------------------------
+
+
+async def test_a_line_is_corrected_and_what_it_said_is_told_and_kept(house: House, tmp_path: Path) -> None:
+    path = write(tmp_path, "house.md", "# House\n\n- The boiler is blue.\n- The boiler is blue.\n")
+    assert await house.say("/correct house.md:4 The boiler is red.") == (
+        "Corrected house.md:4. It said:\n\n> - The boiler is blue.\n\nNow it says:\n\n> - The boiler is red.\n\n"
+        "`/memory trash` has the old line."
+    )
+    assert path.read_text() == "# House\n\n- The boiler is blue.\n- The boiler is red.\n"
+    assert "**1** " in (trash := await house.say("/memory trash"))
+    assert "`house.md`: - The boiler is blue." in trash
+
+
+@pytest.mark.parametrize("place", ["`my trips.md:3`", "memory/my trips.md:3", "my trips.md:3-3"])
+async def test_a_place_is_understood_as_people_copy_it(house: House, tmp_path: Path, place: str) -> None:
+    path = write(tmp_path, "my trips.md", "# Trips\n\n- Oslo\n")
+    assert (await house.say(f"/correct {place} Bergen")).startswith("Corrected my trips.md:3.")
+    assert path.read_text() == "# Trips\n\n- Bergen\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("/correct", "Usage: `/correct PATH:LINE TEXT`"),
+        ("/correct house.md:3", "Usage: `/correct PATH:LINE TEXT`"),
+        ("/correct house.md The boiler", "Usage: `/correct PATH:LINE TEXT`"),
+        ("/correct house.md:1-3 The boiler", "I can only correct one line at a time."),
+        ("/correct house.md:9 x", "house.md has 3 lines; there is no line 9."),
+        ("/correct house.md:2 x", "Line 2 of house.md is empty, so there is nothing to correct."),
+        ("/correct house.md:3 The boiler is blue.", "Line 3 of house.md reads like that already."),
+        ("/correct house.md:3 two\nlines", "The new text has several lines; please put it on one."),
+        ("/correct none.md:3 x", "There is no note none.md."),
+        ("/correct ../house.md:3 x", "../house.md leads out of the memory folder."),
+        ("/correct /etc/passwd.md:1 x", "/etc/passwd.md is absolute"),
+    ],
+)
+async def test_what_cannot_be_corrected_is_refused(
+    house: House, tmp_path: Path, command: str, told: str
+) -> None:
+    path = write(tmp_path, "house.md", "# House\n\n- The boiler is blue.\n")
+    assert (await house.say(command)).startswith(told)
+    assert path.read_text() == "# House\n\n- The boiler is blue.\n"
+
+
+@pytest.mark.parametrize("command", ["/correct house.md:3 x", "/memory list", "/memory trash"])
+async def test_notes_are_looked_after_by_owners_alone(house: House, tmp_path: Path, command: str) -> None:
+    path = write(tmp_path, "house.md", "# House\n\n- blue\n")
+    told = await house.say(command, chat="telegram:2", sender="telegram:2")
+    assert told.startswith(f"There is no {command.split()[0]} here")
+    assert path.read_text() == "# House\n\n- blue\n"
+
+
+# -- /memory list ---------------------------------------------------------------------------------------------
+
+
+async def test_notes_are_listed_with_size_and_date_the_latest_first(house: House, tmp_path: Path) -> None:
+    write(tmp_path, "MEMORY.md", "x" * 2000, age=7200)
+    write(tmp_path, "2026-11-21.md", "- tea\n")
+    write(tmp_path, "trips/oslo.md", "Boats\n", age=86400)
+    write(tmp_path, "trips/north/narvik.md", "Snow\n", age=90000)
+    assert await house.say("/memory list") == (
+        "Folders: `trips` (2)\n\n"
+        "- `2026-11-21.md`, 6 bytes, 12:00\n"
+        "- `MEMORY.md`, 2 kB, 10:00\n"
+        "- `trips/oslo.md`, 6 bytes, 2026-11-20 12:00\n"
+        "- `trips/north/narvik.md`, 5 bytes, 2026-11-20 11:00"
+    )
+    for folder in ("trips", "Trips/", "memory/trips", "`trips`"):
+        told = await house.say(f"/memory list {folder}")
+        assert told.startswith("Folders: `trips/north` (1)\n\n- `trips/oslo.md`")
+        assert "MEMORY.md" not in told
+
+
+async def test_a_list_is_bounded(house: House, tmp_path: Path) -> None:
+    for number in range(40):
+        write(tmp_path, f"folder{number:02}/{number:02}.md", "x\n", age=number)
+    told = await house.say("/memory list")
+    assert told.count("\n- ") == 30
+    assert told.endswith("The latest 30 of 40. `/memory list FOLDER` shows one folder.")
+    assert "`folder19` (1), and 20 more\n" in told
+
+
+async def test_a_folder_that_is_not_there_is_told_so(house: House, tmp_path: Path) -> None:
+    assert await house.say("/memory list") == phrases.NO_NOTES
+    write(tmp_path, "trips/oslo.md", "Boats\n")
+    for folder in ("tips", "../", "trip", "oslo.md"):
+        assert (await house.say(f"/memory list {folder}")).startswith("There is no folder ")
+
+
+# -- /memory trash --------------------------------------------------------------------------------------------
+
+
+async def test_what_was_removed_is_put_back_by_its_number(house: House, tmp_path: Path) -> None:
+    before = "# House\n\n- The boiler is blue.\n- The roof leaks.\n"
+    path = write(tmp_path, "house.md", before)
+    assert await house.say("/memory trash") == "The trash is empty."
+    await house.memory.edit("house.md", "- The boiler is blue.\n", "")
+    await house.memory.edit("house.md", "- The roof leaks.\n", "")
+    rows = (await house.say("/memory trash")).split("\n")
+    assert rows[0] == "Removed, newest first:"
+    assert rows[1].startswith("- **1** ")
+    assert rows[1].endswith(", `house.md`: - The roof leaks.")
+    assert rows[2].startswith("- **2** ")
+    assert rows[-1] == "`/memory trash restore N` puts one back."
+    assert await house.say("/memory trash restore 2") == "Restored in house.md:3."
+    assert path.read_text() == "# House\n\n- The boiler is blue.\n"
+    assert await house.say("/memory trash restore 2") == "Number 2 was already restored."
+    assert await house.say("/memory trash restore 1") == "Restored in house.md:3."
+    assert sorted(path.read_text().split("\n")) == sorted(before.split("\n"))
+    assert await house.say("/memory trash") == "The trash is empty."
+
+
+async def test_what_an_earlier_version_kept_is_put_back_too(house: House, tmp_path: Path) -> None:
+    trash = tmp_path / ".commonplace" / "trash"
+    trash.mkdir(parents=True)
+    (trash / "2026-11-21T14-30-02.123456Z trips--oslo.md").write_text("Boats")
+    (trash / "2026-11-20T14-30-02.123456Z trips--bergen.md").write_text("# Bergen\n\nRain.\n")
+    oslo = write(tmp_path, "trips/oslo.md", "# Oslo\n\n- Ships\n")
+    assert "`trips/bergen.md`: # Bergen Rain." in await house.say("/memory trash")
+    assert await house.say("/memory trash restore 1") == "Restored in trips/oslo.md:5."
+    assert oslo.read_text() == "# Oslo\n\n- Ships\n\nBoats\n"
+    assert (await house.say("/memory trash restore 2")).startswith("Restored in trips/bergen.md:1")
+    assert (tmp_path / "memory" / "trips" / "bergen.md").read_text() == "# Bergen\n\nRain.\n"
+
+
+@pytest.mark.parametrize("what", ["restore", "restore one", "restore 1 2", "empty", "1"])
+async def test_what_is_not_understood_shows_the_usage(house: House, what: str) -> None:
+    assert (await house.say(f"/memory trash {what}")).startswith("Usage: `/memory trash`")
+
+
+async def test_a_number_that_there_is_not_is_told_so(house: House) -> None:
+    assert (await house.say("/memory trash restore 7")).startswith("There is no 7 in the trash.")
+
+
+async def test_forgetting_purges_the_trash(house: House, tmp_path: Path) -> None:
+    write(tmp_path, "house.md", "# House\n\n- The boiler is blue.\n- The roof leaks.\n")
+    await house.say("/correct house.md:3 It is gone.")
+    await house.say("/correct house.md:4 It is tight.")
+    told = await house.say("/forget boiler blue")
+    code = told.rpartition("/forget yes ")[2].split("`")[0].split()[0]
+    await house.say(f"/forget yes {code}")
+    trash = await house.say("/memory trash")
+    assert "boiler" not in trash
+    assert "The roof leaks." in trash
+    assert not any(b"boiler" in path.read_bytes() for path in (tmp_path / ".commonplace" / "trash").iterdir())

@@ -1,0 +1,118 @@
+"""What edits have removed: named so that it can be put back."""
+
+from pathlib import Path
+
+import pytest
+
+from memory.forgetting import Wanted
+from memory.note_edits import LinePlace
+from memory.notes import Notes
+from memory.trash import (
+    Removed,
+    forget_kept,
+    keep_removed,
+    list_removed,
+    mark_restored,
+    note_of,
+    read_removed,
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / ".commonplace" / "trash"
+
+
+def numbered(folder: Path) -> list[tuple[int, str]]:
+    return [(each.number, each.note) for each in list_removed(folder) if not each.is_restored]
+
+
+def test_a_trash_that_is_not_there_is_empty(folder: Path) -> None:
+    assert list_removed(folder) == ()
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize(
+    "note", ["MEMORY.md", "trips/oslo.md", "a--b/100 % sure.md", "家/旅行 2.md", ".x/y.MD"]
+)
+@pytest.mark.parametrize("stood", [None, LinePlace(3, "0123abcd"), LinePlace(1, "top")])
+def test_what_is_kept_is_listed_with_note_and_place(folder: Path, note: str, stood: LinePlace | None) -> None:
+    keep_removed(folder, note=note, removed=b"- gone\r\n", stood=stood)
+    [found] = list_removed(folder)
+    assert (found.note, found.stood, found.is_whole, found.is_exact) == (note, stood, stood is None, True)
+    assert read_removed(folder, found.file) == "- gone\n"
+
+
+def test_the_newest_is_the_first_and_numbers_stay_when_one_is_put_back(folder: Path) -> None:
+    for name in ("one.md", "two.md", "three.md"):
+        keep_removed(folder, note=name, removed=b"- x\n")
+    assert numbered(folder) == [(1, "three.md"), (2, "two.md"), (3, "one.md")]
+    mark_restored(folder, list_removed(folder)[1].file)
+    assert numbered(folder) == [(1, "three.md"), (3, "one.md")]
+    assert list_removed(folder)[1].is_restored
+    assert not any("two" in path.name for path in folder.iterdir())
+
+
+def test_a_crash_while_it_is_taken_out_leaves_it_out(folder: Path) -> None:
+    kept = keep_removed(folder, note="one.md", removed=b"- x\n")
+    (folder / f"{kept.name.split(' ')[0]} .restored").touch()
+    assert numbered(folder) == []
+    mark_restored(folder, kept.name)
+    mark_restored(folder, kept.name)
+    assert len(list(folder.iterdir())) == 1
+
+
+def test_what_an_earlier_version_has_kept_is_listed_too(folder: Path) -> None:
+    folder.mkdir(parents=True)
+    (folder / "2026-11-21T14-30-02.123456Z trips--oslo.md").write_text("Boats")
+    (folder / "2026-11-21T14-30-03.123456Z 2026-11-21.md").write_text("- tea\n")
+    (folder / "2026-11-21T14-30-03.123456Z 2026-11-21.md.new").write_text("torn")
+    (folder / "notes of mine.txt").write_text("?")
+    keep_removed(folder, note="new.md", removed=b"- x\n")
+    assert numbered(folder) == [(1, "new.md"), (2, "2026-11-21.md"), (3, "trips--oslo.md")]
+    oslo = list_removed(folder)[2]
+    assert (oslo.is_exact, oslo.stood, oslo.at.isoformat()) == (
+        False,
+        None,
+        "2026-11-21T14:30:02.123456+00:00",
+    )
+    assert note_of(oslo, ["trips/oslo.md", "oslo.md"]) == "trips/oslo.md"
+    assert note_of(oslo, ["trips--oslo.md"]) == "trips--oslo.md"
+    assert note_of(oslo, []) == "trips/oslo.md"
+
+
+def test_a_path_that_is_too_long_is_known_by_its_end(folder: Path) -> None:
+    path = f"{'deep/' * 50}the note.md"
+    kept = keep_removed(folder, note=path, removed=b"- x\n", stood=LinePlace(3, "0123abcd"))
+    assert len(kept.name.encode()) < 255
+    [found] = list_removed(folder)
+    assert not found.is_exact
+    assert note_of(found, [path, "the note.md"]) == path
+
+
+def test_what_is_forgotten_leaves_the_trash(folder: Path) -> None:
+    keep_removed(folder, note="a.md", removed=b"- the blue folder\n", stood=LinePlace(3, "0123abcd"))
+    keep_removed(folder, note="b.md", removed=b"- the blue folder\n- tea\n")
+    assert forget_kept(folder, Wanted("blue folder")) == 2
+    assert [(each.note, read_removed(folder, each.file)) for each in list_removed(folder)] == [
+        ("b.md", "- tea\n")
+    ]
+
+
+def test_an_edit_keeps_the_whole_lines_that_it_changes_and_no_others(tmp_path: Path) -> None:
+    (tmp_path / "memory").mkdir()
+    note = tmp_path / "memory" / "n.md"
+    notes = Notes(tmp_path / "memory", private=tmp_path / ".commonplace")
+
+    def kept(old: str, new: str) -> tuple[str, int]:
+        note.write_bytes(b"# N\r\n\r\n- one or two\r\n- three\r\n  and more\r\n- four")
+        notes.edit("n.md", old, new)
+        found: Removed = list_removed(tmp_path / ".commonplace" / "trash")[0]
+        assert found.stood
+        return read_removed(tmp_path / ".commonplace" / "trash", found.file), found.stood.line
+
+    assert kept("or two", "") == ("- one or two\n", 3)
+    assert kept("three\n  and", "3") == ("- three\n  and more\n", 4)
+    assert kept("\n- three", "") == ("- three\n", 4)
+    assert kept("four", "4") == ("- four\n", 6)
+    assert kept("# N", "# M") == ("# N\n", 1)
