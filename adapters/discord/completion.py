@@ -5,6 +5,7 @@ import re
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 
 from adapters.discord.incoming import Said
 from bot.access import Standing
@@ -12,8 +13,15 @@ from bot.commands.command import Command, usable_by
 from bot.messages import ChatId, IncomingMessage
 from bot.plain_text import one_line
 from bot.state.reminders import ReminderRow
+from memory.trash import Removed
 
-COMPLETED = {("help", "command"), ("model", "name"), ("memory", "what"), ("reminders", "number")}
+COMPLETED = {
+    ("help", "command"),
+    ("model", "name"),
+    ("memory", "what"),
+    ("correct", "place"),
+    ("reminders", "number"),
+}
 """Commands and their options that are completed."""
 MOST_OFFERED = 25
 LABEL_CHARS = 100
@@ -48,6 +56,10 @@ class Offer:
     """What stands in the option then."""
 
 
+async def _nothing_removed() -> Sequence[Removed]:
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class Sources:
     """Where that is known which can be picked."""
@@ -58,6 +70,8 @@ class Sources:
     """The paths of all notes."""
     reminders: Callable[[ChatId], Awaitable[Sequence[ReminderRow]]]
     """What is to come in a chat, the nearest first."""
+    removed: Callable[[], Awaitable[Sequence[Removed]]] = _nothing_removed
+    """What is in the trash, the newest first."""
 
 
 class Completion:
@@ -96,14 +110,33 @@ class Completion:
             case "model":
                 found = [Offer(name, name) for name in (*self._sources.models(), AUTO)]
             case "memory":
-                found = await self._offered_notes(typed)
+                found = await self._offered_to_memory(typed)
+            case "correct":
+                found = [Offer(each.label, f"{each.value}:") for each in await self._offered_notes()]
             case _:
                 return await self._offered_reminders(said, typed, standing)
         return _fitting(found, typed.begun)
 
-    async def _offered_notes(self, typed: Typed) -> list[Offer]:
-        if typed.others.get("action") != "get":
-            return []
+    async def _offered_to_memory(self, typed: Typed) -> list[Offer]:
+        match typed.others.get("action"):
+            case "get":
+                return await self._offered_notes()
+            case "list":
+                paths = [each.value for each in await self._offered_notes()]
+                folders = {str(folder) for path in paths for folder in PurePosixPath(path).parents}
+                return [Offer(folder, folder) for folder in sorted(folders - {"."})]
+            case "trash":
+                return [
+                    Offer(
+                        f"restore {each.number}: {each.note}, {each.at:%Y-%m-%d %H:%M} UTC",
+                        f"restore {each.number}",
+                    )
+                    for each in await self._sources.removed()
+                    if not each.is_restored
+                ]
+        return []
+
+    async def _offered_notes(self) -> list[Offer]:
         async with self._listing:
             if time.monotonic() >= self._notes_until:
                 self._notes = tuple(await self._sources.notes())

@@ -132,7 +132,9 @@ async def open_discord(
         access=parts.access,
         people=partial(parts.access.people_of, DISCORD),
         commands=COMMANDS,
-        sources=Sources(lambda: list(parts.model.plan.candidates), notes, parts.reminders.active),
+        sources=Sources(
+            lambda: list(parts.model.plan.candidates), notes, parts.reminders.active, parts.memory.removed
+        ),
         threads=settings.discord.threads,
         withdraw=parts.assistant.withdraw,
         is_ours=duty.is_ours,

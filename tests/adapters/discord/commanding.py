@@ -154,7 +154,12 @@ async def commanding(
             return bot.notes
 
         completion = Completion(
-            Sources(models=lambda: MODELS, notes=all_notes, reminders=house.reminders.active),
+            Sources(
+                models=lambda: MODELS,
+                notes=all_notes,
+                reminders=house.reminders.active,
+                removed=house.memory.removed,
+            ),
             commands=COMMANDS,
             standing=lambda said: access.standing_of(said.message.sender),
             memory_is_open=access.memory_is_open,

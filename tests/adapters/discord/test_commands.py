@@ -9,6 +9,7 @@ from discord import Locale
 from adapters.discord.commands import DESCRIPTION_CHARS, FILES, MOST_COMMANDS, ONLY_CHOICES, cut, payload_of
 from adapters.discord.completion import COMPLETED
 from bot.commands.command import Option
+from bot.commands.memory import MEMORY_ACTIONS
 from bot.commands.table import COMMANDS
 from bot.commands.translated import HELP
 
@@ -53,8 +54,10 @@ def test_they_are_offered_in_guilds_and_in_direct_messages_of_the_bot() -> None:
 
 def test_choices_and_completion_come_from_the_table() -> None:
     actions = [choice["value"] for choice in options("memory")["action"]["choices"]]
-    assert actions == ["status", "search", "get", "rebuild", "on", "off"]
+    assert actions == list(MEMORY_ACTIONS)
+    assert {"list", "trash"} < set(actions)
     assert options("memory")["what"]["autocomplete"]
+    assert options("correct")["place"]["autocomplete"]
     assert options("model")["name"]["autocomplete"]
     assert options("reminders")["number"]["autocomplete"]
     assert [choice["value"] for choice in options("pair")["guest"]["choices"]] == ["guest"]

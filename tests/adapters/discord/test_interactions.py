@@ -26,6 +26,7 @@ from tests.fakes.discord_api.interactions import EDIT_LATER, MESSAGE, MESSAGE_LA
 from tests.fakes.discord_api.people import Person
 from tests.fakes.discord_api.requests import Upload
 from tests.fakes.discord_api.server import DiscordApi
+from tests.fakes.talking import NOW
 
 OWNERS_COMMANDS = [command.name for command in COMMANDS if command.owner_only]
 FILLED_IN: list[tuple[str, dict[str, Any], str]] = [
@@ -50,6 +51,11 @@ FILLED_IN: list[tuple[str, dict[str, Any], str]] = [
         "/schedule every monday 8:00 what now?",
     ),
     ("memory", {"what": "2026-11-21.md:3-9", "action": "get"}, "/memory get 2026-11-21.md:3-9"),
+    (
+        "correct",
+        {"text": "The roof leaks.", "place": "2026-11-21.md:3"},
+        "/correct 2026-11-21.md:3 The roof leaks.",
+    ),
     ("models", {"action": "reset"}, "/models reset"),
     ("allow", {"user": "telegram:7"}, "/allow telegram:7"),
     ("deny", {"user": "<@4711>"}, "/deny discord:4711"),
@@ -528,6 +534,23 @@ async def test_names_paths_and_reminders_can_be_picked(bot: Commanding, olga: Pe
     assert await offered(olga, "reminders", "number", "", action="cancel") == ["1", "2"]
     assert await offered(olga, "reminders", "number", "plants") == ["2"]
     assert await offered(olga, "reminders", "number", "1 wat") == ["1 2"]
+    assert not bot.api.refusals
+
+
+async def test_notes_folders_and_what_was_removed_can_be_picked(bot: Commanding, olga: Person) -> None:
+    bot.notes += ["trips/north/oslo.md", "2026-11-20.md", "MEMORY.md"]
+    assert await offered(olga, "correct", "place", "os", text="x") == ["trips/north/oslo.md:"]
+    assert await offered(olga, "memory", "what", "", action="list") == ["trips", "trips/north"]
+    assert await offered(olga, "memory", "what", "", action="trash") == []
+    await bot.house.memory.write("The boiler is blue.")
+    await bot.house.memory.write("The roof leaks.")
+    for line in (3, 4):
+        answer = await (await olga.use("correct", place=f"{NOW:%Y-%m-%d}.md:{line}", text="gone")).answer()
+        assert answer.content.startswith(f"Corrected {NOW:%Y-%m-%d}.md:{line}.")
+    assert await offered(olga, "memory", "what", "", action="trash") == ["restore 1", "restore 2"]
+    answer = await (await olga.use("memory", action="trash", what="restore 1")).answer()
+    assert answer.content == f"Restored in {NOW:%Y-%m-%d}.md:4."
+    assert await offered(olga, "memory", "what", "rest", action="trash") == ["restore 2"]
     assert not bot.api.refusals
 
 
