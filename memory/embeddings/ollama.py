@@ -2,12 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from memory.embeddings.errors import EmbeddingError, ModelUnknown
-from memory.embeddings.http import HttpProvider
 from memory.embeddings.protocol import Purpose
 from memory.embeddings.table import ProviderOptions
-from memory.http_answers import Failure
+
+# Imported where it is needed: whoever wants `ollama_root` alone does not pay for an HTTP client.
+if TYPE_CHECKING:
+    from memory.embeddings.http import HttpProvider
+    from memory.http_answers import Failure
 
 SECONDS = 300.0
 """A model may first have to be loaded, and then computes on this very machine."""
@@ -37,8 +41,8 @@ class OllamaDialect:
 
     @property
     def url(self) -> str:
-        """`base_url` is the host alone."""
-        return f"{self.base_url}/api/embed"
+        """Ollama's own interface, which is not under `/v1`."""
+        return f"{ollama_root(self.base_url)}/api/embed"
 
     @property
     def headers(self) -> Mapping[str, str]:
@@ -65,13 +69,20 @@ class OllamaDialect:
                 return embeddings
         raise LookupError("embeddings")
 
-    def kind_of(self, failure: Failure) -> type[EmbeddingError] | None:
+    def kind_of(self, failure: "Failure") -> type[EmbeddingError] | None:
         """The status says it all."""
         return None
 
 
-def open_ollama(options: ProviderOptions) -> HttpProvider:
+def ollama_root(base_url: str) -> str:
+    """Return the address that `/api/…` and `/v1/…` are appended to: `base_url` without `/v1` and trailing slashes."""
+    return base_url.strip().rstrip("/").removesuffix("/v1").rstrip("/")
+
+
+def open_ollama(options: ProviderOptions) -> "HttpProvider":
     """Open the server at `base_url`; the length of the vectors is known after the first answer."""
+    from memory.embeddings.http import HttpProvider
+
     dialect = OllamaDialect(
         base_url=options.base_url,
         model=options.model,

@@ -15,6 +15,7 @@ from memory.embeddings.errors import (
     RequestRefused,
     RequestTooLarge,
 )
+from memory.embeddings.ollama import ollama_root
 from memory.embeddings.protocol import EmbeddingProvider, Purpose
 from tests.fakes.embedding_server import KEY, EmbeddingServer, fails, says, vector_of
 
@@ -289,3 +290,31 @@ async def test_vectors_that_name_the_same_text_twice_are_unusable(
 
     with pytest.raises(AnswerUnusable):
         await open_at("openai").embed(["a", "b"], purpose="document")
+
+
+@pytest.mark.parametrize(
+    "base_url",
+    [
+        "http://ollama.example:11434",
+        "http://ollama.example:11434/",
+        "http://ollama.example:11434/v1",
+        "http://ollama.example:11434/v1/",
+    ],
+)
+def test_ollamas_address_may_end_in_its_version(base_url: str) -> None:
+    assert ollama_root(base_url) == "http://ollama.example:11434"
+
+
+def test_a_path_before_ollama_is_kept() -> None:
+    assert ollama_root("https://example.org/ollama/v1") == "https://example.org/ollama"
+
+
+@pytest.mark.parametrize("end", ["", "/", "/v1", "/v1/"])
+async def test_ollama_makes_vectors_with_the_address_that_chats_and_without_its_version(
+    end: str, server: EmbeddingServer, open_at: Open
+) -> None:
+    provider = open_at("ollama", base_url=server.base_url("ollama") + end)
+
+    [vector] = await provider.embed(["a"], purpose="document")
+
+    assert len(vector) == 768 * 4
