@@ -15,7 +15,7 @@ from bot.config.errors import PREFIX, ConfigError, Origin, explain, printable
 from bot.config.secret_files import FOLDER_VARIABLE, secrets_folder
 from bot.config.sources import SecretFiles, SettingsFile, Variables
 from bot.config.system_zone import system_zone
-from bot.models.known_providers import KNOWN_PROVIDERS, ProviderKind
+from bot.models.known_providers import KIND_BY_NAME, KNOWN_PROVIDERS, ProviderKind
 from memory.settings import MAX_COUNT, ConflictError, IndexSettings, Section, Texts, section, web_address
 from memory.settings import MemorySettings as NotesSettings
 
@@ -497,8 +497,8 @@ class Settings(Section, BaseSettings):
         if not isinstance(value, dict):
             return value
         return {
-            name: {"kind": KNOWN_PROVIDERS[name].kind, **table}
-            if name in KNOWN_PROVIDERS and isinstance(table, dict)
+            name: {"kind": KIND_BY_NAME[name], **table}
+            if name in KIND_BY_NAME and isinstance(table, dict)
             else table
             for name, table in value.items()
         }

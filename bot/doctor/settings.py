@@ -11,7 +11,8 @@ from bot.config.secret_files import read_secrets, secrets_folder
 from bot.config.settings import ConfigError, Settings
 from bot.config.sources import NOT_SETTINGS
 from bot.doctor.check import Check, Topic, several
-from memory.embeddings.auto import ProviderSection, is_section_of
+from bot.service.embedding import provider_sections
+from memory.embeddings.auto import is_section_of
 from memory.embeddings.opening import Embedding
 from memory.settings import Section
 
@@ -118,8 +119,7 @@ def _providers_in_vain(
     used = {model.partition("/")[0] for model in named}
     if speech := speech_provider_of(settings.speech, settings.providers, environment):
         used.add(speech.name)
-    for name, table in settings.providers.items():
-        section = ProviderSection(table.kind, table.base_url)
+    for name, section in provider_sections(settings).items():
         chosen = (embedding.choice.provider, embedding.fallback.provider)
         makes_vectors = any(
             is_section_of(each, name, section) for each in chosen if each not in ("none", "local")

@@ -40,6 +40,12 @@ KNOWN_PROVIDERS: Mapping[str, KnownProvider] = {
 }
 """Addresses as of November 2026, from the providers' documentation. A table in the settings wins."""
 
+KIND_BY_NAME: Mapping[str, ProviderKind] = {
+    **{name: known.kind for name, known in KNOWN_PROVIDERS.items()},
+    "voyage": "openai",  # makes vectors and does not chat, so it is no row above
+}
+"""The `kind` of a table in `[providers]` that names none."""
+
 
 @dataclass(frozen=True, slots=True)
 class Provider:

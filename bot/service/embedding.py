@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 
 from bot.config.settings import Settings
-from bot.models.known_providers import provider_of
+from bot.models.known_providers import KNOWN_PROVIDERS, provider_of
 from memory.embeddings.auto import ChatProvider, ProviderSection
 from memory.embeddings.opening import Embedding, chosen, open_embedding
 
@@ -16,7 +16,7 @@ def open_embedding_of(settings: Settings) -> Embedding:
     """
     return open_embedding(
         settings.memory.embedding,
-        sections=_sections(settings),
+        sections=provider_sections(settings),
         environment=os.environ,
         chat=chat_provider(settings, os.environ),
     )
@@ -30,7 +30,7 @@ def embedding_differs(settings: Settings, other: Settings) -> bool:
     choices = [
         chosen(
             each.memory.embedding,
-            sections=_sections(each),
+            sections=provider_sections(each),
             environment=os.environ,
             chat=chat_provider(each, os.environ),
         )
@@ -39,9 +39,14 @@ def embedding_differs(settings: Settings, other: Settings) -> bool:
     return choices[0] != choices[1]
 
 
-def _sections(settings: Settings) -> dict[str, ProviderSection]:
+def provider_sections(settings: Settings) -> dict[str, ProviderSection]:
+    """The tables under `providers`, each with the address that its name stands for: its key is for no other."""
     return {
-        name: ProviderSection(table.kind, table.base_url, next(iter(table.keys), ""))
+        name: ProviderSection(
+            table.kind,
+            table.base_url or (KNOWN_PROVIDERS[name].base_url if name in KNOWN_PROVIDERS else ""),
+            next(iter(table.keys), ""),
+        )
         for name, table in settings.providers.items()
     }
 

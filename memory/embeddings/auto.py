@@ -155,10 +155,13 @@ def _find_key(
 
 
 def is_section_of(name: str, section_name: str, section: ProviderSection) -> bool:
-    """By its name; or by its kind, where it goes to the very service and not to one that is compatible."""
-    return section_name == name or (
-        section.kind == name and section.base_url.rstrip("/") in {"", PROVIDERS[name].base_url}
-    )
+    """Return whether the section is this provider's: by its name, or by its kind where it goes to the very service.
+
+    One that bears another provider's name is that one's: its key is not shown to this one.
+    """
+    if section_name in PROVIDERS:
+        return section_name == name
+    return section.kind == name and section.base_url.rstrip("/") in {"", PROVIDERS[name].base_url}
 
 
 def _options(

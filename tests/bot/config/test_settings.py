@@ -169,6 +169,11 @@ def test_a_provider_may_leave_its_kind_to_its_name() -> None:
     assert load('[providers.gemini]\nbase_url = "https://x"').providers["gemini"].kind == "gemini"
 
 
+def test_the_table_of_a_provider_that_makes_only_vectors_needs_no_kind() -> None:
+    voyage = load('[providers.voyage]\napi_key = "k"').providers["voyage"]
+    assert (voyage.kind, voyage.keys) == ("openai", ("k",))
+
+
 @pytest.mark.parametrize("name", ["openai", "My-Server", "a_b-C3", "9b"])
 def test_provider_names_may_have_letters_digits_hyphens_underscores(name: str) -> None:
     assert load(f'[providers.{name}]\nkind = "builtin"\n[models]\nchain = ["{name}/notebook"]').providers[

@@ -41,6 +41,27 @@ async def test_a_providers_own_table_chooses_by_its_first_key() -> None:
     await embedding.embedder.close()
 
 
+async def test_a_table_for_voyage_is_enough() -> None:
+    embedding = open_embedding_of(settings_with(providers={"voyage": {"api_key": "v"}}))
+    assert embedding.choice.reason == "voyage: a key is in providers.voyage"
+    assert embedding.choice.options
+    assert (embedding.choice.options.base_url, embedding.choice.options.api_key) == (
+        "https://api.voyageai.com/v1",
+        "v",
+    )
+    assert embedding.embedder
+    await embedding.embedder.close()
+
+
+@pytest.mark.parametrize("name", ["deepseek", "mistral", "voyage"])
+async def test_the_key_of_another_provider_is_not_shown_to_openai(name: str) -> None:
+    tables = {name: {"api_key": "its-own"}}
+    embedding = open_embedding_of(settings_with(providers=tables))
+    assert embedding.choice.provider == ("voyage" if name == "voyage" else "none")
+    if embedding.embedder:
+        await embedding.embedder.close()
+
+
 CHAIN = {"chain": ["claude/x", "groq/y", "openai/z"]}
 GROQ = {"kind": "openai", "base_url": "https://groq.example/v1/"}
 
