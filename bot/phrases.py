@@ -175,6 +175,7 @@ REINDEXED = "Looked at all notes, in {seconds:.1f} s: {added} new, {changed} cha
 MEMORY_STATUS = "Notes: {files}\nChunks: {chunks}\nSearch: {search}\nWords: {fts}\nLast indexed: {indexed}"
 NEVER = "never"
 NOT_KNOWN = "not known"
+NOBODY = "nobody"
 INDEX_AWAY = (
     "Index: its server cannot be used just now. Nothing is lost; `commonplace doctor` says why, and what "
     "to do."
@@ -182,6 +183,7 @@ INDEX_AWAY = (
 INDEX_PROBLEM = "Index: {problem}"
 BY_MEANING = "by meaning and by words"
 BY_MEANING_WITH = "by meaning and by words, with {model} of {reason}"
+BY_MEANING_FOR_NOW = "by meaning and by words, with {model} of {provider} as the fallback for now"
 BY_WORDS = "by words alone"
 BY_WORDS_FOR_NOW = "by words alone for now"
 BY_FILES_FOR_NOW = "by words alone for now, through the files one by one"

@@ -86,8 +86,12 @@ class MemoryStatus:
     """When it is asked again; empty while it is well."""
     embedding_fallback: str
     """Who stands in for it; empty for nobody."""
+    embedding_serving: str
+    """Which of the two makes vectors now; empty where both fail, or nobody is to make any."""
+    embedding_serving_model: str
+    """The model of that one."""
     missing_vectors: int | None
-    """Texts that have none yet."""
+    """Texts that have none yet. While the provider fails: neither of it nor of its fallback, whichever has more."""
     vector_backend: VectorBackend | Literal["none"]
     vector_backend_reason: str
     """Why it is this one; empty where nothing is compared."""
@@ -468,7 +472,10 @@ class Memory:
             else:
                 numbers = await self._run(self._searching, lambda: self._search_index.numbers())
             if model:
-                model, have = await self._run(self._searching, partial(_embedded, self._search_index, model))
+                counted = state.models if state.serving != model else state.models[:1]
+                model, have = await self._run(
+                    self._searching, partial(_embedded, self._search_index, counted)
+                )
             else:
                 have = VectorNumbers(0, 0, 0, (), 0, 0, 0)
         except (IndexBroken, IndexUnavailable) as error:
@@ -493,6 +500,8 @@ class Memory:
             embedding_problem=state.problem,
             embedding_next_try=state.next_try,
             embedding_fallback=state.models[1].provider if state.models[1:] else "",
+            embedding_serving=state.serving.provider if state.serving else "",
+            embedding_serving_model=state.serving.model if state.serving else "",
             missing_vectors=have.missing if have else None,
             vector_backend=compared.name if compared else "none",
             vector_backend_reason=compared.reason if compared else "",
@@ -692,9 +701,11 @@ def _times(query: str, terms: Sequence[Term], today: date) -> list[Time]:
     ]
 
 
-def _embedded(index: Index, model: ModelId) -> tuple[ModelId, VectorNumbers]:
-    complete = index.complete(model)
-    return complete, index.vector_numbers(complete)
+def _embedded(index: Index, models: Sequence[ModelId]) -> tuple[ModelId, VectorNumbers]:
+    """Return the first model with its dimensions, and the numbers of the model with the fewest texts missing."""
+    complete = [index.complete(model) for model in models]
+    numbers = [index.vector_numbers(model) for model in complete]
+    return complete[0], min(numbers, key=lambda each: each.missing)
 
 
 def _not_searched(left_out: Sequence[Problem]) -> str:

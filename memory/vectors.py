@@ -56,6 +56,8 @@ class VectorsState:
 
     models: tuple[ModelId, ...]
     """Of the provider and of its fallback; empty where there are no vectors."""
+    serving: ModelId | None
+    """Who makes vectors now, as far as is known: the provider, its fallback while that fails, or nobody."""
     reason: str
     """Why it is this provider, or none."""
     problem: str
@@ -102,13 +104,16 @@ class NoteVectors:
     def state(self) -> VectorsState:
         """For status."""
         problem, next_try = self._embedding.error, ""
+        serving: ModelId | None = None
         if self._embedder:
             state = self._embedder.state
+            well = (lane.model for lane in (state.primary, state.fallback) if lane and lane.ok)
+            serving = next(well, None)
             lanes = [lane for lane in (state.primary, state.fallback) if lane and not lane.ok]
             problem = "; fallback: ".join(lane.error for lane in lanes) or problem
             waits = [lane.next_try for lane in lanes if lane.next_try]
             next_try = min(waits).isoformat(timespec="seconds") if waits else ""
-        return VectorsState(self.models, self._reason, problem, next_try, self._embedding.fetching)
+        return VectorsState(self.models, serving, self._reason, problem, next_try, self._embedding.fetching)
 
     async def close(self) -> None:
         """Let go of connections and models."""

@@ -235,13 +235,19 @@ async def _index(memory: Memory, options: argparse.Namespace, embedding: Embeddi
             "embedded": status.chunks_with_embedding,
             "missing": status.missing_vectors,
             "error": problem,
+            "provider": status.embedding_serving,
         }
         _print_json({**asdict(report), "vectors": vectors})
         return
     _print(
         f"Indexed in {report.seconds:.1f} s: {report.added} new, {report.changed} changed, {report.removed} gone."
     )
-    if problem:
+    if problem and status.embedding_serving and not status.missing_vectors:
+        _print(
+            f"Vectors: of {status.chunks_with_embedding} chunks out of {status.total_chunks}, "
+            f"by {status.embedding_serving} as the fallback: {problem}"
+        )
+    elif problem:
         _print(f"Vectors: {status.missing_vectors or 'none'} missing: {problem}")
     elif status.vector_search_enabled:
         _print(f"Vectors: of {status.chunks_with_embedding} chunks out of {status.total_chunks}.")

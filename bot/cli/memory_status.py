@@ -37,8 +37,7 @@ def _told(status: MemoryStatus, now: datetime) -> Iterator[tuple[str, str]]:
 def _how_it_searches(status: MemoryStatus) -> str:
     if status.index_problem:
         return phrases.BY_FILES_FOR_NOW
-    fails = status.embedding_problem and not status.embedding_fallback
-    return phrases.BY_WORDS if fails or not status.vector_search_enabled else phrases.BY_MEANING
+    return phrases.BY_MEANING if status.embedding_serving else phrases.BY_WORDS
 
 
 def _vectors(status: MemoryStatus, now: datetime) -> Iterator[tuple[str, str]]:
@@ -50,6 +49,9 @@ def _vectors(status: MemoryStatus, now: datetime) -> Iterator[tuple[str, str]]:
     yield "model", status.embedding_model
     yield "dimensions", str(status.dimensions or "not known before the first answer")
     yield "fallback", status.embedding_fallback
+    if status.embedding_fallback:
+        now_by = " ".join(filter(None, (status.embedding_serving, status.embedding_serving_model)))
+        yield "made now by", now_by or phrases.NOBODY
     vectors, cache = status.chunks_with_embedding, status.cache
     some = f"of {vectors} chunks; {status.missing_vectors} texts have none"
     yield "vectors", phrases.NOT_KNOWN if vectors is None else some

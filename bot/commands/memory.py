@@ -164,8 +164,14 @@ def how_it_searches(status: "MemoryStatus", *, why: bool) -> str:
     """By meaning or not; the reason may name files and addresses, so not everybody is told it."""
     if status.index_problem:
         return phrases.BY_FILES_FOR_NOW
-    if status.embedding_problem and status.vector_search_enabled and not status.embedding_fallback:
+    if status.vector_search_enabled and not status.embedding_serving:
         return phrases.BY_WORDS_FOR_NOW
+    if status.vector_search_enabled and status.embedding_problem:
+        model = status.embedding_serving_model
+        provider = status.embedding_serving
+        return (
+            phrases.BY_MEANING_FOR_NOW.format(model=model, provider=provider) if why else phrases.BY_MEANING
+        )
     if status.vector_search_enabled:
         reason, model = status.embedding_reason, status.embedding_model
         return phrases.BY_MEANING_WITH.format(model=model, reason=reason) if why else phrases.BY_MEANING

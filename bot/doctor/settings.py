@@ -96,6 +96,8 @@ def set_in_vain(settings: Settings, embedding: Embedding, environment: Mapping[s
         yield "server.token (server.enabled is false)"
     if memory.embedding.fallback != "none" and embedding.choice.provider == "none":
         yield "memory.embedding.fallback (there is no provider to stand in for)"
+    if memory.embedding.fallback_model and memory.embedding.fallback == "none":
+        yield "memory.embedding.fallback_model (memory.embedding.fallback is none)"
     chosen = (memory.embedding.provider, memory.embedding.fallback)
     if _changed(memory.embedding.local) and not {"auto", "local"} & {*chosen}:
         yield "memory.embedding.local (the provider is another one)"

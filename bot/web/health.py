@@ -106,4 +106,4 @@ def _vectors_health(status: MemoryStatus) -> VectorsHealth:
         return "failing" if status.embedding_problem else "off"
     if not status.missing_vectors:
         return "ok"
-    return "failing" if status.embedding_problem and not status.embedding_fallback else "filling"
+    return "filling" if status.embedding_serving else "failing"

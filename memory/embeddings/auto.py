@@ -85,10 +85,10 @@ def choose_fallback(
     environment: Mapping[str, str],
     chat: ChatProvider | None = None,
 ) -> Choice:
-    """Take `memory.embedding.fallback` if it is another provider; key, model and address are its own defaults.
+    """Take `memory.embedding.fallback` if it is another provider, with `fallback_model` or its usual model.
 
-    What `[memory.embedding]` says of key, address and model is meant for the first provider: its key is
-    not shown to another service.
+    What `[memory.embedding]` says of key and address is meant for the first provider: its key is not shown to
+    another service.
     """
     name = settings.fallback
     if name == "none" or primary.provider == "none":
@@ -170,16 +170,17 @@ def _options(
     row = PROVIDERS[name]
     found = found or _Found("", "", "")
     base_url = (own and settings.base_url) or found.base_url or row.base_url
-    model = (own and settings.model) or row.model
+    wanted = settings.model if own else settings.fallback_model
+    is_fallback_file = name == "local" and not own and bool(wanted)
     return ProviderOptions(
         provider=name,
-        model=model,
+        model=wanted or row.model,
         base_url=base_url.rstrip("/"),
         api_key=found.key,
         dimensions=settings.dimensions if own else 0,
         needs_key=bool(row.key_variables) and base_url == row.base_url,
-        model_is_default=not (own and settings.model),
+        model_is_default=not wanted,
         mends=mends_of(name),
-        model_path=settings.local.model_path,
+        model_path=wanted if is_fallback_file else settings.local.model_path,
         cache_dir=settings.local.cache_dir,
     )

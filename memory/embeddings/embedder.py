@@ -1,6 +1,7 @@
 """What the memory holds: texts in any number, a provider and another one behind it, and failures survived."""
 
 import asyncio
+import math
 import random
 import time
 from collections import deque
@@ -26,6 +27,8 @@ HARMLESS = "A note."
 TRIES, SILENT_TRIES = 3, 2
 """How often a batch may meet a broken or silent service before it is suspected of being the cause."""
 BLANK = "nothing but white space"
+STEP_OVER_SECONDS = 8.0
+"""After so long a provider that gives no answer is stepped over, where another one stands behind it."""
 
 Who = Literal["anyone", "primary", "fallback"]
 
@@ -88,6 +91,15 @@ class _Lane:
     recovery: Recovery
     most_bytes: int
     """What it is known to take at once; shrinks when it says that less would be better."""
+    has_fallback: bool
+    """Whether another provider stands behind it."""
+    has_answered: bool = False
+
+    @property
+    def query_seconds(self) -> float:
+        """How long a person who asks waits for it."""
+        seconds = self.limits.query_seconds
+        return min(seconds, STEP_OVER_SECONDS) if self.has_fallback else seconds
 
     @property
     def model(self) -> ModelId:
@@ -136,10 +148,18 @@ class Embedder:
             _Lane(
                 provider,
                 allowed := limits(provider.provider),
-                Recovery(provider.provider, clock=clock, sleep=sleep, now=now, jitter=jitter),
+                Recovery(
+                    provider.provider,
+                    clock=clock,
+                    sleep=sleep,
+                    now=now,
+                    jitter=jitter,
+                    most_seconds=STEP_OVER_SECONDS if has_fallback else math.inf,
+                ),
                 allowed.bytes,
+                has_fallback,
             )
-            for provider in (primary, fallback)
+            for provider, has_fallback in ((primary, fallback is not None), (fallback, False))
             if provider is not None
         ]
 
@@ -197,6 +217,10 @@ class Embedder:
 
     async def _embed_all(self, lane: _Lane, run: _Run) -> list[EmbeddingError]:
         """Do what is undone, as far as the provider lives; give back what it died of, if it did."""
+        try:
+            await _must_answer(lane)
+        except EmbeddingError as error:
+            return [error]
         batches = deque(self._batches(lane, run))
         deaths: list[EmbeddingError] = []
 
@@ -292,6 +316,33 @@ async def _texts_are_at_fault(
     return True
 
 
+async def _must_answer(lane: _Lane) -> None:
+    """Ask a service that never answered for one short text, where another one can do its work.
+
+    A full request may take a minute, so that a silent service would be told from a slow one only by then.
+    What is loaded or fetched first has its own time.
+    """
+    seconds = lane.limits.query_seconds
+    if not lane.has_fallback or lane.has_answered or seconds > STEP_OVER_SECONDS:
+        return
+    innocent = (*_ABOUT_TEXTS, AnswerUnusable)
+    while not lane.has_answered:
+        try:
+            async with lane.recovery.attempt(patient=True, innocent=innocent):
+                try:
+                    async with asyncio.timeout(seconds):
+                        await lane.provider.embed([HARMLESS], purpose="document")
+                except TimeoutError as error:
+                    raise TimedOut(f"{lane.provider.provider} gave no answer within {seconds:g} s") from error
+        except innocent:
+            pass  # it answers; the texts will tell more
+        except PASSING:
+            if lane.recovery.hopeless:
+                raise
+            continue
+        lane.has_answered = True
+
+
 async def _ask(
     lane: _Lane,
     texts: Sequence[str],
@@ -299,11 +350,13 @@ async def _ask(
     about_texts: tuple[type[EmbeddingError], ...] = (*_ABOUT_TEXTS, AnswerUnusable),
 ) -> list[Vector]:
     async with lane.recovery.attempt(patient=True, innocent=about_texts):
-        return await lane.provider.embed(texts, purpose="document")
+        vectors = await lane.provider.embed(texts, purpose="document")
+    lane.has_answered = True
+    return vectors
 
 
 async def _ask_quickly(lane: _Lane, text: str) -> QueryVector:
-    seconds = lane.limits.query_seconds
+    seconds = lane.query_seconds
     deadline = asyncio.get_running_loop().time() + seconds
     late = f"{lane.provider.provider} gave no answer within {seconds:g} s"
     try:
@@ -321,6 +374,7 @@ async def _ask_quickly(lane: _Lane, text: str) -> QueryVector:
                 raise TimedOut(late) from error
     except TimeoutError as error:
         raise TimedOut(late) from error
+    lane.has_answered = True
     return QueryVector(lane.model, vector)
 
 

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from memory.embeddings.errors import EmbeddingError, ModelUnusable
-from memory.embeddings.llama_model import MOST_TEXTS, MOST_TOKENS, LlamaModel, StopFlag
+from memory.embeddings.llama_model import MOST_TEXTS, MOST_TOKENS, NOT_INSTALLED, LlamaModel, StopFlag
 from memory.embeddings.model_files import Progress, fetch, model_name
 from memory.embeddings.protocol import Purpose, Vector
 
@@ -159,6 +159,8 @@ class LlamaCppProvider:
                 self._changed.wait()
 
     def _load(self) -> LlamaModel:
+        if not is_installed():  # else a file of 100 MB and more would be fetched that nothing can read
+            raise ModelUnusable(NOT_INSTALLED.format(name="llama_cpp"))
         try:
             path = fetch(self._reference, self._cache_dir, report=self._note, stopped=self._stop.is_set)
         finally:

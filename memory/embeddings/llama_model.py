@@ -25,6 +25,10 @@ MOST_TOKENS = 256
 MOST_TEXTS = 64
 """Texts that go together at most."""
 
+NOT_INSTALLED = (
+    "The local embedding model needs {name}, which is not installed: pip install 'commonplace[local]'"
+)
+
 _NOTHING = ("", "")
 _INSTRUCT = "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery: "
 _REPRESENT = "Represent this sentence for searching relevant passages: "
@@ -273,10 +277,7 @@ def _library() -> Any:
         try:
             library = import_module("llama_cpp.llama_cpp")
         except ModuleNotFoundError as error:
-            raise ModelUnusable(
-                f"The local embedding model needs {error.name}, which is not installed: "
-                "pip install 'commonplace[local]'"
-            ) from None
+            raise ModelUnusable(NOT_INSTALLED.format(name=error.name)) from None
         except (ImportError, OSError, RuntimeError) as error:
             raise ModelUnusable(
                 f"llama-cpp-python is installed but does not run here ({error}); build it again: "

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import math
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from copy import copy
@@ -40,8 +41,11 @@ class Recovery:
         sleep: Callable[[float], Awaitable[None]],
         now: Callable[[], datetime],
         jitter: Callable[[], float],
+        most_seconds: float = math.inf,
     ) -> None:
+        """`most_seconds`: after so long nobody waits any longer, since somebody else can be asked."""
         self._name = name
+        self._most_seconds = most_seconds
         self._clock = clock
         self._sleep = sleep
         self._now = now
@@ -50,6 +54,8 @@ class Recovery:
         self._error: EmbeddingError | None = None
         self._since: datetime | None = None
         self._next_try = 0.0
+        self._failing_from = 0.0
+        self._last_took = 0.0
         self._turn = 0
         self._probe: asyncio.Future[None] | None = None
 
@@ -72,9 +78,11 @@ class Recovery:
 
     @property
     def hopeless(self) -> bool:
-        """Whether nobody should wait for it now."""
+        """Whether nobody should wait for it now: the next try would end too late, or there were enough."""
         return self._error is not None and (
-            self._failures >= PATIENCE or self._next_try - self._clock() > LONGEST_WAIT
+            self._failures >= PATIENCE
+            or self._next_try - self._clock() > LONGEST_WAIT
+            or self._next_try + self._last_took - self._failing_from > self._most_seconds
         )
 
     @asynccontextmanager
@@ -90,6 +98,7 @@ class Recovery:
         probe: asyncio.Future[None] | None = None
         if self._error is not None:
             probe = self._probe = asyncio.get_running_loop().create_future()
+        began = self._clock()
         try:
             yield
         except innocent as error:
@@ -97,7 +106,7 @@ class Recovery:
                 self._succeed(turn)  # it answers again
             raise
         except EmbeddingError as error:
-            self._fail(error, turn)
+            self._fail(error, turn, began=began)
             raise
         else:
             self._succeed(turn)
@@ -124,7 +133,7 @@ class Recovery:
             self._error = self._since = None
             self._failures = 0
 
-    def _fail(self, error: EmbeddingError, turn: int) -> None:
+    def _fail(self, error: EmbeddingError, turn: int, *, began: float) -> None:
         longer = 1 + JITTER * self._jitter()
         rest = getattr(error, "retry_after", None)
         if rest is not None:
@@ -140,6 +149,8 @@ class Recovery:
             rest = min(LONGEST_REST, FIRST_REST * 2 ** min(self._failures - 1, 30))
         if self._error is None:
             self._since = self._now()
+            self._failing_from = began
             log.warning("embedding: %s", error)
         self._error = error
+        self._last_took = self._clock() - began
         self._next_try = self._clock() + rest * longer

@@ -877,13 +877,22 @@ async def test_the_fallback_fills_and_answers_until_the_first_one_is_back(
         await until(answered)
         status = await memory.status()
         assert (status.embedding_provider, status.embedding_fallback) == ("openai", "voyage")
-        assert status.missing_vectors == 1
+        assert (status.embedding_serving, status.embedding_serving_model) == ("voyage", "voyage-4-large")
+        assert (status.missing_vectors, status.chunks_with_embedding) == (0, 1)
         assert "503" in status.embedding_problem
         is_down = False
-        await until(lambda: all_embedded(memory))
+
+        async def first_one_is_back() -> bool:
+            return (await memory.status()).embedding_serving == "openai" and await all_embedded(memory)
+
+        await until(first_one_is_back)
         await until(answered)
         status = await memory.status()
         assert (status.embedding_problem, status.cache.entries) == ("", 2)
+        assert (status.embedding_serving, status.embedding_serving_model) == (
+            "openai",
+            "text-embedding-3-small",
+        )
         asked = len(server.requests)
         await memory.search("puss")
         assert [each.provider for each in server.requests[asked:]] == ["openai"]
@@ -1005,7 +1014,9 @@ async def test_where_both_fail_both_causes_are_told(
     await memory.sync()
     with pytest.raises(EmbeddingError, match=r"openai.*fallback: voyage"):
         await memory.fill_vectors()
-    problem = (await memory.status()).embedding_problem
+    status = await memory.status()
+    assert (status.embedding_serving, status.missing_vectors) == ("", 1)
+    problem = status.embedding_problem
     assert "openai" in problem
     assert "voyage" in problem
     assert KEY not in problem

@@ -46,8 +46,8 @@ def of_memory(memory: Part[MemoryStatus]) -> Iterator[str]:
     if status.index_problem:
         yield phrases.WEB_INDEX.format(reason=status.index_problem)
     if status.embedding_problem:
-        phrase = phrases.WEB_VECTORS_FALLBACK if status.embedding_fallback else phrases.WEB_VECTORS
-        yield phrase.format(problem=status.embedding_problem, fallback=status.embedding_fallback)
+        phrase = phrases.WEB_VECTORS_FALLBACK if status.embedding_serving else phrases.WEB_VECTORS
+        yield phrase.format(problem=status.embedding_problem, fallback=status.embedding_serving)
     if (watch := status.watch) and not watch.alive and (reason := watch.error or watch.reason):
         yield f"{phrases.WATCH['waiting'] if watch.mode == 'waiting' else phrases.WATCH_DEAD} ({reason})"
     if status.problems:

@@ -79,6 +79,7 @@ def rpc_methods(inside: Inside) -> Methods:
             "embedded": now.chunks_with_embedding,
             "missing": now.missing_vectors,
             "error": now.embedding_problem,
+            "provider": now.embedding_serving,
         }
         return {"running": False, **asdict(report), "vectors": vectors}
 

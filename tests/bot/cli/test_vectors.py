@@ -261,6 +261,30 @@ def test_with_a_wrong_key_words_are_found_and_everything_says_why(run: Run, serv
     assert "wr0ng-key" not in "".join(everything)
 
 
+def test_what_the_fallback_has_embedded_counts_and_it_is_said_who_serves(
+    run: Run, server: EmbeddingServer
+) -> None:
+    environment = run.commonplace.environment
+    environment["COMMONPLACE_MEMORY__EMBEDDING__BASE_URL"] = "http://127.0.0.1:1/v1"
+    environment["COMMONPLACE_MEMORY__EMBEDDING__FALLBACK"] = "voyage"
+    environment["COMMONPLACE_MEMORY__EMBEDDING__FALLBACK_MODEL"] = "voyage-3.5-lite"
+    environment["COMMONPLACE_PROVIDERS__VOYAGE__API_KEY"] = KEY
+    environment["COMMONPLACE_PROVIDERS__VOYAGE__BASE_URL"] = server.base_url("voyage")
+    server.always(None)
+    printed = run.says("memory", "index")
+    assert "Vectors: of 3 chunks out of 3, by voyage as the fallback: openai cannot be reached" in printed
+    report = run.json("index")["vectors"]
+    assert (report["embedded"], report["missing"], report["provider"]) == (3, 0, "voyage")
+    status = run.json("status")
+    assert (status["chunks_with_embedding"], status["missing_vectors"]) == (3, 0)
+    assert (status["embedding_provider"], status["embedding_fallback"]) == ("openai", "voyage")
+    assert (status["embedding_serving"], status["embedding_serving_model"]) == ("voyage", "voyage-3.5-lite")
+    told = run.says("memory", "status")
+    for line in ("search        by meaning and by words\n", "made now by   voyage voyage-3.5-lite\n"):
+        assert line in told
+    assert {asked.body["model"] for asked in server.requests} == {"voyage-3.5-lite"}
+
+
 @pytest.mark.usefixtures("short_waits")
 def test_with_no_server_words_are_found_and_it_is_said(run: Run) -> None:
     run.commonplace.environment["COMMONPLACE_MEMORY__EMBEDDING__BASE_URL"] = "http://127.0.0.1:1/v1"
@@ -297,7 +321,7 @@ def test_an_index_that_was_killed_goes_on_where_it_was(process: Commonplace, ser
     assert before < 303
     server.delay = 0
     report = Run(process).json("index")
-    assert report["vectors"] == {"embedded": 303, "missing": 0, "error": ""}
+    assert report["vectors"] == {"embedded": 303, "missing": 0, "error": "", "provider": "openai"}
     twice = len(texts(server)) - 303
     assert 0 <= twice <= 60, "at most what was under way is asked for again"
 

@@ -132,7 +132,7 @@ async def test_a_rebuild_gives_its_report_and_the_status_tells_of_it(rpc: Rpc) -
         "problems": [],
         "running": False,
     }.items() <= report.items()
-    assert report["vectors"] == {"embedded": 0, "missing": 0, "error": ""}
+    assert report["vectors"] == {"embedded": 0, "missing": 0, "error": "", "provider": ""}
     last = (await rpc.call("memory.status"))["rebuilding"]["last"]
     assert last["report"]["added"] == 1
     assert datetime.fromisoformat(last["at"]).tzinfo is not None

@@ -188,6 +188,27 @@ def test_a_fallback_has_its_own_key_model_and_address() -> None:
     assert (choice.options.base_url, choice.options.dimensions) == ("https://api.voyageai.com/v1", 0)
 
 
+def test_a_fallback_may_have_a_model_of_its_own() -> None:
+    primary = decide(provider="openai", model="text-embedding-3-large")
+
+    voyage = fall_back(primary, fallback="voyage", fallback_model="voyage-3.5-lite")
+    local = fall_back(
+        primary,
+        fallback="local",
+        fallback_model="/models/own.gguf",
+        local={"model_path": "/models/other.gguf"},
+    )
+    usual = fall_back(primary, fallback="local", local={"model_path": "/models/other.gguf"})
+
+    assert voyage.options
+    assert (voyage.options.model, voyage.options.model_is_default) == ("voyage-3.5-lite", False)
+    assert local.options
+    assert usual.options
+    assert (local.options.model_path, usual.options.model_path) == ("/models/own.gguf", "/models/other.gguf")
+    assert primary.options
+    assert primary.options.model == "text-embedding-3-large"
+
+
 @pytest.mark.parametrize("fallback", ["none", "openai"])
 def test_a_fallback_is_another_provider(fallback: str) -> None:
     primary = decide(provider="openai")

@@ -1,6 +1,7 @@
 """Many texts, a provider that fails in every way, and another one behind it."""
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -8,7 +9,15 @@ from datetime import timedelta
 import pytest
 from aiohttp import web
 
-from memory.embeddings.embedder import HARMLESS, EmbeddedBatch, Embedder, NoProviderAnswered
+from memory.embeddings import embedder as embedder_module
+from memory.embeddings.embedder import (
+    HARMLESS,
+    STEP_OVER_SECONDS,
+    EmbeddedBatch,
+    Embedder,
+    NoProviderAnswered,
+    Who,
+)
 from memory.embeddings.errors import (
     AnswerUnusable,
     EmbeddingError,
@@ -27,6 +36,7 @@ from tests.fakes.clock import START, FakeClock
 from tests.fakes.embedding_server import (
     Asked,
     EmbeddingServer,
+    Reply,
     cuts,
     drops,
     fails,
@@ -624,6 +634,79 @@ async def test_documents_stay_with_the_first_provider_where_that_is_wished(
         await make("gemini", "ollama").embed_documents(texts(3), on_done=delivered, by="primary")
 
     assert {asked.provider for asked in server.requests} == {"gemini"}
+
+
+def _only(provider: str, reply: Reply) -> Reply:
+    async def answer_or_not(request: web.Request, asked: Asked) -> web.StreamResponse | None:
+        return await reply(request, asked) if asked.provider == provider else None
+
+    return answer_or_not
+
+
+@pytest.mark.parametrize(("query_seconds", "by"), [(5, "anyone"), (5, "primary"), (30, "anyone")])
+@pytest.mark.parametrize("trouble", [fails(503), drops(), fails(500), cuts()])
+async def test_a_provider_that_is_down_is_stepped_over_within_ten_seconds(
+    make: Make,
+    server: EmbeddingServer,
+    delivered: Delivered,
+    time: FakeClock,
+    trouble: Reply,
+    query_seconds: float,
+    by: Who,
+) -> None:
+    server.always(_only("gemini", trouble))
+    embedder = make("gemini", "ollama", jitter=1.0, query_seconds=query_seconds)
+    with contextlib.suppress(Unreachable, ServiceFailed):
+        await embedder.embed_documents(texts(30), on_done=delivered, by=by)
+        assert delivered.done == list(range(30))
+
+    assert {batch.model.provider for batch in delivered.batches} == ({"ollama"} if by == "anyone" else set())
+    assert time.seconds <= STEP_OVER_SECONDS
+    assert len([asked for asked in server.requests if asked.provider == "gemini"]) >= 3, (
+        "a moment is waited for"
+    )
+
+
+async def test_a_provider_that_fails_after_it_has_answered_is_stepped_over_as_soon(
+    make: Make, server: EmbeddingServer, delivered: Delivered, time: FakeClock
+) -> None:
+    server.enqueue(_answers, _answers)
+    server.always(_only("gemini", fails(503)))
+    await make("gemini", "ollama", requests=1, query_seconds=5).embed_documents(texts(30), on_done=delivered)
+
+    assert [batch.model.provider for batch in delivered.batches] == ["gemini", "ollama", "ollama"]
+    assert time.seconds <= STEP_OVER_SECONDS
+
+
+async def test_a_provider_that_is_silent_is_stepped_over_without_waiting_for_a_full_request(
+    make: Make, server: EmbeddingServer, delivered: Delivered
+) -> None:
+    server.always(_only("gemini", hangs()))
+    async with asyncio.timeout(10):
+        await make("gemini", "ollama", query_seconds=0.3).embed_documents(texts(30), on_done=delivered)
+
+    assert {batch.model.provider for batch in delivered.batches} == {"ollama"}
+
+
+async def test_a_query_is_not_kept_from_the_fallback_by_a_provider_with_much_time(
+    make: Make, server: EmbeddingServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedder_module, "STEP_OVER_SECONDS", 0.3)
+    server.always(_only("gemini", hangs()))
+    async with asyncio.timeout(10):
+        found = await make("gemini", "ollama", query_seconds=30).embed_query("a")
+
+    assert found.model.provider == "ollama"
+
+
+async def test_a_provider_without_a_fallback_is_waited_for_as_before(
+    make: Make, server: EmbeddingServer, delivered: Delivered, time: FakeClock
+) -> None:
+    server.enqueue(fails(503), fails(503), fails(503), fails(503))
+    await make("gemini").embed_documents(texts(3), on_done=delivered)
+
+    assert delivered.done == [0, 1, 2]
+    assert time.seconds == 15
 
 
 # Status

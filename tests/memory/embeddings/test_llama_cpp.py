@@ -32,6 +32,19 @@ needs_model = pytest.mark.skipif(
 )
 
 
+async def test_without_the_library_nothing_is_fetched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "llama_cpp", None)
+    with running_hub(b"GGUF and more") as hub:
+        monkeypatch.setenv("HF_ENDPOINT", hub.url)
+        async with provided(REFERENCE, cache_dir=tmp_path) as provider:
+            with pytest.raises(ModelUnusable, match=r"needs llama_cpp, which is not installed: pip install"):
+                await provider.embed(["a"], purpose="document")
+
+    assert hub.asked == []
+
+
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_tiny_gguf(tmp_path_factory.mktemp("models") / "tiny.gguf")
