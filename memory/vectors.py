@@ -9,7 +9,13 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
-from memory.embeddings.errors import AnswerUnusable, EmbeddingError, ModelUnknown, RequestRefused
+from memory.embeddings.errors import (
+    AnswerUnusable,
+    EmbeddingError,
+    ModelUnknown,
+    NoModelInstalled,
+    RequestRefused,
+)
 from memory.embeddings.opening import Embedding
 from memory.embeddings.protocol import ModelId
 from memory.errors import IndexBroken, IndexUnavailable
@@ -79,6 +85,7 @@ class NoteVectors:
         self._embedder = embedding.embedder
         self._reason = embedding.choice.reason
         self._unsure = embedding.choice.unsure
+        self._lacks_model = False
         self._settings = embed
         self._search = search
         self._jobs = jobs
@@ -93,19 +100,19 @@ class NoteVectors:
     @property
     def enabled(self) -> bool:
         """Whether there is somebody to make vectors."""
-        return self._embedder is not None
+        return self._embedder is not None and not self._lacks_model
 
     @property
     def models(self) -> tuple[ModelId, ...]:
         """Those that vectors are wanted of, the first one first; their dimensions may still be 0."""
-        return self._embedder.models if self._embedder else ()
+        return self._embedder.models if self._embedder and not self._lacks_model else ()
 
     @property
     def state(self) -> VectorsState:
         """For status."""
         problem, next_try = self._embedding.error, ""
         serving: ModelId | None = None
-        if self._embedder:
+        if self._embedder and not self._lacks_model:
             state = self._embedder.state
             well = (lane.model for lane in (state.primary, state.fallback) if lane and lane.ok)
             serving = next(well, None)
@@ -126,7 +133,7 @@ class NoteVectors:
 
     async def likeness(self, query: str, *, most: int) -> tuple[Likeness | None, str]:
         """The question's vector, or why there is none; "" where none is wanted."""
-        if not self._search.vector_weight or self._embedder is None:
+        if not self._search.vector_weight or self._embedder is None or self._lacks_model:
             return None, ""
         before = self._embedder.models
         try:
@@ -142,9 +149,16 @@ class NoteVectors:
 
     async def probe(self) -> None:
         """Ask for the vector of a word of ours, so that `state` tells whether anybody answers."""
-        if self._embedder is not None:
-            with contextlib.suppress(EmbeddingError):
-                await self._embedder.embed_query(PROBE)
+        if self._embedder is None:
+            return
+        try:
+            await self._embedder.embed_query(PROBE)
+        except EmbeddingError as error:
+            self._settle(error)
+        else:
+            self._unsure = False
+            if self._lacks_model:
+                self._lacks_model, self._reason = False, self._embedding.choice.reason
 
     async def fill(self, on_index: OnIndex) -> bool:
         """Have a vector for every text, of the provider or else of its fallback; tell whether it owes some still.
@@ -180,11 +194,15 @@ class NoteVectors:
 
         What other instances have vectors made of is looked at again: they may die at it.
         """
-        while self.enabled:
+        while self._embedder is not None:
             self._wanting.clear()
             rest: float | None = None
             try:
+                if self._lacks_model:
+                    await self.probe()
                 if await self.fill(on_index):
+                    rest = self._until_primary_is_back()
+                if self._lacks_model:
                     rest = self._until_primary_is_back()
                 if rest is None and self._is_left_to_others:
                     rest = OTHERS_REST
@@ -244,10 +262,14 @@ class NoteVectors:
     def _settle(self, error: EmbeddingError) -> None:
         """Give up a chat provider that nobody chose by name, and that says it makes no vectors.
 
-        One that cannot be reached, or does not take the key, may make some all the same.
+        One that cannot be reached, or does not take the key, may make some all the same; and one that has no model
+        for it yet may get one.
         """
         told_so = isinstance(error, (ModelUnknown, RequestRefused, AnswerUnusable))
-        if self._unsure and told_so and len(self.models) == 1:
+        if self._unsure and len(self.models) == 1 and isinstance(error, NoModelInstalled):
+            self._lacks_model = True
+            self._reason = f"none: {error}"
+        elif self._unsure and told_so and len(self.models) == 1:
             self._unsure = False
             self._embedder = None
             self._reason = f"none: the chat provider makes no vectors ({error})"

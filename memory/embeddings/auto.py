@@ -1,8 +1,10 @@
 """Which embedding provider it is, and why: chosen from what is given, without a look at disk or network."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from urllib.parse import urlsplit
 
+from memory.embeddings.llm import own_provider, usual_model
 from memory.embeddings.protocol import EmbeddingProvider
 from memory.embeddings.table import PROVIDERS, ProviderOptions, mends_of
 from memory.settings import EmbeddingSettings
@@ -34,7 +36,8 @@ class ChatProvider:
 class Choice:
     """The provider, "none" included, and why it is this one, in one line; `options` to open it with.
 
-    `unsure`: a chat provider that nobody asked yet whether it makes vectors; the first answer tells.
+    `unsure`: a chat provider that nobody asked yet whether it makes vectors; the first answer tells. An Ollama server
+    without an embedding model may have one later.
     """
 
     provider: str
@@ -72,8 +75,7 @@ def choose(
                 name, f"{name}: a key is in {found.where}", _options(name, settings, found, own=True)
             )
     if chat and chat.answers_first:
-        options = _options("llm", settings, _Found(chat.api_key, chat.base_url, ""), own=True)
-        return Choice("llm", f"llm: chat provider {chat.name}, no other key is there", options, unsure=True)
+        return _by_chat(chat, settings, "chat provider {name}, no other key is there", own=True, unsure=True)
     return Choice("none", "none: no local model, no key, no chat provider that could make vectors")
 
 
@@ -97,7 +99,10 @@ def choose_fallback(
         )
     if name == primary.provider:
         return Choice("none", f"none: memory.embedding.fallback is {name} too")
-    return _named(name, settings, sections, environment, chat, own=False)
+    choice = _named(name, settings, sections, environment, chat, own=False)
+    if choice.provider == primary.provider:  # "llm" may be that as well
+        return Choice("none", f"none: memory.embedding.fallback is {choice.provider} too")
+    return choice
 
 
 def open_provider(choice: Choice) -> EmbeddingProvider | None:
@@ -125,9 +130,43 @@ def _named(
                 f"none: memory.embedding.{'provider' if own else 'fallback'} is llm, "
                 "but no chat provider of kind openai is in models.chain",
             )
-        if chat:
-            found = _Found(found.key or chat.api_key, chat.base_url, "")
+        server = _server(settings.base_url if own else "", found.key, chat)
+        return _by_chat(server, settings, reason.partition(": ")[2], own=own, unsure=False)
     return Choice(name, reason, _options(name, settings, found, own=own))
+
+
+def _server(base_url: str, key: str, chat: ChatProvider | None) -> ChatProvider:
+    """Return who is asked for "llm": the chat provider, or the server that is set.
+
+    The chat provider's key is shown to no other host.
+    """
+    if chat and not base_url:
+        return replace(chat, api_key=key or chat.api_key)
+    is_same_host = chat is not None and urlsplit(chat.base_url).netloc == urlsplit(base_url).netloc
+    return ChatProvider(
+        "the server at memory.embedding.base_url",
+        base_url.rstrip("/"),
+        key or (chat.api_key if chat and is_same_host else ""),
+    )
+
+
+def _by_chat(chat: ChatProvider, settings: EmbeddingSettings, why: str, *, own: bool, unsure: bool) -> Choice:
+    """Take the provider that chats, with its own usual embedding model, or say what to set.
+
+    Of Ollama's models an embedding model that is installed is taken: which one, it is asked at the first text.
+    """
+    name = own_provider(chat.name, chat.base_url)
+    options = _options(name, settings, _Found(chat.api_key, chat.base_url, ""), own=own)
+    if options.model_is_default:
+        usual = {"ollama": "", "zhipu": options.model}.get(name, usual_model(options.base_url, options.model))
+        options = replace(options, model=usual)
+        if name == "llm" and not usual:
+            key = "memory.embedding.model" if own else "memory.embedding.fallback_model"
+            return Choice(
+                "none",
+                f"none: {chat.name} has no usual embedding model; set {key}, or another provider",
+            )
+    return Choice(name, f"{name}: {why.format(name=chat.name)}", options, unsure=unsure)
 
 
 def _find_key(

@@ -4,6 +4,7 @@ EmbeddingError
 ├── KeyRejected      401, 403: missing, wrong, or not allowed to use this model
 ├── OutOfCredit      402, or a quota that waiting does not renew
 ├── ModelUnknown     404: the service has no such model
+│   └── NoModelInstalled  or none at all yet
 ├── LimitReached     429; may carry `retry_after`
 ├── RequestTooLarge  413, or too many texts: fewer at a time may pass
 ├── RequestRefused   other 4xx: a text, or a setting, that the service does not take
@@ -29,6 +30,10 @@ class OutOfCredit(EmbeddingError):
 
 class ModelUnknown(EmbeddingError):
     """The service has no model of this name."""
+
+
+class NoModelInstalled(ModelUnknown):
+    """The server has no embedding model yet; one that is installed later is found."""
 
 
 class LimitReached(EmbeddingError):

@@ -177,7 +177,9 @@ class HttpProvider:
 
     async def _ask(self, texts: Sequence[str], purpose: Purpose, *, base64: bool) -> list[Vector]:
         request = self._dialect.body(texts, purpose, base64=base64)
-        answer = await self._post(request, most_bytes=ANSWER_BYTES + len(texts) * ANSWER_BYTES_A_TEXT)
+        content = json.dumps(request, ensure_ascii=False).encode("utf-8", "replace")
+        most_bytes = ANSWER_BYTES + len(texts) * ANSWER_BYTES_A_TEXT
+        answer = await self._answer("POST", self._dialect.url, content, most_bytes=most_bytes)
         try:
             items = self._dialect.items(answer)
         except (LookupError, TypeError, AttributeError) as error:
@@ -189,11 +191,14 @@ class HttpProvider:
         self._dimensions = len(vectors[0]) // BYTES_A_NUMBER
         return vectors
 
-    async def _post(self, request: Mapping[str, object], *, most_bytes: int) -> object:
-        content = json.dumps(request, ensure_ascii=False).encode("utf-8", "replace")
+    async def _get(self, url: str) -> object:
+        """Return the JSON that the server has at another address of its own."""
+        return await self._answer("GET", url, b"", most_bytes=ANSWER_BYTES)
+
+    async def _answer(self, method: str, url: str, content: bytes, *, most_bytes: int) -> object:
         if self._closed:
             raise self._error(Unreachable, "was closed")
-        asking = asyncio.create_task(self._exchange(content, most_bytes))
+        asking = asyncio.create_task(self._exchange(method, url, content, most_bytes))
         self._asking.add(asking)
         try:
             body = await asking
@@ -211,11 +216,11 @@ class HttpProvider:
         except (ValueError, RecursionError) as error:
             raise self._error(AnswerUnusable, "sent something that is no JSON") from error
 
-    async def _exchange(self, content: bytes, most_bytes: int) -> bytes:
+    async def _exchange(self, method: str, url: str, content: bytes, most_bytes: int) -> bytes:
         try:
             async with (
                 asyncio.timeout(self._seconds),
-                self._client.stream("POST", self._dialect.url, content=content) as response,
+                self._client.stream(method, url, content=content) as response,
             ):
                 if not response.is_success:
                     raise self._refusal(response, await read_bounded(response, ERROR_BYTES))

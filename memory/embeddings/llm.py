@@ -1,22 +1,49 @@
 """Embeddings by the provider that also chats: its key and address, OpenAI's language."""
 
-from dataclasses import replace
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from memory.embeddings.http import HttpProvider
-from memory.embeddings.openai import open_openai
 from memory.embeddings.table import ProviderOptions
 
-MODELS = {
+# Imported where it is needed: the choice of a provider wants the tables alone.
+if TYPE_CHECKING:
+    from memory.embeddings.http import HttpProvider
+
+USUAL_MODELS: Mapping[str, str] = {
+    "api.openai.com": "text-embedding-3-small",
     "api.mistral.ai": "mistral-embed",
     "api.siliconflow.cn": "BAAI/bge-m3",
     "openrouter.ai": "openai/text-embedding-3-small",
+    "api.deepseek.com": "",
+    "api.groq.com": "",
+    "api.x.ai": "",
+    "api.together.xyz": "",
 }
-"""The usual embedding model of hosts that have another one than OpenAI's."""
+"""By host; "" for those that have no embedding model, or none that lasts. Others are asked for OpenAI's."""
+
+OLLAMA_PORT = 11434
+_ZHIPU_HOSTS = frozenset({"open.bigmodel.cn", "api.z.ai"})
 
 
-def open_llm(options: ProviderOptions) -> HttpProvider:
-    """Open the chat provider's `/embeddings`; its usual model where none is set."""
-    host = urlsplit(options.base_url).hostname or ""
-    model = MODELS.get(host, options.model) if options.model_is_default else options.model
-    return open_openai(replace(options, model=model))
+def usual_model(base_url: str, default: str) -> str:
+    """Return the usual embedding model of the service at this address, "" where it has none."""
+    return USUAL_MODELS.get(_host(base_url), default)
+
+
+def own_provider(name: str, base_url: str) -> str:
+    """Return which row of `PROVIDERS` a chat provider is, where that is a better one than "llm"; else "llm"."""
+    if name == "ollama" or urlsplit(base_url).port == OLLAMA_PORT:
+        return "ollama"
+    return "zhipu" if name == "zhipu" or _host(base_url) in _ZHIPU_HOSTS else "llm"
+
+
+def _host(base_url: str) -> str:
+    return urlsplit(base_url).hostname or ""
+
+
+def open_llm(options: ProviderOptions) -> "HttpProvider":
+    """Open the chat provider's `/embeddings`."""
+    from memory.embeddings.openai import open_openai
+
+    return open_openai(options)

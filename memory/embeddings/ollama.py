@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from memory.embeddings.errors import EmbeddingError, ModelUnknown
+from memory.embeddings.errors import EmbeddingError, ModelUnknown, NoModelInstalled
 from memory.embeddings.protocol import Purpose
 from memory.embeddings.table import ProviderOptions
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from memory.embeddings.http import HttpProvider
     from memory.http_answers import Failure
 
+USUAL_MODEL = "nomic-embed-text"
 SECONDS = 300.0
 """A model may first have to be loaded, and then computes on this very machine."""
 
@@ -80,14 +81,28 @@ def ollama_root(base_url: str) -> str:
 
 
 def open_ollama(options: ProviderOptions) -> "HttpProvider":
-    """Open the server at `base_url`; the length of the vectors is known after the first answer."""
+    """Open the server at `base_url`, without a `model` with one that is installed there.
+
+    The length of the vectors is known after the first answer.
+    """
     from memory.embeddings.http import HttpProvider
 
-    dialect = OllamaDialect(
+    if not options.model:
+        from memory.embeddings.ollama_installed import InstalledOllamaModel
+
+        return InstalledOllamaModel(dialect_of(options), dimensions=options.dimensions, seconds=SECONDS)
+    return HttpProvider(
+        dialect_of(options), dimensions=options.dimensions, key=options.api_key, seconds=SECONDS
+    )
+
+
+def dialect_of(options: ProviderOptions) -> OllamaDialect:
+    """The server, with the model that is asked for."""
+    pull = f"run `ollama pull {options.model or USUAL_MODEL}`"
+    return OllamaDialect(
         base_url=options.base_url,
         model=options.model,
         key=options.api_key,
         dimensions=options.dimensions,
-        mends={**options.mends, ModelUnknown: f"run `ollama pull {options.model}`"},
+        mends={**options.mends, ModelUnknown: pull, NoModelInstalled: pull},
     )
-    return HttpProvider(dialect, dimensions=options.dimensions, key=options.api_key, seconds=SECONDS)

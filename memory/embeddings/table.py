@@ -153,7 +153,7 @@ def mends_of(provider: str) -> Mapping[type[EmbeddingError], str]:
         places.append("the api_key of your chat provider")
     elif variables := PROVIDERS[provider].key_variables:
         places += [f"providers.{provider}.api_key", variables[0]]
-    return {
-        KeyRejected: f"check {' or '.join(places)}",
-        ModelUnknown: "check memory.embedding.model and base_url",
-    }
+    unknown = "check memory.embedding.model and base_url"
+    if provider == "llm":
+        unknown = "set memory.embedding.model to an embedding model of your chat provider"
+    return {KeyRejected: f"check {' or '.join(places)}", ModelUnknown: unknown}

@@ -30,7 +30,6 @@ MOST_TEXTS = {"openai": 2048, "llm": 2048, "voyage": 1000, "zhipu": 64, "gemini"
 MOST_TOKENS = {"openai": 300_000, "voyage": 120_000}
 LONGEST_TEXT = {"openai": 8192, "ollama": 8192}
 DIMENSIONS = {"openai": 1536, "llm": 1536, "voyage": 1024, "zhipu": 2048, "gemini": 3072, "ollama": 768}
-MODELS = {"ollama": {"nomic-embed-text"}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +68,14 @@ class EmbeddingServer:
     base64: str = "offered"
     """How `encoding_format: base64` is taken: "offered", "ignored", "refused"."""
     dimensions: dict[str, int] = field(default_factory=lambda: dict(DIMENSIONS))
+    installed: list[str] = field(default_factory=lambda: ["nomic-embed-text:latest"])
+    """What Ollama has, as `/api/tags` names it."""
+    tags: str = ""
+    """What `/api/tags` answers instead."""
+    listings: int = 0
+    """How often it was asked for that."""
+    refused_paths: list[str] = field(default_factory=list)
+    """What was asked for that no such service has, in order: method and path."""
     delay: float = 0
     most_at_once: int = 0
     """How many requests were in the house at the same time, at most."""
@@ -88,13 +95,14 @@ class EmbeddingServer:
 
     async def start(self, port: int = 0) -> str:
         """Listen on a port of this machine; gives back the root of all addresses."""
-        app = web.Application(client_max_size=64 << 20)
+        app = web.Application(client_max_size=64 << 20, middlewares=[self._note_refused_paths])
         for provider in ("openai", "llm", "voyage", "zhipu"):
             app.router.add_post(f"{PREFIXES[provider]}/embeddings", self._route(provider, _read_openai))
         app.router.add_post(
             "/gemini/v1beta/models/{model}:batchEmbedContents", self._route("gemini", _read_gemini)
         )
         app.router.add_post("/ollama/api/embed", self._route("ollama", _read_ollama))
+        app.router.add_get("/ollama/api/tags", self._tags)
         self._runner = web.AppRunner(app, shutdown_timeout=0.1)
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", port)
@@ -119,6 +127,22 @@ class EmbeddingServer:
     def always(self, reply: Reply | None) -> None:
         """What happens to all requests that nothing is enqueued for; None: they are answered."""
         self._always = reply
+
+    @web.middleware
+    async def _note_refused_paths(
+        self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+    ) -> web.StreamResponse:
+        try:
+            return await handler(request)
+        except web.HTTPNotFound:
+            self.refused_paths.append(f"{request.method} {request.path}")
+            return web.Response(status=404, text="404 page not found")
+
+    async def _tags(self, _: web.Request) -> web.Response:
+        self.listings += 1
+        if self.tags:
+            return web.Response(text=self.tags, content_type="application/json")
+        return web.json_response({"models": [{"name": name, "model": name} for name in self.installed]})
 
     def _route(
         self, provider: str, read: Callable[[str, web.Request, dict[str, Any]], Asked]
@@ -148,7 +172,7 @@ class EmbeddingServer:
             )
         if provider != "ollama" and not self._knows_key(asked):
             return error(asked, 401)
-        if asked.body.get("model") not in MODELS.get(provider, {asked.body.get("model")}):
+        if provider == "ollama" and _tagged(asked.body["model"]) not in self.installed:
             return error(asked, 404)
         if len(asked.texts) > MOST_TEXTS.get(provider, 10_000):
             return error(asked, 400, "too many texts")
@@ -415,6 +439,11 @@ def _read_ollama(provider: str, request: web.Request, body: dict[str, Any]) -> A
     return Asked(
         provider, request.path_qs, request.headers.copy(), body, tuple(body["input"]), "", dimensions, False
     )
+
+
+def _tagged(model: str) -> str:
+    """Ollama takes a name without a tag for the latest."""
+    return model if ":" in model else f"{model}:latest"
 
 
 def _tokens(text: str) -> int:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 REPOSITORY = "someone/models"
 REFERENCE = f"hf:{REPOSITORY}/small/tiny.gguf"
 FILE = f"/{REPOSITORY}/resolve/main/small/tiny.gguf"
+COPY = "/copy?signature=secret"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +95,8 @@ def _answers(hub: Hub, server: Any) -> type[BaseHTTPRequestHandler]:
                 return
             if server == "hub":
                 self.at_hub()
+            elif self.path != COPY:
+                self.say(404)
             elif self.command == "HEAD":
                 self.say(403)  # signed for GET alone
             else:
@@ -110,7 +113,7 @@ def _answers(hub: Hub, server: Any) -> type[BaseHTTPRequestHandler]:
                 self.send_content()
             else:
                 self.send_response(302)
-                self.send_header("Location", f"{hub.store_url}/copy?signature=secret")
+                self.send_header("Location", f"{hub.store_url}{COPY}")
                 if hub.tells_hash:
                     self.send_header("X-Linked-Size", str(len(hub.content)))
                     self.send_header("X-Linked-ETag", f'"{self.hash()}"')

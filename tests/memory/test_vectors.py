@@ -1089,6 +1089,65 @@ async def test_a_chat_provider_with_vectors_is_used(
     assert places(await memory.search("The kitten sleeps."))[0][2] == "hybrid"
 
 
+def ollama_chat(server: EmbeddingServer) -> ChatProvider:
+    return ChatProvider("ollama", server.base_url("ollama") + "/v1")
+
+
+async def test_whoever_chats_with_ollama_has_vectors_by_a_model_that_is_installed_there(
+    open_memory: Open, server: EmbeddingServer, tmp_path: Path
+) -> None:
+    put(tmp_path, "a.md", "The kitten sleeps.\n")
+    server.installed = ["qwen3:latest", "bge-m3:latest"]
+    memory = open_memory(provider="auto", api_key="", dimensions=0, chat=ollama_chat(server))
+    await filled(memory)
+    status = await memory.status()
+    assert (status.embedding_provider, status.embedding_model) == ("ollama", "bge-m3")
+    assert status.embedding_reason == "ollama: chat provider ollama, no other key is there"
+    assert await all_embedded(memory)
+    assert places(await memory.search("The kitten sleeps."))[0][2] == "hybrid"
+    assert {asked.body["model"] for asked in server.requests} == {"bge-m3"}
+    assert server.refused_paths == []
+
+
+async def test_an_ollama_without_an_embedding_model_is_none_and_one_that_comes_later_is_found(
+    open_memory: Open, server: EmbeddingServer, tmp_path: Path, short_rests: None
+) -> None:
+    put(tmp_path, "a.md", "The kitten sleeps.\n")
+    server.installed = ["qwen3:latest"]
+    memory = open_memory(provider="auto", api_key="", dimensions=0, chat=ollama_chat(server))
+    async with running(memory) as run:
+        await until(lambda: not memory._vectors.enabled)
+        found = await memory.search("kitten")
+        assert (places(found), found.notice) == ([("a.md", 1, "fts")], "")
+        status = await memory.status()
+        assert (status.embedding_provider, status.vector_search_enabled) == ("none", False)
+        assert status.embedding_reason == (
+            "none: ollama has no embedding model: run `ollama pull nomic-embed-text`"
+        )
+        assert status.embedding_problem == ""
+        listings = server.listings
+        await until(lambda: server.listings > listings)
+        assert (server.requests, server.refused_paths) == ([], [])
+
+        server.installed.append("bge-m3:latest")
+        await until(lambda: all_embedded(memory))
+        status = await memory.status()
+        assert (status.embedding_provider, status.embedding_model) == ("ollama", "bge-m3")
+        assert places(await memory.search("The kitten sleeps."))[0][2] == "hybrid"
+        assert not run.done()
+
+
+async def test_a_look_at_the_status_tells_that_ollama_has_no_embedding_model(
+    open_memory: Open, server: EmbeddingServer
+) -> None:
+    server.installed = []
+    memory = open_memory(provider="auto", api_key="", dimensions=0, chat=ollama_chat(server))
+    await memory.probe()
+    status = await memory.status()
+    assert (status.embedding_provider, status.embedding_serving) == ("none", "")
+    assert "ollama pull nomic-embed-text" in status.embedding_reason
+
+
 def zhipu(server: EmbeddingServer) -> dict[str, ProviderSection]:
     return {"zhipu": ProviderSection("zhipu", server.base_url("zhipu"), KEY)}
 

@@ -16,7 +16,9 @@ from memory.embeddings.auto import (
 from memory.embeddings.table import PROVIDERS
 from memory.settings import EmbeddingSettings
 
-CHAT = ChatProvider("deepseek", "https://api.deepseek.com/v1", "chat-key")
+CHAT = ChatProvider("gateway", "https://gateway.example/v1", "chat-key")
+OLLAMA = ChatProvider("ollama", "http://localhost:11434/v1")
+ZHIPU = ChatProvider("zhipu", "https://open.bigmodel.cn/api/paas/v4", "z")
 ALL_KEYS = {name: f"{name} key" for row in PROVIDERS.values() for name in row.key_variables}
 
 
@@ -55,7 +57,7 @@ def key_of(choice: Choice) -> str:
             ("OPENAI", "GEMINI", "GOOGLE", "VOYAGE"),
             CHAT,
             "llm",
-            "llm: chat provider deepseek, no other key is there",
+            "llm: chat provider gateway, no other key is there",
         ),
         (
             False,
@@ -159,6 +161,71 @@ def test_the_chat_providers_address_and_key_are_used() -> None:
     assert not choice.unsure
 
 
+@pytest.mark.parametrize("provider", ["auto", "llm"])
+@pytest.mark.parametrize(
+    ("chat", "name", "model"),
+    [
+        (CHAT, "llm", "text-embedding-3-small"),
+        (ChatProvider("mistral", "https://api.mistral.ai/v1"), "llm", "mistral-embed"),
+        (ChatProvider("openrouter", "https://openrouter.ai/api/v1"), "llm", "openai/text-embedding-3-small"),
+        (ZHIPU, "zhipu", "embedding-3"),
+        (ChatProvider("glm", "https://open.bigmodel.cn/api/paas/v4"), "zhipu", "embedding-3"),
+        (OLLAMA, "ollama", ""),
+        (ChatProvider("box", "http://box:11434/v1"), "ollama", ""),
+        (ChatProvider("ollama", "https://ollama.example/v1"), "ollama", ""),
+    ],
+)
+def test_whoever_chats_is_asked_for_its_own_embedding_model(
+    provider: str, chat: ChatProvider, name: str, model: str
+) -> None:
+    choice = decide(provider=provider, chat=chat)
+
+    assert (choice.provider, choice.unsure) == (name, provider == "auto")
+    assert choice.options
+    assert (choice.options.model, choice.options.base_url) == (model, chat.base_url)
+
+
+@pytest.mark.parametrize("provider", ["auto", "llm"])
+@pytest.mark.parametrize("host", ["api.deepseek.com", "api.groq.com", "api.x.ai", "api.together.xyz"])
+def test_of_who_has_no_usual_embedding_model_it_is_said_what_to_set(provider: str, host: str) -> None:
+    choice = decide(provider=provider, chat=ChatProvider("mine", f"https://{host}/v1", "k"))
+
+    assert (choice.provider, choice.options) == ("none", None)
+    assert choice.reason == (
+        "none: mine has no usual embedding model; set memory.embedding.model, or another provider"
+    )
+    named = decide(provider=provider, model="own", chat=ChatProvider("mine", f"https://{host}/v1", "k"))
+    assert named.options
+    assert (named.provider, named.options.model) == ("llm", "own")
+
+
+def test_a_server_that_is_set_is_asked_for_its_own_model_and_shown_no_key_of_another_host() -> None:
+    mistral = decide(provider="llm", base_url="https://api.mistral.ai/v1/", chat=CHAT)
+    ollama = decide(provider="llm", base_url="http://localhost:11434/v1")
+    same_host = decide(provider="llm", base_url="https://gateway.example/vectors/v1", chat=CHAT)
+    none = decide(provider="llm", base_url="https://api.groq.com/openai/v1")
+
+    assert mistral.options
+    assert (mistral.options.model, mistral.options.api_key) == ("mistral-embed", "")
+    assert ollama.options
+    assert (ollama.provider, ollama.options.model) == ("ollama", "")
+    assert same_host.options
+    assert (same_host.options.base_url, same_host.options.api_key) == (
+        "https://gateway.example/vectors/v1",
+        "chat-key",
+    )
+    assert none.reason.startswith(
+        "none: the server at memory.embedding.base_url has no usual embedding model"
+    )
+
+
+def test_a_model_that_is_set_is_asked_of_ollama_as_it_is() -> None:
+    choice = decide(model="bge-m3", chat=OLLAMA)
+
+    assert choice.options
+    assert (choice.provider, choice.options.model) == ("ollama", "bge-m3")
+
+
 # The fallback
 
 
@@ -207,6 +274,15 @@ def test_a_fallback_may_have_a_model_of_its_own() -> None:
     assert (local.options.model_path, usual.options.model_path) == ("/models/own.gguf", "/models/other.gguf")
     assert primary.options
     assert primary.options.model == "text-embedding-3-large"
+
+
+def test_a_chat_provider_that_is_the_first_one_already_is_no_fallback() -> None:
+    primary = decide(chat=OLLAMA)
+    choice = choose_fallback(
+        EmbeddingSettings(fallback="llm"), primary, sections={}, environment={}, chat=OLLAMA
+    )
+
+    assert (choice.provider, choice.reason) == ("none", "none: memory.embedding.fallback is ollama too")
 
 
 @pytest.mark.parametrize("fallback", ["none", "openai"])

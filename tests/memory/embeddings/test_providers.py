@@ -2,7 +2,8 @@
 
 import math
 import struct
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 
 import pytest
 
@@ -11,15 +12,28 @@ from memory.embeddings.errors import (
     KeyRejected,
     LimitReached,
     ModelUnknown,
+    NoModelInstalled,
     OutOfCredit,
     RequestRefused,
     RequestTooLarge,
 )
-from memory.embeddings.ollama import ollama_root
+from memory.embeddings.http import HttpProvider
+from memory.embeddings.ollama import ollama_root, open_ollama
 from memory.embeddings.protocol import EmbeddingProvider, Purpose
+from memory.embeddings.table import ProviderOptions, mends_of
 from tests.fakes.embedding_server import KEY, EmbeddingServer, fails, says, vector_of
 
 Open = Callable[..., EmbeddingProvider]
+EmbeddedOllama = Callable[[], HttpProvider]
+
+
+@asynccontextmanager
+async def closing(provider: HttpProvider) -> AsyncIterator[HttpProvider]:
+    try:
+        yield provider
+    finally:
+        await provider.close()
+
 
 PROVIDERS = ("openai", "gemini", "voyage", "ollama", "zhipu", "llm")
 TEXTS = ("The cat sleeps on the stove.", "Müsli, 麦片, мюсли", 'quotes " and \\ and\nlines')
@@ -160,13 +174,6 @@ async def test_ollama_language(server: EmbeddingServer, open_at: Open) -> None:
         "truncate": True,
     }
     assert server.requests[1].body["dimensions"] == 256
-
-
-async def test_the_chat_provider_has_its_hosts_usual_model(open_at: Open) -> None:
-    provider = open_at("llm", base_url="https://api.mistral.ai/v1")
-
-    assert (provider.model, provider.dimensions) == ("mistral-embed", 0)
-    assert open_at("llm", base_url="https://api.mistral.ai/v1", model="other").model == "other"
 
 
 @pytest.mark.parametrize("how", ["ignored", "refused"])
@@ -318,3 +325,111 @@ async def test_ollama_makes_vectors_with_the_address_that_chats_and_without_its_
     [vector] = await provider.embed(["a"], purpose="document")
 
     assert len(vector) == 768 * 4
+
+
+# An embedding model that Ollama has
+
+
+@pytest.fixture
+def installed(server: EmbeddingServer) -> EmbeddedOllama:
+    """Ollama at the fake server, with whichever model it has."""
+    return lambda: open_ollama(
+        ProviderOptions(
+            "ollama", model="", base_url=server.base_url("ollama") + "/v1", mends=mends_of("ollama")
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("names", "model"),
+    [
+        (["qwen3:latest", "nomic-embed-text:latest"], "nomic-embed-text"),
+        (["bge-m3:latest", "mxbai-embed-large:latest", "llama3.2:3b"], "mxbai-embed-large"),
+        (["all-minilm:33m", "all-minilm:22m"], "all-minilm:33m"),
+        (["snowflake-arctic-embed:latest"], "snowflake-arctic-embed"),
+        (["embeddinggemma:300m", "qwen3-embedding:0.6b"], "embeddinggemma:300m"),
+        (["someone/bge-m3:latest"], "someone/bge-m3"),
+        (["qwen3:latest", "my-own-embedder:v2"], "my-own-embedder:v2"),
+    ],
+)
+async def test_of_ollamas_models_one_for_embeddings_is_taken(
+    installed: EmbeddedOllama, server: EmbeddingServer, names: list[str], model: str
+) -> None:
+    server.installed = names
+    async with closing(installed()) as provider:
+        assert (provider.model, server.listings) == ("", 0), "nobody is asked before the first text"
+        await provider.embed(["a"], purpose="document")
+        await provider.embed(["b"], purpose="query")
+
+        assert provider.model == model
+    assert [asked.body["model"] for asked in server.requests] == [model, model]
+    assert server.listings == 1
+
+
+async def test_ollama_without_an_embedding_model_says_how_to_get_one_and_finds_it(
+    installed: EmbeddedOllama, server: EmbeddingServer
+) -> None:
+    server.installed = ["qwen3:latest"]
+    async with closing(installed()) as provider:
+        with pytest.raises(
+            NoModelInstalled, match="has no embedding model: run `ollama pull nomic-embed-text`"
+        ):
+            await provider.embed(["a"], purpose="document")
+        assert (provider.model, server.requests) == ("", [])
+
+        server.installed.append("bge-m3:latest")
+        await provider.embed(["a"], purpose="document")
+
+        assert provider.model == "bge-m3"
+
+
+async def test_a_model_that_was_removed_from_ollama_gives_way_to_another_one(
+    installed: EmbeddedOllama, server: EmbeddingServer
+) -> None:
+    server.installed = ["nomic-embed-text:latest", "all-minilm:latest"]
+    async with closing(installed()) as provider:
+        await provider.embed(["a"], purpose="document")
+        server.installed = ["all-minilm:latest"]
+        server.dimensions["ollama"] = 384
+        with pytest.raises(ModelUnknown):
+            await provider.embed(["a"], purpose="document")
+        [vector] = await provider.embed(["a"], purpose="document")
+
+        assert (provider.model, provider.dimensions, len(vector)) == ("all-minilm", 384, 384 * 4)
+
+
+@pytest.mark.parametrize("answer", ["[]", "{}", '{"models": null}', '{"models": [1, {"size": 2}]}'])
+async def test_a_list_of_models_that_is_none_is_no_model(
+    installed: EmbeddedOllama, server: EmbeddingServer, answer: str
+) -> None:
+    server.tags = answer
+    async with closing(installed()) as provider:
+        with pytest.raises(NoModelInstalled):
+            await provider.embed(["a"], purpose="document")
+
+
+# What a service does not have
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("openai", "/openai"),
+        ("openai", "/openai/v1/v1"),
+        ("voyage", "/voyage"),
+        ("zhipu", "/zhipu/api/paas"),
+        ("gemini", "/gemini/v1beta"),
+        ("ollama", "/ollama/api"),
+        ("ollama", "/elsewhere"),
+    ],
+)
+async def test_a_path_that_the_service_does_not_have_is_refused_and_said(
+    name: str, path: str, server: EmbeddingServer, open_at: Open
+) -> None:
+    provider = open_at(name, base_url=server.base_url("") + path)
+
+    with pytest.raises(ModelUnknown, match="answered 404"):
+        await provider.embed(["a"], purpose="document")
+
+    assert server.requests == []
+    assert len(server.refused_paths) == 1
