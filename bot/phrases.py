@@ -206,6 +206,11 @@ REINDEX_ELSEWHERE = "Regular look at all notes: by {holder}"
 REINDEX_NOW = "Looking at all notes: now"
 SEARCH_WHAT = "Usage: `/memory search QUERY`"
 GET_WHAT = "Usage: `/memory get PATH`"
+CACHE_WHAT = "Usage: `/memory cache clear`"
+CACHE_CLEARED = (
+    "Cleared {cleared} cached vectors that no note needs, and {queries} of questions; "
+    "{kept} that your notes need stay."
+)
 EMPTY_NOTE = "That note is empty."
 NOTE_CUT = "(lines {first} to {last} of {total}; there is more)"
 CORE_TOO_LONG = (

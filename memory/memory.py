@@ -68,6 +68,17 @@ class CacheStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class ClearedCache:
+    """What the embedding cache held beyond what notes need now."""
+
+    vectors: int
+    queries: int
+    """Vectors of queries."""
+    kept: int
+    """Vectors that stay, since notes need them."""
+
+
+@dataclass(frozen=True, slots=True)
 class MemoryStatus:
     """What the memory holds and how it can be searched; None for what the index alone knows, and cannot be asked."""
 
@@ -302,6 +313,17 @@ class Memory:
         """Have `status` know whether somebody makes vectors just now; sends nothing of the notes."""
         await self._vectors.probe()
 
+    async def clear_cache(self) -> ClearedCache:
+        """Forget the vectors that no note needs now, and those of queries."""
+        queries = self._vectors.forget_queries()
+        vectors = await self._vectors.forget_unneeded(self._on_index)
+        return ClearedCache(vectors, queries, (await self.status()).cache.entries or 0)
+
+    async def forget_vectors(self) -> int:
+        """Forget all vectors, so that they are made anew; return how many. Raises EmbeddingError, and forgets none."""
+        self._vectors.forget_queries()
+        return await self._vectors.forget_all(self._on_index)
+
     def draft(self, text: str, *, target: Target = "daily") -> Draft:
         """How a text would be noted now: in today's log, or in the core note. Raises NothingToWrite."""
         now = self._now()
@@ -345,6 +367,7 @@ class Memory:
         removed, missed = await asyncio.to_thread(self._remove_lines, lines)
         in_names = await asyncio.to_thread(self._remove_names, wanted)
         in_trash = await asyncio.to_thread(self._notes.forget_removed, wanted)
+        self._vectors.forget_queries()
         self._writes += 1
         problem = ""
         try:

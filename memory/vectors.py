@@ -17,7 +17,8 @@ from memory.embeddings.errors import (
     RequestRefused,
 )
 from memory.embeddings.opening import Embedding
-from memory.embeddings.protocol import ModelId
+from memory.embeddings.protocol import ModelId, Vector
+from memory.embeddings.query_cache import QueryCache
 from memory.errors import IndexBroken, IndexUnavailable
 from memory.index.protocol import Index, Likeness, Unembedded
 from memory.progress import RunningJobs, Tell
@@ -86,6 +87,7 @@ class NoteVectors:
         self._reason = embedding.choice.reason
         self._unsure = embedding.choice.unsure
         self._lacks_model = False
+        self._queries = QueryCache()
         self._settings = embed
         self._search = search
         self._jobs = jobs
@@ -136,16 +138,59 @@ class NoteVectors:
         if not self._search.vector_weight or self._embedder is None or self._lacks_model:
             return None, ""
         before = self._embedder.models
+        if known := self._known(query):
+            return Likeness(*known, most=most, least=self._search.min_similarity), ""
         try:
             asked = await self._embedder.embed_query(query)
         except EmbeddingError as error:
             self._settle(error)
             return None, f"Searched by words alone: {str(error).rstrip('.')}." if self.enabled else ""
         self._unsure = False
+        self._queries.put(asked.model, query, asked.vector)
         # The fallback answered, which may need vectors; or a length became known that those stored do not have.
         if asked.model != self.models[0] or asked.model not in before:
             self.wake()
         return Likeness(asked.model, asked.vector, most=most, least=self._search.min_similarity), ""
+
+    def _known(self, query: str) -> tuple[ModelId, Vector] | None:
+        """The vector of a query that was asked before: of the provider, or of the one that stands in for it now."""
+        models = dict.fromkeys(filter(None, (self.state.serving, *self.models[:1])))
+        for model in models:
+            if vector := self._queries.get(model, query):
+                return model, vector
+        return None
+
+    def forget_queries(self) -> int:
+        """Forget the vectors of all queries; return how many there were."""
+        count = len(self._queries)
+        self._queries.clear()
+        return count
+
+    async def forget_unneeded(self, on_index: OnIndex) -> int:
+        """Forget all vectors that no note needs now, or another model than the present ones made; return how many.
+
+        While nobody knows which model that is, none of them.
+        """
+        if any(not model.model for model in self.models):
+            await self.probe()
+        models = self.models
+        is_known = bool(models) and all(model.model for model in models)
+        if self._embedding.choice.provider != "none" and not is_known:
+            return 0
+        return await on_index(
+            lambda index: index.forget_unused(most=0, wanted=[index.complete(model) for model in models])
+        )
+
+    async def forget_all(self, on_index: OnIndex) -> int:
+        """Forget all vectors, those that notes need as well, to have them made anew; return how many.
+
+        Raises EmbeddingError where nobody would make them just now: then none is forgotten.
+        """
+        if self._embedder is None:
+            return 0
+        await self._embedder.embed_query(PROBE)
+        async with self._filling:
+            return await on_index(lambda index: index.forget_unused(most=0, wanted=()))
 
     async def probe(self) -> None:
         """Ask for the vector of a word of ours, so that `state` tells whether anybody answers."""

@@ -207,6 +207,9 @@ def _add_memory_actions(memory: _Parser, everywhere: _Parser) -> None:
     )
     index = action("index", "Bring the index up to date, and ask for the vectors of what is new")
     index.add_argument("--rebuild", action="store_true", help="build it anew from the notes")
+    index.add_argument(
+        "--no-cache", action="store_true", help="have all vectors made anew, also those that are kept"
+    )
 
 
 def _text(argument: str) -> str:

@@ -227,7 +227,13 @@ async def _index(memory: Memory, options: argparse.Namespace, embedding: Embeddi
     async with progress_shown(lambda: progress_told(memory, embedding)):
         report = await memory.sync(rebuild=options.rebuild, whole=True)
     # The notes are indexed and can be found by their words: without vectors that is no failure.
-    problem = await _fill(memory, embedding)
+    problem = ""
+    if options.no_cache:
+        try:
+            await memory.forget_vectors()
+        except EmbeddingError as error:
+            problem = f"kept as they are: {error}"
+    problem = problem or await _fill(memory, embedding)
     status = await memory.status()
     problem = problem or status.embedding_problem
     if options.json:

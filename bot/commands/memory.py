@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from bot import phrases
 from bot.access import Standing
 from bot.commands.command import CommandCall, CommandContext
+from bot.commands.memory_cache import look_after_cache
 from bot.commands.notes import list_notes, show_note
 from bot.commands.trash import look_into_trash
 from bot.conversations.core_note import core_warning
@@ -261,6 +262,7 @@ MEMORY_ACTIONS: Mapping[str, MemoryAction] = {
     "list": list_notes,
     "trash": look_into_trash,
     "rebuild": _rebuild,
+    "cache": look_after_cache,
     "on": _turn_on,
     "off": _turn_off,
 }

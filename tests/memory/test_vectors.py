@@ -25,7 +25,8 @@ from memory.embeddings.llama_cpp import is_installed
 from memory.embeddings.opening import open_embedding
 from memory.embeddings.table import PROVIDERS
 from memory.errors import IndexUnavailable
-from memory.memory import Memory
+from memory.forgetting import Wanted
+from memory.memory import ClearedCache, Memory
 from memory.search import SearchResults
 from memory.settings import (
     ChunkSettings,
@@ -555,6 +556,95 @@ async def test_a_moved_section_asks_nobody(three: Memory, server: EmbeddingServe
     assert await all_embedded(three, 3)
 
 
+# The vectors of queries, and what is cleared
+
+
+async def test_a_query_that_is_asked_again_asks_nobody(
+    open_memory: Open, meant: EmbeddingServer, tmp_path: Path
+) -> None:
+    put(tmp_path, "a.md", "The kitten sleeps.\n")
+    memory = open_memory()
+    await filled(memory)
+    first = await memory.search("puss")
+    asked = len(meant.requests)
+    meant.always(fails(500))
+    again = await memory.search("puss")
+    assert places(again) == places(first) == [("a.md", 1, "vector")]
+    assert again.notice == ""
+    assert len(meant.requests) == asked
+    assert (await memory.search("cat")).notice.startswith("Searched by words alone")
+    assert len(meant.requests) == asked + 1
+
+
+async def test_forgetting_something_forgets_the_vectors_of_queries_too(
+    open_memory: Open, meant: EmbeddingServer, tmp_path: Path
+) -> None:
+    put(tmp_path, "a.md", "The kitten sleeps.\n")
+    memory = open_memory()
+    await filled(memory)
+    await memory.search("puss")
+    asked = len(meant.requests)
+    await memory.forget_lines((), Wanted("puss"))
+    await memory.search("puss")
+    assert len(meant.requests) == asked + 1
+
+
+async def test_clearing_the_cache_keeps_what_notes_need(three: Memory, server: EmbeddingServer) -> None:
+    await three.search("something else")
+    (three._folder / "two.md").unlink()
+    await filled(three)
+    before = (await three.status()).cache.entries or 0
+    cleared = await three.clear_cache()
+    after = (await three.status()).cache.entries
+    assert cleared == ClearedCache(vectors=before - cleared.kept, queries=1, kept=after or 0)
+    assert 0 < cleared.vectors < before
+    asked = len(server.requests)
+    await filled(three)
+    assert len(server.requests) == asked
+    assert await all_embedded(three, 2)
+    await three.search("something else")
+    assert len(server.requests) == asked + 1
+
+
+async def test_where_nobody_knows_which_model_it_is_no_vector_is_cleared(
+    open_memory: Open, server: EmbeddingServer, tmp_path: Path
+) -> None:
+    put(tmp_path, "a.md", "The kitten sleeps.\n")
+    server.installed = ["bge-m3:latest"]
+    options = {"provider": "auto", "api_key": "", "dimensions": 0, "chat": ollama_chat(server)}
+    first = open_memory(**options)
+    await filled(first)
+    await first.close()
+    server.tags = "nothing like a list"
+    memory = open_memory(**options)
+    await memory.sync()
+    assert (await memory.clear_cache()).vectors == 0
+    await memory.close()
+    server.tags = ""
+    again = open_memory(**options)
+    await filled(again)
+    assert (await again.status()).cache.entries == 1
+    assert len(texts(server)) == 1
+
+
+async def test_all_vectors_are_made_anew_where_that_is_wished(three: Memory, server: EmbeddingServer) -> None:
+    vectors = (await three.status()).cache.entries
+    assert await three.forget_vectors() == vectors
+    asked = len(texts(server))
+    await filled(three)
+    assert len(texts(server)) - asked == vectors
+    assert await all_embedded(three, 3)
+
+
+async def test_no_vector_is_forgotten_while_nobody_would_make_it_anew(
+    three: Memory, server: EmbeddingServer
+) -> None:
+    server.always(fails(401))
+    with pytest.raises(EmbeddingError):
+        await three.forget_vectors()
+    assert await all_embedded(three, 3)
+
+
 async def test_a_note_that_comes_back_asks_nobody(
     three: Memory, server: EmbeddingServer, tmp_path: Path
 ) -> None:
@@ -872,6 +962,7 @@ async def test_the_fallback_fills_and_answers_until_the_first_one_is_back(
     async with running(memory):
 
         async def answered() -> bool:
+            memory._vectors.forget_queries()
             return places(await memory.search("puss")) == [("a.md", 1, "vector")]
 
         await until(answered)
@@ -894,7 +985,7 @@ async def test_the_fallback_fills_and_answers_until_the_first_one_is_back(
             "text-embedding-3-small",
         )
         asked = len(server.requests)
-        await memory.search("puss")
+        await memory.search("kitten")
         assert [each.provider for each in server.requests[asked:]] == ["openai"]
 
 
@@ -955,6 +1046,7 @@ async def test_where_the_first_one_fails_for_long_its_fallback_answers_by_meanin
         return sum(text.startswith("The") for each in asked for text in each.texts)
 
     async def sources() -> set[str]:
+        memory._vectors.forget_queries()
         return {hit.source for hit in (await memory.search("kitten sleeps in box")).hits}
 
     server.always(reply)
@@ -1000,6 +1092,7 @@ async def test_vectors_of_two_models_are_never_compared(
     await filled(memory)
     assert places(await memory.search("The kitten sleeps."))[0][2] == "hybrid"
     server.always(only("openai", fails(401)))
+    memory._vectors.forget_queries()
     found = await memory.search("The kitten sleeps.")
     assert [asked.provider for asked in server.requests[-2:]] == ["openai", "voyage"]
     assert places(found) == [("a.md", 1, "fts")]
@@ -1520,7 +1613,7 @@ async def test_a_damaged_index_on_a_full_disk_loses_no_vectors(
     assert ([hit.path for hit in found.hits][:1], found.notice) == (["7.md"], "")
     assert await all_embedded(memory, 200)
     assert all(word in text for text in texts(server))
-    assert len(texts(server)) == 2
+    assert len(texts(server)) == 1
     await memory.close()
     assert_sound(tmp_path / ".commonplace/index.db")
 

@@ -30,7 +30,7 @@ from memory.progress import Progress
 from memory.settings import MemorySettings
 from memory.vectors import PROBE
 from tests.fakes.commonplace import Commonplace, CommonplaceHere
-from tests.fakes.embedding_server import KEY, Asked, EmbeddingServer, answer, vector_of
+from tests.fakes.embedding_server import KEY, Asked, EmbeddingServer, answer, fails, vector_of
 from tests.fakes.terminal_window import TerminalWindow
 
 HEAT = ("boiler", "too cold at home")
@@ -283,6 +283,19 @@ def test_what_the_fallback_has_embedded_counts_and_it_is_said_who_serves(
     for line in ("search        by meaning and by words\n", "made now by   voyage voyage-3.5-lite\n"):
         assert line in told
     assert {asked.body["model"] for asked in server.requests} == {"voyage-3.5-lite"}
+
+
+def test_an_index_without_the_cache_has_all_vectors_made_anew(run: Run, server: EmbeddingServer) -> None:
+    server.always(None)
+    run.says("memory", "index")
+    asked = len(texts(server))
+    report = run.json("index", "--no-cache")["vectors"]
+    assert (report["embedded"], report["missing"], report["error"]) == (3, 0, "")
+    assert len(texts(server)) - asked == 1 + 3, "a word of ours, and the notes"
+    server.always(fails(401))
+    report = run.json("index", "--no-cache")["vectors"]
+    assert (report["embedded"], report["missing"]) == (3, 0)
+    assert report["error"].startswith("kept as they are: openai answered 401")
 
 
 @pytest.mark.usefixtures("short_waits")

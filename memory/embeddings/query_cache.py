@@ -1,0 +1,41 @@
+"""Vectors of the latest queries, so that one that is asked again costs no request. Kept in memory alone."""
+
+from collections import OrderedDict
+from hashlib import sha256
+
+from memory.embeddings.protocol import ModelId, Vector
+
+MOST_QUERIES = 1000
+
+
+class QueryCache:
+    """The last `most` queries by model and text; of the text only a digest is kept."""
+
+    def __init__(self, most: int = MOST_QUERIES) -> None:
+        self._most = most
+        self._vectors: OrderedDict[tuple[ModelId, bytes], Vector] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._vectors)
+
+    def get(self, model: ModelId, query: str) -> Vector | None:
+        """Return the query's vector of exactly this model; None where there is none."""
+        key = (model, _digest(query))
+        vector = self._vectors.get(key)
+        if vector is not None:
+            self._vectors.move_to_end(key)
+        return vector
+
+    def put(self, model: ModelId, query: str, vector: Vector) -> None:
+        """Keep a vector; the one that was not asked for the longest gives way."""
+        self._vectors[model, _digest(query)] = vector
+        if len(self._vectors) > self._most:
+            self._vectors.popitem(last=False)
+
+    def clear(self) -> None:
+        """Forget all of them."""
+        self._vectors.clear()
+
+
+def _digest(query: str) -> bytes:
+    return sha256(query.encode("utf-8", "surrogatepass")).digest()
