@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
@@ -19,6 +19,7 @@ from memory.embeddings.errors import (
 from memory.embeddings.opening import Embedding
 from memory.embeddings.protocol import ModelId, Vector
 from memory.embeddings.query_cache import QueryCache
+from memory.embeddings.vectors import are_alike
 from memory.errors import IndexBroken, IndexUnavailable
 from memory.index.protocol import Index, Likeness, Unembedded
 from memory.progress import RunningJobs, Tell
@@ -32,6 +33,9 @@ log = logging.getLogger(__name__)
 
 TEXTS_AT_A_TIME = 2000
 """Texts taken from the index for embedding, about: for many full requests at once, a few megabytes."""
+
+SAMPLE = 16
+"""Texts that tell whether another version of a model makes the same vectors."""
 
 PROBE = "commonplace"
 """What is asked to learn whether a provider answers: nothing of the notes."""
@@ -88,6 +92,7 @@ class NoteVectors:
         self._unsure = embedding.choice.unsure
         self._lacks_model = False
         self._queries = QueryCache()
+        self._compared: set[ModelId] = set()
         self._settings = embed
         self._search = search
         self._jobs = jobs
@@ -171,10 +176,10 @@ class NoteVectors:
 
         While nobody knows which model that is, none of them.
         """
-        if any(not model.model for model in self.models):
+        if any(not model.is_known for model in self.models):
             await self.probe()
         models = self.models
-        is_known = bool(models) and all(model.model for model in models)
+        is_known = bool(models) and all(model.is_known for model in models)
         if self._embedding.choice.provider != "none" and not is_known:
             return 0
         return await on_index(
@@ -273,8 +278,35 @@ class NoteVectors:
         next_try = state.next_try or datetime.now(UTC)
         return min(LONGEST_REST, max(SHORTEST_REST, (next_try - datetime.now(UTC)).total_seconds()))
 
+    async def _take_over(self, who: Who, on_index: OnIndex) -> None:
+        """Keep using vectors that the same model made in another version, where it still makes the same ones.
+
+        A new address may lead to the same model or to another one of that name: a few texts tell, the others are not
+        paid for again.
+        """
+        assert self._embedder is not None
+        model = self.models[who == "fallback"]
+        if not model.is_known and (await on_index(lambda index: index.numbers())).chunks:
+            model = await self._embedder.identify(who)
+        if model in self._compared or not model.is_known:
+            return
+        for other in await on_index(lambda index: index.other_versions(model)):
+            if model.dimensions not in (0, other.dimensions):
+                continue
+            kept = await on_index(partial(_sample, model=other))
+            if not kept:
+                continue
+            made = await self._embedder.embed_sample([text.text for text, _ in kept], by=who)
+            if are_alike(made, [vector for _, vector in kept]):
+                known = replace(model, dimensions=other.dimensions)
+                await on_index(partial(_adopt, other=other, model=known))
+                log.info("the vectors that %s made before still fit, and are kept", other.model)
+                break
+        self._compared.add(self.models[who == "fallback"])
+
     async def _fill_by(self, who: Who, on_index: OnIndex) -> None:
         assert self._embedder is not None
+        await self._take_over(who, on_index)
         tell = self._jobs.tell("embedding")
         done, before = 0, frozenset[bytes]()
         size = self._settings.batch_size
@@ -336,6 +368,14 @@ class _Keeping:
         await self.on_index(lambda index: index.keep_vectors(batch.model, vectors, refused))
         self.done += len(vectors) + len(refused)
         self.tell(self.done, self.total)
+
+
+def _sample(index: Index, *, model: ModelId) -> list[tuple[Unembedded, Vector]]:
+    return index.sample(model, most=SAMPLE)
+
+
+def _adopt(index: Index, *, other: ModelId, model: ModelId) -> None:
+    index.adopt(other, model)
 
 
 def _unembedded(index: Index, *, model: ModelId, most: int) -> tuple[list[Unembedded], int]:

@@ -103,7 +103,8 @@ class _Lane:
 
     @property
     def model(self) -> ModelId:
-        return ModelId(self.provider.provider, self.provider.model, self.provider.dimensions)
+        provider = self.provider
+        return ModelId(provider.provider, provider.model, provider.dimensions, provider.version)
 
 
 @dataclass(slots=True)
@@ -187,6 +188,22 @@ class Embedder:
             except EmbeddingError as error:
                 causes.append(error)
         raise _joined(causes)
+
+    async def identify(self, by: Who) -> ModelId:
+        """Return which model makes the vectors; a provider that does not know that yet is asked for one.
+
+        Raises `EmbeddingError`.
+        """
+        lane = self._lanes[by == "fallback"]
+        if not lane.model.is_known:
+            await self.embed_sample([HARMLESS], by=by)
+        return lane.model
+
+    async def embed_sample(self, texts: Sequence[str], *, by: Who) -> list[Vector]:
+        """Ask one provider once for all of a few texts. Raises `EmbeddingError`."""
+        lane = self._lanes[by == "fallback"]
+        await _must_answer(lane)
+        return await _ask(lane, texts)
 
     async def embed_documents(
         self,

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 from memory.embeddings.errors import EmbeddingError, KeyRejected, OutOfCredit
 from memory.embeddings.http import HttpProvider
-from memory.embeddings.protocol import Purpose
-from memory.embeddings.table import ProviderOptions
+from memory.embeddings.protocol import Purpose, version_of
+from memory.embeddings.table import ProviderOptions, address_of
 from memory.http_answers import Failure
 
 DIMENSIONS = 768
@@ -97,4 +97,10 @@ def open_gemini(options: ProviderOptions) -> HttpProvider:
         dimensions=dimensions,
         mends=options.mends,
     )
-    return HttpProvider(dialect, dimensions=dimensions, key=options.api_key, needs_key=options.needs_key)
+    return HttpProvider(
+        dialect,
+        dimensions=dimensions,
+        key=options.api_key,
+        version=version_of(address_of(options)),
+        needs_key=options.needs_key,
+    )

@@ -108,6 +108,7 @@ class HttpProvider:
         *,
         dimensions: int,
         key: str,
+        version: str | None = "",
         needs_key: bool = False,
         seconds: float = 60.0,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
@@ -115,6 +116,7 @@ class HttpProvider:
         address = urlsplit(dialect.url)
         self._dialect = dialect
         self._dimensions = dimensions
+        self._version = version
         self._host = address.netloc.rpartition("@")[2]
         self._secrets = (key, secret_of_address(dialect.url))
         self._bad_key = what_is_wrong_with(key) or ("has no key" if needs_key and not key else "")
@@ -145,6 +147,11 @@ class HttpProvider:
     def model(self) -> str:
         """The service's own name of the model."""
         return self._dialect.model
+
+    @property
+    def version(self) -> str | None:
+        """What its vectors depend on beside the model's name."""
+        return self._version
 
     @property
     def dimensions(self) -> int:

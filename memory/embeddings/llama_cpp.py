@@ -11,9 +11,16 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from memory.embeddings.errors import EmbeddingError, ModelUnusable
-from memory.embeddings.llama_model import MOST_TEXTS, MOST_TOKENS, NOT_INSTALLED, LlamaModel, StopFlag
-from memory.embeddings.model_files import Progress, fetch, model_name
-from memory.embeddings.protocol import Purpose, Vector
+from memory.embeddings.llama_model import (
+    MOST_TEXTS,
+    MOST_TOKENS,
+    NOT_INSTALLED,
+    LlamaModel,
+    StopFlag,
+    prefixes_version,
+)
+from memory.embeddings.model_files import Progress, content_version, fetch, local_path, model_name
+from memory.embeddings.protocol import Purpose, Vector, version_of
 
 _EXIT_SECONDS = 5.0
 _CLOSED = "The local embedding model was closed."
@@ -60,6 +67,8 @@ class LlamaCppProvider:
         self._report = report
         self._model = model_name(model_path)
         self._dimensions = dimensions
+        self._version: str | None = None
+        self._seen = (0, 0)
         self._fetching: Progress | None = None
         self._changed = threading.Condition()
         self._waiting: list[_Request] = []
@@ -76,6 +85,14 @@ class LlamaCppProvider:
     def model(self) -> str:
         """The file's name: the same by path and by `hf:`, and known before it is fetched."""
         return self._model
+
+    @property
+    def version(self) -> str | None:
+        """The file's content and the prefixes: two files of one name are two models; None while it is not here."""
+        if self._thread is None:
+            with contextlib.suppress(OSError, RuntimeError, ModelUnusable):  # RuntimeError: a ~ of nobody
+                self._look_at(local_path(self._reference, self._cache_dir))
+        return self._version
 
     @property
     def dimensions(self) -> int:
@@ -165,9 +182,18 @@ class LlamaCppProvider:
             path = fetch(self._reference, self._cache_dir, report=self._note, stopped=self._stop.is_set)
         finally:
             self._fetching = None
+        with contextlib.suppress(OSError):  # what cannot be read cannot be loaded either
+            self._look_at(path)
         model = LlamaModel(path, dimensions=self._wanted_dimensions, threads=self._threads, stop=self._stop)
         self._dimensions = model.dimensions
         return model
+
+    def _look_at(self, path: Path) -> None:
+        """Tell the version by the file, again where it is another one. Raises OSError."""
+        stat = path.stat()
+        if self._seen != (seen := (stat.st_ino, stat.st_mtime_ns)):
+            self._version = version_of(content_version(path), prefixes_version())
+            self._seen = seen
 
     def _note(self, progress: Progress) -> None:
         self._fetching = progress

@@ -80,6 +80,11 @@ class Stopped(ModelUnusable):
     """The flag was set while llama.cpp was at work."""
 
 
+def prefixes_version() -> str:
+    """Return what changes with the prefixes of any model: vectors with others before their text are not alike."""
+    return repr([(pattern.pattern, found) for pattern, found in _PREFIXES])
+
+
 def prefixes(name: str) -> tuple[str, str]:
     """Give what stands before a query, and before a document, for the model of this name."""
     plain = re.sub(r"[_\s]+", "-", name.lower())

@@ -49,6 +49,7 @@ _MAX_REDIRECTS = 10
 _MAX_TRIES = 5
 _SILENCE_SECONDS = 30.0
 _REPORT_SECONDS = 0.1
+_SAMPLE_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +121,17 @@ def model_name(reference: str) -> str:
     """Name the model by its file, so that it is the same one by path and by `hf:`."""
     path = PurePosixPath(reference.strip() or DEFAULT_MODEL)
     return path.name.removesuffix(".gguf")
+
+
+def content_version(path: Path) -> str:
+    """Return a digest of the file's content: its size, and its first and last megabyte. Raises OSError."""
+    with path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        digest = hashlib.sha256(str(size).encode())
+        for at in (0, max(0, size - _SAMPLE_BYTES)):
+            file.seek(at)
+            digest.update(file.read(_SAMPLE_BYTES))
+    return digest.hexdigest()
 
 
 def fetch(

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from memory.embeddings.errors import EmbeddingError, ModelUnknown, NoModelInstalled
-from memory.embeddings.protocol import Purpose
-from memory.embeddings.table import ProviderOptions
+from memory.embeddings.protocol import Purpose, version_of
+from memory.embeddings.table import PROVIDERS, ProviderOptions
 
 # Imported where it is needed: whoever wants `ollama_root` alone does not pay for an HTTP client.
 if TYPE_CHECKING:
@@ -46,14 +46,20 @@ class OllamaDialect:
         return f"{ollama_root(self.base_url)}/api/embed"
 
     @property
+    def version(self) -> str:
+        """The address, where it is not the usual one, and what stands before each text."""
+        root = ollama_root(self.base_url)
+        prefixes = _PREFIXES.get(_plain(self.model), {})
+        return version_of("" if root == PROVIDERS["ollama"].base_url else root, *prefixes.values())
+
+    @property
     def headers(self) -> Mapping[str, str]:
         """A key only for a server behind a guard."""
         return {"Authorization": f"Bearer {self.key}"} if self.key else {}
 
     def body(self, texts: Sequence[str], purpose: Purpose, *, base64: bool) -> Mapping[str, object]:
         """What is longer than the model's window is cut there rather than lost."""
-        name = self.model.rpartition("/")[2].partition(":")[0]
-        prefix = _PREFIXES.get(name, {}).get(purpose, "")
+        prefix = _PREFIXES.get(_plain(self.model), {}).get(purpose, "")
         body: dict[str, object] = {
             "model": self.model,
             "input": [prefix + text for text in texts],
@@ -75,6 +81,10 @@ class OllamaDialect:
         return None
 
 
+def _plain(model: str) -> str:
+    return model.rpartition("/")[2].partition(":")[0]
+
+
 def ollama_root(base_url: str) -> str:
     """Return the address that `/api/…` and `/v1/…` are appended to: `base_url` without `/v1` and trailing slashes."""
     return base_url.strip().rstrip("/").removesuffix("/v1").rstrip("/")
@@ -91,8 +101,13 @@ def open_ollama(options: ProviderOptions) -> "HttpProvider":
         from memory.embeddings.ollama_installed import InstalledOllamaModel
 
         return InstalledOllamaModel(dialect_of(options), dimensions=options.dimensions, seconds=SECONDS)
+    dialect = dialect_of(options)
     return HttpProvider(
-        dialect_of(options), dimensions=options.dimensions, key=options.api_key, seconds=SECONDS
+        dialect,
+        dimensions=options.dimensions,
+        key=options.api_key,
+        version=dialect.version,
+        seconds=SECONDS,
     )
 
 

@@ -34,8 +34,13 @@ class InstalledOllamaModel(HttpProvider):
 
     def __init__(self, dialect: OllamaDialect, *, dimensions: int, seconds: float) -> None:
         """Ask nobody yet."""
-        super().__init__(dialect, dimensions=dimensions, key=dialect.key, seconds=seconds)
+        super().__init__(dialect, dimensions=dimensions, key=dialect.key, version=None, seconds=seconds)
         self._wanted_dimensions = dimensions
+
+    @property
+    def version(self) -> str | None:
+        """What its vectors depend on; None while nobody knows which model it is."""
+        return self._dialect.version if self._dialect.model else None
 
     async def embed(self, texts: Sequence[str], *, purpose: Purpose) -> list[Vector]:
         """Ask once for all texts, and before that, while it is not known, for the installed models."""

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 from memory.embeddings.errors import EmbeddingError, KeyRejected, ModelUnknown, OutOfCredit, RequestTooLarge
 from memory.embeddings.http import Dialect, HttpProvider
-from memory.embeddings.protocol import Purpose
-from memory.embeddings.table import ProviderOptions
+from memory.embeddings.protocol import Purpose, version_of
+from memory.embeddings.table import ProviderOptions, address_of
 from memory.http_answers import Failure
 
 DIMENSIONS = {
@@ -106,5 +106,6 @@ def open_openai(options: ProviderOptions) -> HttpProvider:
         dialect,
         dimensions=options.dimensions or DIMENSIONS.get(options.model.rpartition("/")[2], 0),
         key=options.api_key,
+        version=version_of(address_of(options)),
         needs_key=options.needs_key,
     )

@@ -1,10 +1,15 @@
 """What an embedding provider is to the memory: texts go in, vectors of unit length come out."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Literal, Protocol
 
 Purpose = Literal["query", "document"]
+
+VERSION_MARK = "@"
+VERSION_LETTERS = 16
 
 Vector = bytes
 """float32, little-endian, of length 1: as it is stored, compared and cached."""
@@ -12,11 +17,43 @@ Vector = bytes
 
 @dataclass(frozen=True, slots=True)
 class ModelId:
-    """Which vectors may be compared: only those of the same provider, model and length."""
+    """Which vectors may be compared: only those of the same provider, model, version and length."""
 
     provider: str
     model: str
     dimensions: int
+    version: str | None = ""
+    """What its vectors depend on beside the name: an address, prefixes, a file's content, as a short digest.
+
+    "" where there is nothing else, None while it is not known.
+    """
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it can be told which vectors are its own."""
+        return self.version is not None
+
+    @property
+    def stored_name(self) -> str:
+        """What stands for model and version in an index."""
+        return f"{self.model}{VERSION_MARK}{self.version}" if self.version else self.model
+
+    def is_version_of(self, stored_name: str) -> bool:
+        """Return whether this is the name of the same model, in this version or in another one."""
+        return stored_name.removesuffix(f"{VERSION_MARK}{self.version_in(stored_name)}") == self.model
+
+    @staticmethod
+    def version_in(stored_name: str) -> str:
+        """Return the version that a stored name ends in; "" where it ends in none."""
+        found = re.search(rf"{VERSION_MARK}([0-9a-f]{{{VERSION_LETTERS}}})$", stored_name)
+        return found[1] if found else ""
+
+
+def version_of(*parts: str) -> str:
+    """Return a digest of what vectors depend on; "" where that is nothing."""
+    if not any(parts):
+        return ""
+    return sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:VERSION_LETTERS]
 
 
 class EmbeddingProvider(Protocol):
@@ -30,6 +67,11 @@ class EmbeddingProvider(Protocol):
     @property
     def model(self) -> str:
         """The service's own name of the model."""
+        ...
+
+    @property
+    def version(self) -> str | None:
+        """See `ModelId.version`; known with the first answer at the latest."""
         ...
 
     @property

@@ -140,6 +140,11 @@ PROVIDERS: Mapping[str, ProviderRow] = {
 """By name in `[memory.embedding] provider`; "auto" and "none" are no providers."""
 
 
+def address_of(options: ProviderOptions) -> str:
+    """Return where vectors come from, "" for the service's usual address: one model name may stand for two models."""
+    return "" if options.base_url == PROVIDERS[options.provider].base_url else options.base_url
+
+
 def limits_of(provider: str) -> Limits:
     """What may be asked of a provider at once."""
     row = PROVIDERS.get(provider)

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from memory.embeddings.errors import EmbeddingError
 from memory.embeddings.http import HttpProvider
 from memory.embeddings.openai import items_of_data
-from memory.embeddings.protocol import Purpose
-from memory.embeddings.table import ProviderOptions
+from memory.embeddings.protocol import Purpose, version_of
+from memory.embeddings.table import ProviderOptions, address_of
 from memory.http_answers import Failure
 
 DIMENSIONS = {
@@ -75,5 +75,6 @@ def open_voyage(options: ProviderOptions) -> HttpProvider:
         dialect,
         dimensions=options.dimensions or DIMENSIONS.get(options.model, 0),
         key=options.api_key,
+        version=version_of(address_of(options)),
         needs_key=options.needs_key,
     )

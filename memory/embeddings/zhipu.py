@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from memory.embeddings.errors import EmbeddingError, KeyRejected, LimitReached, ModelUnknown, OutOfCredit
 from memory.embeddings.http import HttpProvider
 from memory.embeddings.openai import OpenAIDialect
-from memory.embeddings.table import ProviderOptions
+from memory.embeddings.protocol import version_of
+from memory.embeddings.table import ProviderOptions, address_of
 from memory.http_answers import Failure
 
 DIMENSIONS = {"embedding-3": 2048, "embedding-2": 1024}
@@ -47,5 +48,6 @@ def open_zhipu(options: ProviderOptions) -> HttpProvider:
         dialect,
         dimensions=options.dimensions or DIMENSIONS.get(options.model, 0),
         key=options.api_key,
+        version=version_of(address_of(options)),
         needs_key=options.needs_key,
     )

@@ -203,6 +203,18 @@ class Index(Protocol):
         """`model` with its dimensions as last seen, where they are not known (0) yet."""
         ...
 
+    def other_versions(self, model: ModelId) -> list[ModelId]:
+        """The same model in other versions, the latest first; none where `model` has vectors of its own."""
+        ...
+
+    def sample(self, model: ModelId, *, most: int) -> list[tuple[Unembedded, Vector]]:
+        """Texts of notes with the vectors that `model` made of them, evenly chosen."""
+        ...
+
+    def adopt(self, other: ModelId, model: ModelId) -> None:
+        """Count the vectors of `other` as those of `model` from now on, unless that has some of its own."""
+        ...
+
     def vector_numbers(self, model: ModelId) -> VectorNumbers:
         """How far the vectors of `model` have come."""
         ...

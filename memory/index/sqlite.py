@@ -9,7 +9,7 @@ from pathlib import Path
 
 from memory.embeddings.protocol import ModelId, Vector
 from memory.errors import IndexBroken, IndexUnavailable
-from memory.index import full_text, sqlite_vectors
+from memory.index import full_text, sqlite_vectors, sqlite_versions
 from memory.index.nearest.protocol import Nearest
 from memory.index.nearest.sign_bits import SignBitsNearest
 from memory.index.protocol import (
@@ -175,6 +175,24 @@ class SqliteIndex:
             return model
         with self._file.reading() as moment:
             return replace(model, dimensions=sqlite_vectors.last_dimensions(moment.db, model))
+
+    def other_versions(self, model: ModelId) -> list[ModelId]:
+        """See `Index.other_versions`."""
+        with self._file.reading() as moment:
+            return sqlite_versions.other_versions(moment.db, model)
+
+    def sample(self, model: ModelId, *, most: int) -> list[tuple[Unembedded, Vector]]:
+        """See `Index.sample`."""
+        with self._file.reading() as moment:
+            model_id = sqlite_vectors.find_model(moment.db, model)
+            return sqlite_versions.sample(self._tables(moment), model_id, most=most) if model_id else []
+
+    def adopt(self, other: ModelId, model: ModelId) -> None:
+        """See `Index.adopt`."""
+        with self._file.writing() as moment:
+            other_id = sqlite_vectors.find_model(moment.db, other)
+            if other_id and sqlite_vectors.find_model(moment.db, model) is None:
+                sqlite_versions.adopt(moment.db, other_id, model)
 
     def vector_numbers(self, model: ModelId) -> VectorNumbers:
         """See `Index.vector_numbers`."""

@@ -21,7 +21,7 @@ def find_model(db: apsw.Connection, model: ModelId) -> int | None:
     """Its row, once a vector of it was kept."""
     row = db.execute(
         "SELECT id FROM models WHERE provider = ? AND model = ? AND dimensions = ?",
-        (model.provider, model.model, model.dimensions),
+        (model.provider, model.stored_name, model.dimensions),
     ).fetchone()
     return number(row[0]) if row else None
 
@@ -31,7 +31,7 @@ def last_dimensions(db: apsw.Connection, model: ModelId) -> int:
     row = db.execute(
         "SELECT dimensions FROM models WHERE provider = ? AND model = ? AND dimensions > 0"
         " ORDER BY seen DESC, id DESC",
-        (model.provider, model.model),
+        (model.provider, model.stored_name),
     ).fetchone()
     return number(row[0]) if row else 0
 
@@ -54,10 +54,11 @@ def unembedded(tables: Tables, model: ModelId, *, most: int) -> list[Unembedded]
         if len(places) >= most:
             break
         places.setdefault(number(text_id), (number(segment), number(last), text(heading)))
-    return [_unembedded(tables, text_id, *place) for text_id, place in places.items()]
+    return [read_unembedded(tables, text_id, *place) for text_id, place in places.items()]
 
 
-def _unembedded(tables: Tables, text_id: int, segment: int, last: int, heading: str) -> Unembedded:
+def read_unembedded(tables: Tables, text_id: int, segment: int, last: int, heading: str) -> Unembedded:
+    """Read a text from its passages: those from `segment` on, to the position `last`."""
     digest = tables.db.execute("SELECT digest FROM texts WHERE id = ?", (text_id,)).fetchone()
     passages = tables.run(
         "SELECT text FROM passages@ WHERE id BETWEEN ? AND ? ORDER BY id",
@@ -86,7 +87,7 @@ def keep_vectors(
     db.execute(
         "INSERT INTO models (provider, model, dimensions, seen) VALUES (?, ?, ?, ?)"
         " ON CONFLICT (provider, model, dimensions) DO UPDATE SET seen = excluded.seen",
-        (model.provider, model.model, model.dimensions, clock),
+        (model.provider, model.stored_name, model.dimensions, clock),
     )
     model_id = find_model(db, model)
     kept = [(model_id, texts[digest], vector) for digest, vector in vectors.items() if digest in texts]
@@ -184,10 +185,11 @@ def forget_every_unused(db: apsw.Connection) -> None:
 
 
 def _unwanted(db: apsw.Connection, wanted: Collection[ModelId]) -> Iterable[tuple[int, int]]:
+    stored = {(model.provider, model.stored_name, model.dimensions) for model in wanted}
     for model_id, provider, model, dimensions, seen in db.execute(
         "SELECT id, provider, model, dimensions, seen FROM models"
     ):
-        if ModelId(provider, model, dimensions) not in wanted:
+        if (provider, model, dimensions) not in stored:
             yield number(model_id), number(seen)
 
 

@@ -398,6 +398,37 @@ def test_models_have_vectors_of_their_own(index: Index) -> None:
     assert index.complete(ModelId("fake", "other", 0)).dimensions == 0
 
 
+def test_vectors_of_another_version_can_be_looked_at_and_taken_over(index: Index, open_index: Open) -> None:
+    old, new = MODEL, replace(MODEL, version="0123456789abcdef")
+    index.apply([note("a.md", "\n".join(f"- line number {n}" for n in range(8)))])
+    assert index.other_versions(new) == []
+    embedded = set(embed(index, old))
+    embed(index, ModelId("fake", "letters of others", 26))
+    assert index.other_versions(new) == index.other_versions(replace(new, dimensions=0)) == [old]
+    assert index.other_versions(old) == []
+    assert index.vector_numbers(new).missing == len(embedded)
+
+    few = index.sample(old, most=3)
+    assert len(few) == len({item.digest for item, _ in few}) == 3
+    assert all(item.text in embedded and made == vector(item.text) for item, made in few)
+    assert {item.text for item, _ in index.sample(old, most=100)} == embedded
+    assert index.sample(new, most=3) == []
+
+    other = open_index()
+    index.adopt(old, new)
+    assert (other.vector_numbers(new).missing, other.vector_numbers(old).missing) == (0, len(embedded))
+    assert index.other_versions(new) == []
+    assert index.other_versions(old) == [new]
+    assert other.complete(replace(new, dimensions=0)) == new
+    assert index.candidates([], most=1, likeness=alike("line", model=new)).runs
+
+    embed(index, old)
+    index.adopt(old, new)
+    assert index.vector_numbers(old).missing == 0, "each has its own by now"
+    index.forget_unused(most=len(embedded), wanted=[new])
+    assert (index.vector_numbers(new).missing, index.vector_numbers(old).missing) == (0, len(embedded))
+
+
 def test_chunks_are_whole_once_every_segment_in_them_has_its_vector(index: Index) -> None:
     index.apply([note("a.md", "# Title\n" + "\n".join(f"- line number {n} of many" for n in range(40)))])
     whole = [0]

@@ -556,6 +556,122 @@ async def test_a_moved_section_asks_nobody(three: Memory, server: EmbeddingServe
     assert await all_embedded(three, 3)
 
 
+# Versions of one model
+
+
+def other_model(request_path: str) -> Reply:
+    """At this address a model of the same name makes other vectors."""
+
+    async def reply(_: web.Request, asked: Asked) -> web.StreamResponse | None:
+        if not asked.path.startswith(request_path):
+            return None
+        return answer(asked, [vector_of(f"other {text}", asked.dimensions or 1536) for text in asked.texts])
+
+    return reply
+
+
+async def test_another_address_with_another_model_of_that_name_is_another_model(
+    open_memory: Open, server: EmbeddingServer, tmp_path: Path
+) -> None:
+    put(tmp_path, "a.md", "The kitten sleeps.\n")
+    box = EmbeddingServer()
+    async with box:
+        memory = open_memory(base_url=box.base_url("openai"))
+        await filled(memory)
+        await memory.close()
+    server.always(other_model("/openai"))
+    memory = open_memory()
+    found = await memory.search("The kitten sleeps.")
+    assert places(found) == [("a.md", 1, "fts")], "vectors of two models are never compared"
+    await filled(memory)
+    assert texts(server).count("The kitten sleeps.") == 3, "the question, a sample of one, and the note"
+    assert (await memory.status()).cache.entries == 2
+    assert places(await memory.search("The kitten sleeps."))[0][2] == "hybrid"
+
+
+async def test_another_address_of_the_same_model_costs_a_sample(
+    open_memory: Open, server: EmbeddingServer, tmp_path: Path
+) -> None:
+    for number in range(40):
+        put(tmp_path, f"{number}.md", note(number))
+    async with EmbeddingServer() as box:
+        memory = open_memory(base_url=box.base_url("openai"))
+        await filled(memory)
+        await memory.close()
+        assert len(texts(box)) == 40
+    memory = open_memory()
+    await filled(memory)
+    assert len(texts(server)) == vectors.SAMPLE == 16
+    assert await all_embedded(memory, 40)
+    assert (await memory.status()).cache.entries == 40
+    await memory.close()
+    memory = open_memory()
+    await filled(memory)
+    assert len(texts(server)) == vectors.SAMPLE, "once"
+
+
+def store_as_before_versions(workspace: Path) -> None:
+    with contextlib.closing(apsw.Connection(str(workspace / ".commonplace/index.db"))) as db:
+        db.execute("UPDATE models SET model = 'text-embedding-3-small'")
+        assert db.changes() == 1
+
+
+async def test_vectors_from_before_there_were_versions_are_kept_where_they_fit(
+    open_memory: Open, server: EmbeddingServer, tmp_path: Path
+) -> None:
+    for number in range(40):
+        put(tmp_path, f"{number}.md", note(number))
+    memory = open_memory()
+    await filled(memory)
+    await memory.close()
+    store_as_before_versions(tmp_path)
+    server.requests.clear()
+    memory = open_memory(search=SearchSettings(min_similarity=0))
+    await filled(memory)
+    assert len(texts(server)) == vectors.SAMPLE
+    assert await all_embedded(memory, 40)
+    word = note(7).split(" ")[3]
+    assert (await memory.search(word)).hits[0].source == "hybrid"
+
+
+async def test_mixed_vectors_from_before_there_were_versions_are_made_anew(
+    open_memory: Open, server: EmbeddingServer, tmp_path: Path
+) -> None:
+    for number in range(20):
+        put(tmp_path, f"{number}.md", note(number))
+    memory = open_memory()
+    await filled(memory)
+    server.always(other_model("/openai"))
+    for number in range(20, 40):
+        put(tmp_path, f"{number}.md", note(number))
+    await filled(memory)
+    await memory.close()
+    server.always(None)
+    store_as_before_versions(tmp_path)
+    server.requests.clear()
+    memory = open_memory()
+    await filled(memory)
+    assert len(texts(server)) == vectors.SAMPLE + 40
+    assert await all_embedded(memory, 40)
+
+
+@needs_llama
+async def test_two_local_models_of_one_file_name_are_two(open_memory: Open, tmp_path: Path) -> None:
+    put(tmp_path, "a.md", "The kitten sleeps.\n")
+    files = []
+    for seed in (1, 2):
+        (tmp_path / f"models{seed}").mkdir()
+        files.append(write_tiny_gguf(tmp_path / f"models{seed}/model.gguf", seed=seed))
+    for count, file in enumerate((*files, files[0]), start=1):
+        memory = open_memory(
+            provider="local", api_key="", dimensions=0, local=LocalEmbeddingSettings(model_path=str(file))
+        )
+        await filled(memory)
+        assert (await memory.status()).cache.entries == min(count, 2)
+        assert places(await memory.search("The kitten sleeps."))[0][2] == "hybrid"
+        await memory.close()
+
+
 # The vectors of queries, and what is cleared
 
 
@@ -624,7 +740,7 @@ async def test_where_nobody_knows_which_model_it_is_no_vector_is_cleared(
     again = open_memory(**options)
     await filled(again)
     assert (await again.status()).cache.entries == 1
-    assert len(texts(server)) == 1
+    assert texts(server).count("The kitten sleeps.") == 1
 
 
 async def test_all_vectors_are_made_anew_where_that_is_wished(three: Memory, server: EmbeddingServer) -> None:

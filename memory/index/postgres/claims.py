@@ -110,4 +110,4 @@ def end_all(db: "Connection[tuple[Any, ...]]", holder: str) -> None:
 
 def _texts_of(model: ModelId) -> str:
     # No note is called so.
-    return f"/{model.provider}/{model.model}/{model.dimensions}/"
+    return f"/{model.provider}/{model.stored_name}/{model.dimensions}/"

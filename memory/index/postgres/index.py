@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from memory.embeddings.protocol import ModelId, Vector
 from memory.errors import IndexBroken, IndexUnavailable
-from memory.index.postgres import claims, full_text, users
+from memory.index.postgres import claims, full_text, users, versions
 from memory.index.postgres import vectors as stored
 from memory.index.postgres.nearest import Nearest, ServerNearest
 from memory.index.postgres.notes import change_notes, known_notes, known_stamps, merge_lexemes
@@ -275,6 +275,23 @@ class PostgresIndex:
             return model
         dimensions = self._read(lambda moment: stored.last_dimensions(moment.db, model))
         return replace(model, dimensions=dimensions)
+
+    def other_versions(self, model: ModelId) -> list[ModelId]:
+        """See `Index.other_versions`."""
+        return self._read(lambda moment: versions.other_versions(moment.db, model))
+
+    def sample(self, model: ModelId, *, most: int) -> list[tuple[Unembedded, Vector]]:
+        """See `Index.sample`."""
+
+        def look(moment: Moment) -> list[tuple[Unembedded, Vector]]:
+            model_id = stored.find_model(moment.db, model)
+            return versions.sample(moment.tables, model_id, most=most) if model_id is not None else []
+
+        return self._read(look)
+
+    def adopt(self, other: ModelId, model: ModelId) -> None:
+        """See `Index.adopt`."""
+        self._write(lambda moment: versions.adopt(moment.db, other, model))
 
     def vector_numbers(self, model: ModelId) -> VectorNumbers:
         """See `Index.vector_numbers`."""

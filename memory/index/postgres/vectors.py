@@ -32,7 +32,7 @@ def find_model(db: "Db", model: ModelId) -> int | None:
     """Its row, once a vector of it was kept."""
     row = db.execute(
         "SELECT id FROM commonplace.models WHERE provider = %s AND model = %s AND dimensions = %s",
-        (model.provider, model.model, model.dimensions),
+        (model.provider, model.stored_name, model.dimensions),
     ).fetchone()
     return int(row[0]) if row else None
 
@@ -42,7 +42,7 @@ def last_dimensions(db: "Db", model: ModelId) -> int:
     row = db.execute(
         "SELECT dimensions FROM commonplace.models WHERE provider = %s AND model = %s AND dimensions > 0"
         " ORDER BY seen DESC, id DESC",
-        (model.provider, model.model),
+        (model.provider, model.stored_name),
     ).fetchone()
     return int(row[0]) if row else 0
 
@@ -69,10 +69,11 @@ def unembedded(tables: Tables, model: ModelId, *, most: int, without: Sequence[i
             break
         asked *= 2
     texts = dict(list(found.items())[:most])
-    return _texts_of(tables, texts) if texts else []
+    return list(read_texts(tables, texts).values()) if texts else []
 
 
-def _texts_of(tables: Tables, places: Mapping[int, tuple[int, int, int, str]]) -> list[Unembedded]:
+def read_texts(tables: Tables, places: Mapping[int, tuple[int, int, int, str]]) -> dict[int, Unembedded]:
+    """Read texts by their id from the passages at their place: note, first, last, and what stands above them."""
     digests: dict[int, bytes] = dict(
         tables.run("SELECT id, digest FROM commonplace.texts WHERE id = ANY(%s)", [list(places)]).fetchall()
     )
@@ -85,11 +86,11 @@ def _texts_of(tables: Tables, places: Mapping[int, tuple[int, int, int, str]]) -
         [list(places), *columns],
     ):
         passages[text].append(body)
-    return [
-        Unembedded(bytes(digests[text]), segment_text(place[3], passages[text]))
+    return {
+        text: Unembedded(bytes(digests[text]), segment_text(place[3], passages[text]))
         for text, place in places.items()
         if text in digests
-    ]
+    }
 
 
 def keep_vectors(
@@ -123,7 +124,7 @@ def keep_vectors(
     [(model_id,)] = db.execute(
         "INSERT INTO commonplace.models AS m (provider, model, dimensions, seen) VALUES (%s, %s, %s, %s)"
         " ON CONFLICT (provider, model, dimensions) DO UPDATE SET seen = excluded.seen RETURNING id",
-        (model.provider, model.model, model.dimensions, tick(db)),
+        (model.provider, model.stored_name, model.dimensions, tick(db)),
     )
     kept = [(texts[digest], vector) for digest, vector in vectors.items() if digest in texts]
     there = {
@@ -225,7 +226,8 @@ def forget_unused(db: "Db", *, most: int, wanted: Collection[ModelId]) -> int:
     spare = sum(row[4] for row in models) - most
     gone = 0
     if spare > 0:
-        unwanted = [row[0] for row in models if ModelId(row[1], row[2], row[3]) not in wanted]
+        stored = {(model.provider, model.stored_name, model.dimensions) for model in wanted}
+        unwanted = [row[0] for row in models if (row[1], row[2], row[3]) not in stored]
         gone = _forget_vectors(
             db,
             "SELECT e.id FROM commonplace.embeddings AS e JOIN commonplace.texts AS t ON t.id = e.text"

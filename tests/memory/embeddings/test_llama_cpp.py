@@ -32,6 +32,26 @@ needs_model = pytest.mark.skipif(
 )
 
 
+def test_a_local_model_is_its_files_content(tmp_path: Path) -> None:
+    def version(path: Path) -> str | None:
+        return LlamaCppProvider(str(path), cache_dir="/nowhere").version
+
+    for folder in ("one", "two", "three"):
+        (tmp_path / folder).mkdir()
+    content = b"GGUF" + bytes(3 << 20)
+    one, two, three = (tmp_path / folder / "model.gguf" for folder in ("one", "two", "three"))
+    assert version(one) is None
+    one.write_bytes(content)
+    two.write_bytes(content)
+    three.write_bytes(content[:-1] + b"x")
+    assert version(one) == version(two) != version(three)
+    provider = LlamaCppProvider(str(one), cache_dir="/nowhere")
+    before = provider.version
+    one.write_bytes(content + b"more")
+    os.utime(one, ns=(1, 1))
+    assert provider.version not in {before, None}
+
+
 async def test_without_the_library_nothing_is_fetched(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

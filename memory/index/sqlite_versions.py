@@ -1,0 +1,41 @@
+"""Vectors of the same model in another version: a new address or a mended prefix may leave them as they are."""
+
+import apsw
+
+from memory.embeddings.protocol import ModelId, Vector
+from memory.index.protocol import Unembedded
+from memory.index.sqlite_schema import Tables, data, number, text
+from memory.index.sqlite_vectors import read_unembedded
+
+
+def other_versions(db: apsw.Connection, model: ModelId) -> list[ModelId]:
+    """See `Index.other_versions`."""
+    named = [
+        ModelId(model.provider, model.model, number(row[1]), model.version_in(text(row[0])))
+        for row in db.execute(
+            "SELECT model, dimensions FROM models WHERE provider = ? ORDER BY seen DESC, id DESC",
+            (model.provider,),
+        )
+        if model.is_version_of(text(row[0]))
+    ]
+    return [] if any(each.version == model.version for each in named) else named
+
+
+def sample(tables: Tables, model_id: int, *, most: int) -> list[tuple[Unembedded, Vector]]:
+    """See `Index.sample`: by digest, which has nothing to do with where and when a text was noted."""
+    rows = tables.run(
+        "SELECT texts.id, embedding, s.id, s.last, s.heading FROM"
+        " (SELECT texts.id, embedding FROM texts CROSS JOIN vectors ON vectors.model = ? AND vectors.text = texts.id"
+        " WHERE uses > 0 ORDER BY digest LIMIT ?) AS texts"
+        " CROSS JOIN segments@ AS s ON s.text = texts.id GROUP BY texts.id",
+        (model_id, most),
+    ).fetchall()
+    return [
+        (read_unembedded(tables, number(text_id), number(segment), number(last), text(heading)), data(vector))
+        for text_id, vector, segment, last, heading in rows
+    ]
+
+
+def adopt(db: apsw.Connection, other_id: int, model: ModelId) -> None:
+    """See `Index.adopt`."""
+    db.execute("UPDATE models SET model = ? WHERE id = ?", (model.stored_name, other_id))
