@@ -19,6 +19,8 @@ from memory.redaction import HIDDEN, secrets_of_proxies, without_secrets
 
 MESSAGE_LETTERS = 200
 LONGEST_RETRY_AFTER = 86_400.0
+TEXT_BYTES = 4096
+"""Of a refusal that is not JSON: what is kept of its text."""
 PIECE_BYTES = 1 << 16
 """Of what is unpacked at once: a thousand times less than it may be packed into."""
 
@@ -44,13 +46,19 @@ class Failure:
     status: int
     fields: Mapping[str, object] = field(default_factory=dict)
     retry_after: float | None = None
+    text: str = ""
+    """The beginning of a body that is not a JSON object."""
 
 
 def failure_of(status: int, headers: Mapping[str, str], body: bytes, *, now: datetime) -> Failure:
     """Read a refusal; the wait that it asks for may stand in a header or in Google's JSON."""
     fields = fields_of(body)
     retry_after = seconds_to_wait(headers, now=now)
-    return Failure(status, fields, google_retry_delay(fields) if retry_after is None else retry_after)
+    if retry_after is None:
+        retry_after = google_retry_delay(fields)
+    return Failure(
+        status, fields, retry_after, "" if fields else body[:TEXT_BYTES].decode("utf-8", "replace")
+    )
 
 
 def fields_of(body: bytes) -> Mapping[str, object]:

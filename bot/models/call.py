@@ -6,7 +6,14 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from bot.models.candidate import Candidate, Hooks, Route, Try
-from bot.models.errors import BadRequest, ContextTooLong, ModelError, TimedOut, error_of_kind
+from bot.models.errors import (
+    BadRequest,
+    ContextTooLong,
+    ModelError,
+    PerhapsTooLong,
+    TimedOut,
+    error_of_kind,
+)
 from bot.models.health import NOT_ITS_FAULT, Health, Outcome, RouteName
 from bot.models.health_book import HealthBook
 from bot.models.order import by_merit
@@ -16,6 +23,7 @@ from bot.models.protocol import Answer, ModelRequest
 from bot.models.shortening import shortened
 from bot.models.sight import has_pictures
 from bot.models.tokens import tokens_of_request
+from bot.models.windows import SMALLEST_WINDOW
 
 log = logging.getLogger(__name__)
 
@@ -23,6 +31,8 @@ SHORTER_AT_MOST = 4
 """How often a request that fits no window is shortened and tried again."""
 NEARLY_FULL = 0.9
 """Of a window: a request that is longer by our estimate, which is rough, is taken not to fit."""
+LONG = 0.5
+"""Of a window: a longer request that is refused without a reason is tried once with less."""
 
 
 class Call:
@@ -55,6 +65,8 @@ class Call:
         self._blamed: set[RouteName] = set()  # of whom other calls have been told that they failed
         self._dead: set[RouteName] = set()  # keys that are no use in this call
         self._left_out: list[Candidate] = []  # with the keys that rested while others were ready
+        self._guesses: dict[str, Outcome] = {}  # by model: what may have been too long, until that is known
+        self._guessed: set[str] = set()
         self._shown = False
         self._ever_shown = False  # by any try
 
@@ -71,7 +83,8 @@ class Call:
         while True:
             # Who is no language model answers only what no model does, however short.
             if too_long and (not waiting or self._next_of(waiting).last_resort):
-                self._insist_on_all(self._latest_too_long())
+                if any(candidate.name not in self._guesses for candidate in too_long):
+                    self._insist_on_all(self._latest_too_long())
                 if shorter < SHORTER_AT_MOST and self._shorten(too_long):
                     waiting[:0] = sorted(too_long, key=self._has_no_room)
                     shorter += 1
@@ -104,19 +117,26 @@ class Call:
 
     def failed(self, route: Route, error: ModelError, *, shown: bool) -> None:
         """Record that a try gave no answer; `shown`: part of one was on screen."""
-        window = self._window(route.name.model)
-        if isinstance(error, BadRequest) and window and self._length_for(route.name) > window * NEARLY_FULL:
-            # Some providers tell this in prose alone, which nobody reads here.
-            error = ContextTooLong(error.detail, model=error.model)
-        error.model = route.name.model
+        model = route.name.model
+        if isinstance(error, BadRequest) and self._is_long(route.name, error) and model not in self._guessed:
+            error = PerhapsTooLong(error.detail)
+        error.model = model
         number = 1 + sum(earlier.route == route.name for earlier in self.tries)
         self.tries.append(Try(route.name, number, error))
-        self._outcomes[route.name] = Outcome(route.name, self._health.now(), error=error, tokens=self._tokens)
+        outcome = Outcome(route.name, self._health.now(), error=error, tokens=self._tokens)
+        self._guesses.pop(model, None)  # a call counts once
+        if isinstance(error, PerhapsTooLong):
+            self._guesses[model] = outcome
+            self._guessed.add(model)
+        else:
+            self._outcomes[route.name] = outcome
         self._shown = shown
         self._ever_shown = self._ever_shown or shown
 
     def answered(self, route: Route, answer: Answer, *, seconds: float) -> tuple[ModelError, ...]:
         """Record the answer; give what was tried before in vain, and what was passed over."""
+        if guess := self._guesses.pop(route.name.model, None):
+            self._health.record([self._proved(guess)])
         self._outcomes[route.name] = Outcome(
             route.name,
             self._health.now(),
@@ -141,6 +161,8 @@ class Call:
         """Pass on what was learnt; a call that was stopped says nothing of whom it was asking."""
         for name in self._probes:
             self._health.end_probe(name)
+        for guess in self._guesses.values():
+            self._outcomes.setdefault(guess.route, guess)
         self._pass_on()
 
     def _pass_on(self) -> None:
@@ -199,7 +221,8 @@ class Call:
 
     def _named_for(self, error: ModelError) -> list[Candidate]:
         known = self._plan.candidates
-        names = dict.fromkeys(self._plan.on_error.get(error.kind, ()))
+        kind = ContextTooLong.kind if isinstance(error, ContextTooLong) else error.kind
+        names = dict.fromkeys(self._plan.on_error.get(kind, ()))
         led = [known[name] for name in names if name in known and name not in self._asked]
         return list(filter(self._may_be_asked, led))
 
@@ -217,15 +240,19 @@ class Call:
 
     def _latest_too_long(self) -> ContextTooLong:
         errors = [each.error for each in self.tries if isinstance(each.error, ContextTooLong)]
-        return errors[-1] if errors else ContextTooLong("it fits no window")
+        sure = [error for error in errors if not isinstance(error, PerhapsTooLong)]
+        return sure[-1] if sure else ContextTooLong("it fits no window")
 
     def _shorten(self, too_long: Sequence[Candidate]) -> bool:
         """Make the request fit the largest window, or half as long; tell whether that was possible."""
         fitting = []
         for candidate in too_long:
             ratio = self._health.of(candidate.routes[0].name).tokens_ratio
-            tokens = round(self._window(candidate.name) * NEARLY_FULL * NEARLY_FULL / ratio)
-            if 0 < tokens < self._tokens:  # else the window is not what we take it for
+            window = self._window(candidate.name)
+            tokens = round((window or SMALLEST_WINDOW) * NEARLY_FULL * NEARLY_FULL / ratio)
+            if candidate.name in self._guesses:  # there is one try: it had better be short enough
+                fitting.append(min(tokens, self._tokens // 2))
+            elif window and tokens < self._tokens:  # else the window is not what we take it for
                 fitting.append(tokens)
         most = max(fitting, default=self._tokens // 2)
         shorter = shortened(self.request, most)
@@ -339,6 +366,20 @@ class Call:
     def _length_for(self, name: RouteName) -> float:
         """The request's length as this provider counts."""
         return self._tokens * self._health.of(name).tokens_ratio
+
+    def _is_long(self, name: RouteName, error: BadRequest) -> bool:
+        """Return whether a refused request is so long that its length may be the reason."""
+        window, length = self._window(name.model), self._length_for(name)
+        if window and length > window * NEARLY_FULL:
+            return True
+        return error.unexplained and length > (window or SMALLEST_WINDOW) * LONG
+
+    def _proved(self, guess: Outcome) -> Outcome:
+        """Return the outcome of a request that was answered once it was shorter: its length was the reason."""
+        detail = guess.error.detail if guess.error else ""
+        length = guess.tokens * self._health.of(guess.route).tokens_ratio
+        window = round(length * NEARLY_FULL)  # as long a request is then sure to be refused
+        return replace(guess, error=ContextTooLong(detail, model=guess.route.model, window=window))
 
     def _window(self, name: str) -> int:
         """Tokens; 0 where nothing is known."""

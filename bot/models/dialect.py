@@ -39,7 +39,7 @@ def kind_of_status(status: int) -> type[ModelError]:
 
 
 class Refusal(Exception):
-    """An error that came as an event, in the middle of an answer."""
+    """An error that came as an event, in the middle of an answer; its failure's status may be a guess."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.status)

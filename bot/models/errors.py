@@ -1,5 +1,7 @@
 """Why a model gave no answer, as types: whoever reacts asks for the type and never reads the words.
 
+One place reads words, `overflow`, and makes them a type.
+
 ModelError
 ├── RateLimited        rate_limit        429, or an exhausted quota that comes back by waiting; may carry `retry_after`
 ├── Overloaded         overloaded        529, 503 of a provider that says so
@@ -10,6 +12,7 @@ ModelError
 ├── BadKey             auth              401, 403: missing, wrong, or not allowed to use this model
 ├── OutOfCredit        billing           402, or a quota that waiting does not renew
 ├── ContextTooLong     context_length    the request does not fit the model's window
+│   └── PerhapsTooLong bad_request       a long request was refused without a reason: it is tried once with less
 ├── ModelNotFound      not_found         404, or an error code that says so
 ├── BadRequest         bad_request       other 4xx: our own mistake, or a feature that the model lacks
 ├── ContentRefused     refused           the provider will not answer this
@@ -86,7 +89,7 @@ class OutOfCredit(ModelError):
 
 
 class ContextTooLong(ModelError):
-    """The request is larger than the model's window; `window` in tokens where the provider gave it as a field."""
+    """The request is larger than the model's window; `window` in tokens where the provider has named it."""
 
     kind = "context_length"
 
@@ -97,6 +100,12 @@ class ContextTooLong(ModelError):
         self.window = window
 
 
+class PerhapsTooLong(ContextTooLong):
+    """The provider refused a long request and gave no reason; its length may be the reason."""
+
+    kind = "bad_request"
+
+
 class ModelNotFound(ModelError):
     """The provider has no model of this name."""
 
@@ -104,9 +113,15 @@ class ModelNotFound(ModelError):
 
 
 class BadRequest(ModelError):
-    """The provider found the request itself at fault."""
+    """The provider found the request itself at fault; `unexplained` where it blames nothing in particular."""
 
     kind = "bad_request"
+
+    def __init__(
+        self, detail: str, *, model: str = "", retry_after: float | None = None, unexplained: bool = False
+    ) -> None:
+        super().__init__(detail, model=model, retry_after=retry_after)
+        self.unexplained = unexplained
 
 
 class ContentRefused(ModelError):

@@ -16,14 +16,17 @@ from bot.models.connection import Connection
 from bot.models.dialect import Dialect, Reader, Refusal, kind_of_status
 from bot.models.errors import (
     BadKey,
+    BadRequest,
     ContextTooLong,
     CutOff,
     EmptyAnswer,
     ModelError,
+    ServerFailed,
     TimedOut,
     Unreachable,
 )
 from bot.models.options import ModelOptions
+from bot.models.overflow import STATUSES, is_unexplained, overflow_window
 from bot.models.protocol import Answer, ModelRequest, TextDelta
 from bot.models.sse import MOST_BYTES, EventStream, EventTooLarge
 from memory.http_answers import (
@@ -45,6 +48,8 @@ ERROR_SECONDS = 5.0
 """How long the words of a refusal may take to come: its status is known already."""
 ADAPTIONS = 5
 """How often one request is asked again in another form."""
+_MAY_BE_OVERFLOW = (BadRequest, ContextTooLong, ServerFailed)
+"""What an overflow looks like by its status and codes; errors in a stream often have neither."""
 
 
 class HttpModel:
@@ -122,10 +127,9 @@ class HttpModel:
                 if not all(isinstance(call.name, str) for call in answer.message.calls):
                     raise TypeError("a tool's name is no text")
         except Refusal as refusal:
-            raise self._refused(refusal.failure) from refusal
+            raise self._refused(refusal.failure, in_stream=True) from refusal
         except ModelError as error:
-            window = error.window if isinstance(error, ContextTooLong) else None
-            raise self._error(type(error), error.detail, error.retry_after, window) from error
+            raise self._error(type(error), error.detail, error.retry_after) from error
         except EventTooLarge as error:
             raise self._error(EmptyAnswer, f"sent an event of more than {MOST_BYTES >> 20} MB") from error
         except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
@@ -245,8 +249,15 @@ class HttpModel:
         )
         return self._error(kind, f"{lost}: {str(error) or type(error).__name__}")
 
-    def _refused(self, failure: Failure, *, redirect: bool = False) -> ModelError:
+    def _refused(self, failure: Failure, *, redirect: bool = False, in_stream: bool = False) -> ModelError:
         kind = self._dialect.kind_of(failure) or kind_of_status(failure.status)
+        window = _window_of(failure)
+        # Many servers tell of an overflow in a sentence alone; no other sentence means anything here.
+        counts = in_stream or failure.status in STATUSES
+        if window is None and counts and issubclass(kind, _MAY_BE_OVERFLOW):
+            named = overflow_window(failure)
+            if named is not None:
+                kind, window = ContextTooLong, named or None
         if kind is BadKey:  # what they say repeats parts of the key
             said = self._no_key or "check the provider's api_key"
         elif redirect:
@@ -256,14 +267,15 @@ class HttpModel:
         else:
             said = message_of(failure.fields)
         words = f"answered {failure.status}" + (f" ({said})" if said else "")
-        return self._error(kind, words, failure.retry_after, _window_of(failure))
+        error = self._error(kind, words, failure.retry_after)
+        if isinstance(error, ContextTooLong):
+            error.window = window
+        if isinstance(error, BadRequest):
+            error.unexplained = counts and is_unexplained(failure)
+        return error
 
-    def _error(
-        self, kind: type[ModelError], words: str, retry_after: float | None = None, window: int | None = None
-    ) -> ModelError:
+    def _error(self, kind: type[ModelError], words: str, retry_after: float | None = None) -> ModelError:
         told = one_line(words, secrets=self._secrets)
-        if issubclass(kind, ContextTooLong):
-            return kind(told, model=self._name, retry_after=retry_after, window=window)
         return kind(told, model=self._name, retry_after=retry_after)
 
 

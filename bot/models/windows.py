@@ -32,6 +32,9 @@ _WINDOWS = (
     (r"kimi-k2", 262_144),
 )
 
+SMALLEST_WINDOW = min(tokens for _, tokens in _WINDOWS)
+"""Tokens: what a model of unknown window is taken to hold at least."""
+
 
 def known_window(model: str) -> int | None:
     """Tokens that a model of this name takes in; None for one that is not known. The first pattern that fits counts."""

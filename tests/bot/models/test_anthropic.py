@@ -360,8 +360,12 @@ RECORDED = [
         ),
         BadRequest,
     ),
-    # In these three only words tell what it is, and words are not read.
-    (400, error("invalid_request_error", "prompt is too long: 213021 tokens > 200000 maximum"), BadRequest),
+    (
+        400,
+        error("invalid_request_error", "prompt is too long: 213021 tokens > 200000 maximum"),
+        ContextTooLong,
+    ),
+    # In these three only words tell what it is, and such words are not read.
     (
         400,
         error(

@@ -723,11 +723,78 @@ async def test_what_fits_no_window_however_short_is_an_error(build: Build) -> No
 
 
 async def test_a_refusal_of_a_request_as_long_as_the_window_is_taken_for_what_it_is(build: Build) -> None:
-    """Anthropic and Gemini say that a request is too long in prose alone."""
     chain = build("a/one", windows={"a/one": 15_000})
     fail(chain.models["a/one"], BadRequest("answered 400"))
     say(chain.models["a/one"], "Here.")
     assert (await chain.ask(long_request())).message.text == "Here."
+
+
+UNEXPLAINED = BadRequest("answered 400", unexplained=True)
+
+
+@pytest.mark.parametrize("windows", [{}, {"a/one": 40_000}], ids=["unknown window", "half of a known window"])
+@pytest.mark.parametrize("may_shorten", [True, False])
+async def test_a_long_request_that_is_refused_without_a_reason_is_tried_once_with_less(
+    build: Build, windows: dict[str, int], may_shorten: bool
+) -> None:
+    chain = build("a/one", windows=windows)
+    fail(chain.models["a/one"], UNEXPLAINED)
+    say(chain.models["a/one"], "Here.")
+    answer = await chain.ask(replace(long_request(), may_shorten=may_shorten))
+    assert answer.message.text == "Here."
+    whole, shorter = map(tokens_of_request, chain.models["a/one"].history)
+    assert shorter <= whole / 2
+    assert shorter < 20_000
+
+
+async def test_without_an_answer_to_less_there_is_no_second_try(build: Build) -> None:
+    chain = build("a/one")
+    fail(chain.models["a/one"], UNEXPLAINED, 5)
+    with pytest.raises(NoModelAnswered) as caught:
+        await chain.ask(replace(long_request(), may_shorten=False))
+    assert [each.kind for each in caught.value.tries] == ["bad_request"] * 2
+    assert chain.health.of(RouteName("a/one")).calls == 1
+    assert chain.health.of(RouteName("a/one")).window == 0
+
+
+@pytest.mark.parametrize(
+    ("error", "windows", "messages"),
+    [
+        (UNEXPLAINED, {}, 2),
+        (UNEXPLAINED, {"a/one": 100_000}, 40),
+        (BadRequest("answered 400", unexplained=False), {}, 40),
+    ],
+    ids=["a short request", "less than half of the window", "a refusal that names its reason"],
+)
+async def test_any_other_refusal_is_asked_once(
+    build: Build, error: BadRequest, windows: dict[str, int], messages: int
+) -> None:
+    chain = build("a/one", windows=windows)
+    fail(chain.models["a/one"], error, 5)
+    with pytest.raises(NoModelAnswered):
+        await chain.ask(long_request(messages))
+    assert chain.asked() == {"a/one": 1}
+
+
+async def test_what_was_answered_once_it_was_shorter_is_not_sent_again_at_that_length(build: Build) -> None:
+    chain = build("a/one")
+    fail(chain.models["a/one"], UNEXPLAINED)
+    say(chain.models["a/one"], "Here.")
+    await chain.ask(long_request())
+    known = chain.health.of(RouteName("a/one"))
+    assert (known.failures, known.last_error_kind) == (1, "context_length")
+    with pytest.raises(ContextTooLong):  # before it is asked: who has more to leave out may compact it
+        await chain.ask(replace(long_request(), may_shorten=False))
+    assert chain.asked() == {"a/one": 2}
+
+
+async def test_an_unexplained_refusal_of_a_long_request_goes_where_long_ones_go(build: Build) -> None:
+    on_error = {"context_length": ("c/long",)}
+    chain = build("a/one", "b/two", others=("c/long",), on_error=on_error)
+    fail(chain.models["a/one"], UNEXPLAINED)
+    say(chain.models["c/long"], "Here.")
+    assert (await chain.ask(long_request())).message.model == "c/long"
+    assert chain.asked() == {"a/one": 1, "b/two": 0, "c/long": 1}
 
 
 # -- rest -------------------------------------------------------------------------------------------------------
