@@ -65,6 +65,7 @@ def for_stand_in(settings: Settings) -> Settings:
 async def talk(settings: Settings, *, session: str) -> None:
     """Talk in the terminal, or line by line through pipes, until the input ends."""
     leaving = leave_on_signals()
+    keep_out_of_logs(secrets_of(settings))
     async with open_assistant(settings) as parts:
         lines = log_to_file(
             settings.private_folder / "chat.log", format=settings.log_format, secrets=secrets_of(settings)
@@ -78,6 +79,7 @@ async def talk(settings: Settings, *, session: str) -> None:
 
 async def say(settings: Settings, text: str, *, session: str) -> None:
     """Say one thing and print the reply; raise ModelError, MemoryFault or StateFault where there is none."""
+    keep_out_of_logs(secrets_of(settings))
     async with open_assistant(settings, lasting=False) as parts:
         log_to_file(
             settings.private_folder / "chat.log", format=settings.log_format, secrets=secrets_of(settings)

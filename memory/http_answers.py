@@ -15,7 +15,7 @@ from typing import cast
 
 import httpx
 
-from memory.redaction import HIDDEN, secrets_of_proxies, without_secrets
+from memory.redaction import HIDDEN, redacted, secrets_of_proxies, without_secrets
 
 MESSAGE_LETTERS = 200
 LONGEST_RETRY_AFTER = 86_400.0
@@ -112,9 +112,13 @@ def message_of(fields: Mapping[str, object]) -> str:
 
 
 def one_line(text: str, *, secrets: Sequence[str] = ()) -> str:
-    """Make what others wrote fit for log and status: no secrets, one line, not long."""
+    """Make what others wrote fit for log, status and state.db: no secrets, one line, not long.
+
+    Secrets go before the text is cut: half of one is no secret that anybody knows any more.
+    """
     secrets = (*secrets, *secrets_of_proxies(os.environ))
-    text = " ".join(_KEYS.sub(HIDDEN, without_secrets(visible(text), secrets)).split())
+    text = redacted(without_secrets(visible(text), secrets))
+    text = " ".join(_KEYS.sub(HIDDEN, text).split())
     return text if len(text) <= MESSAGE_LETTERS else text[: MESSAGE_LETTERS - 1] + "…"
 
 

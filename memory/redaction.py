@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from urllib.parse import unquote, urlsplit
 
 HIDDEN = "***"
@@ -12,6 +12,72 @@ _QUOTED = r"\\{1,8}"
 """Backslashes before a letter: JSON within JSON has more than one. Bounded, or a text full of them takes for ever."""
 SHORTEST_BASE64 = 6
 """Letters: of what is shorter than this, other text may well have the same."""
+
+_QUOTE_MARK = r"\\*[\"']?"
+_BEGINS = rf"\s*[:=,]\s*(?:b(?=[\"']))?{_QUOTE_MARK}"
+# What comes before a certain end is bounded, or a line that repeats the beginning holds everything up for seconds.
+_LOOKS_SECRET = (
+    # In the address of each call to Telegram.
+    (r"(?i)(/bot)\d+(?::|%3a)[^/\s\"'?]+", rf"\1{HIDDEN}"),
+    (r"\b\d{6,}:[A-Za-z0-9_-]{30,}", HIDDEN),
+    # Headers, as libraries show them: `Authorization: Bearer …`, `(b'Authorization', b'Bearer …')`, JSON.
+    (
+        rf"(?i)(\b(?:proxy-)?authorization{_QUOTE_MARK}{_BEGINS})(?:[a-z][\w-]*\s+)?"
+        r"[^\s\"'\\,;)\]}]+",
+        rf"\1{HIDDEN}",
+    ),
+    (
+        rf"(?i)(\bx-[\w-]{{0,60}}(?:key|token|secret){_QUOTE_MARK}{_BEGINS})"
+        r"[^\s\"'\\,;)\]}]+",
+        rf"\1{HIDDEN}",
+    ),
+    (rf"(?i)(\b(?:set-)?cookie{_QUOTE_MARK}{_BEGINS})[^\r\n\"'\\]+", rf"\1{HIDDEN}"),
+    (r"(?i)\b(bearer|basic)\s+(?=\S*\d)[\w.~+/=-]{8,}", rf"\1 {HIDDEN}"),
+    # In addresses.
+    (r"(?i)([?&](?:api[_-]?key|key|access_token|token|secret|password)=)[^&\s\"'#]+", rf"\1{HIDDEN}"),
+    (r"(://)[^/\s:@\"']*:[^/\s@\"']+@", rf"\1{HIDDEN}@"),
+    # Keys by the look that their makers give them.
+    (
+        r"\b(?:sk|pk|pa|gsk|xai)-(?=[\w-]{0,100}\d)[\w-]{16,}|\bgsk_\w{16,}|\bhf_\w{16,}|\bAIza[\w-]{20,}",
+        HIDDEN,
+    ),
+    (r"\b[\w-]{23,28}\.[\w-]{6,7}\.[\w-]{27,}", HIDDEN),  # Discord's tokens
+)
+"""What looks like a secret that is not known, and what is put in its place."""
+
+
+class Redaction:
+    """Blanks out of texts what is secret; more can become secret while it is in use, nothing ceases to be."""
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        self._secrets: tuple[str, ...] = ()
+        self.add(secrets)
+
+    def add(self, secrets: Iterable[str]) -> None:
+        """Blank out these as well."""
+        self._secrets = tuple(dict.fromkeys((*self._secrets, *secrets)))
+
+    def __call__(self, text: str) -> str:
+        """Return the text without them."""
+        text = without_secrets(text, self._secrets)
+        for pattern, instead in _looks_secret():
+            text = pattern.sub(instead, text)
+        return text
+
+
+_in_use = Redaction()
+
+
+def redact_by(redaction: Redaction) -> Redaction:
+    """Have `redacted` use this redaction in the whole process; return the one before."""
+    global _in_use
+    before, _in_use = _in_use, redaction
+    return before
+
+
+def redacted(text: str) -> str:
+    """Return a text of others without the secrets of this process: its settings' and its environment's."""
+    return _in_use(text)
 
 
 def without_secrets(text: str, secrets: Iterable[str]) -> str:
@@ -33,6 +99,11 @@ def secrets_of_proxies(environment: Mapping[str, str]) -> tuple[str, ...]:
     """The passwords of proxies that an environment names; one that refuses may say its own back."""
     proxies = (value for name, value in environment.items() if name.upper().endswith("_PROXY"))
     return tuple(filter(None, map(secret_of_address, proxies)))
+
+
+@cache
+def _looks_secret() -> tuple[tuple[re.Pattern[str], str], ...]:
+    return tuple((re.compile(pattern), instead) for pattern, instead in _LOOKS_SECRET)
 
 
 @lru_cache(maxsize=64)

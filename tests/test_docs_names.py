@@ -20,13 +20,13 @@ from bot.commands.table import COMMANDS
 from bot.config.fields import known_keys
 from bot.config.settings import ConfigError, Settings, load_settings
 from bot.log.lines import JsonLines
-from bot.log.redaction import Redaction
 from bot.log.work import working_on
 from bot.models.known_providers import KNOWN_PROVIDERS
 from bot.service.http import inside_of
 from bot.service.startup import CannotStart, open_sockets
 from bot.web.rpc.methods import rpc_methods
 from memory.embeddings.table import PROVIDERS
+from memory.redaction import Redaction
 from tests.fakes.website import Website, open_website
 
 ROOT = Path(__file__).parent.parent

@@ -5,8 +5,8 @@ import logging
 from datetime import UTC, datetime
 
 from bot.log.records import mark_of, message_of, trace_of, work_of
-from bot.log.redaction import Redaction
 from bot.plain_text import without_controls
+from memory.redaction import Redaction
 
 
 class TextLines(logging.Formatter):

@@ -8,10 +8,10 @@ from typing import Literal
 
 from bot.log.lines import JsonLines, TextLines
 from bot.log.records import mark_now, record_factory
-from bot.log.redaction import Redaction
 from bot.log.strays import catch_strays
 from bot.log.streams import ToSharedFile, ToStderr
 from bot.log.troubles import Troubles
+from memory.redaction import Redaction, redact_by
 
 LogFormat = Literal["auto", "text", "json"]
 
@@ -50,11 +50,12 @@ class Log:
 
 
 def keep_out_of_logs(secrets: Iterable[str], *, mark: str = "") -> Redaction:
-    """Have nothing that is logged from now on hold these, whoever logs and wherever it goes.
+    """Have nothing that is logged from now on hold these, whoever logs and wherever it goes, nor any text of a server.
 
     `mark`: which process this is, for every line of it for good, where another one writes to the same log.
     """
     redaction = Redaction(secrets)
+    redact_by(redaction)
     logging.setLogRecordFactory(record_factory(redaction, mark=mark or mark_now()))
     return redaction
 

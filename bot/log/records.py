@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from bot.log.faults import traceback_of
-from bot.log.redaction import Redaction
 from bot.log.work import Work, work_now
 from bot.plain_text import without_controls
+from memory.redaction import Redaction
 
 _SETTLED = "commonplace_settled"
 """The field of a record: no name that a library might want for one of its own."""

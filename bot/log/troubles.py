@@ -9,8 +9,8 @@ from threading import Lock
 
 from bot.log.faults import told
 from bot.log.records import message_of, work_of
-from bot.log.redaction import Redaction
 from bot.plain_text import one_line
+from memory.redaction import Redaction
 
 KEPT = 50
 

@@ -224,6 +224,14 @@ class State:
             _migrate(self._db, self._path)
         except apsw.SQLError as error:  # a database, but not one of ours
             raise apsw.NotADBError(str(error)) from error
+        self._redact_errors(self._db)
+
+    def _redact_errors(self, db: apsw.Connection) -> None:
+        """Blank out secrets in what models said: earlier versions knew the model's own key alone."""
+        if models.errors_with_secrets(db):
+            with _transaction(db):
+                models.redact_errors(db)
+            forgetting.vacuum(db)
 
     async def _close(self) -> None:
         def close() -> None:
@@ -335,6 +343,8 @@ def _connect(path: Path) -> apsw.Connection:
         _use_wal(db)
         db.execute("PRAGMA synchronous = FULL")  # NORMAL may lose the last commits when the power goes
         db.execute("PRAGMA foreign_keys = ON")
+        # What was changed or deleted is overwritten, and not left where nobody looks.
+        db.execute("PRAGMA secure_delete = ON").fetchall()
     except BaseException:
         db.close()
         raise

@@ -1,12 +1,13 @@
 """state.db: how models fare, what they cost, and which one a chat has chosen. SQL on an open connection."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import apsw
 
 from bot.models.health import Health, Outcome, RouteName, after, rested
 from bot.models.protocol import Usage
+from memory.redaction import redacted
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,21 @@ def read_health(db: apsw.Connection) -> tuple[Health, ...]:
         Health(RouteName(model, key), calls, failures, Usage(*others[:3]), *others[3:])
         for model, key, calls, failures, *others in rows
     )
+
+
+def errors_with_secrets(db: apsw.Connection) -> Mapping[str, str]:
+    """Return the latest errors of models that hold a secret, each with what is to stand in its place."""
+    errors = [
+        error
+        for (error,) in db.execute("SELECT DISTINCT last_error FROM model_health WHERE last_error != ''")
+    ]
+    return {error: clean for error in errors if (clean := redacted(error)) != error}
+
+
+def redact_errors(db: apsw.Connection) -> None:
+    """Blank out the secrets in the latest errors of models; inside a transaction."""
+    for error, clean in errors_with_secrets(db).items():
+        db.execute("UPDATE model_health SET last_error = ? WHERE last_error = ?", (clean, error))
 
 
 def add_outcomes(db: apsw.Connection, outcomes: Iterable[Outcome], *, day: str) -> None:

@@ -7,6 +7,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from memory.redaction import Redaction, redact_by
+
 
 @contextmanager
 def logging_as_it_was() -> Iterator[None]:
@@ -14,6 +16,7 @@ def logging_as_it_was() -> Iterator[None]:
     root = logging.getLogger()
     handlers, level, raising = root.handlers[:], root.level, logging.raiseExceptions
     factory = logging.getLogRecordFactory()
+    redaction = redact_by(Redaction())
     hooks = sys.excepthook, threading.excepthook, sys.unraisablehook
     hang_up = signal.getsignal(signal.SIGHUP)
     try:
@@ -25,6 +28,7 @@ def logging_as_it_was() -> Iterator[None]:
         root.setLevel(level)
         logging.raiseExceptions = raising
         logging.setLogRecordFactory(factory)
+        redact_by(redaction)
         logging.captureWarnings(False)
         sys.excepthook, threading.excepthook, sys.unraisablehook = hooks
         signal.signal(signal.SIGHUP, hang_up)

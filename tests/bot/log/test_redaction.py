@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from bot.log import Troubles, keep_out_of_logs, log_to_stderr
 from bot.log.lines import JsonLines, TextLines
 from bot.log.records import record_factory
-from bot.log.redaction import Redaction
+from memory.redaction import Redaction
 
 # "Zq7": else one is found that is a word of the line itself.
 SECRETS = st.builds(

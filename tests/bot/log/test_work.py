@@ -8,13 +8,13 @@ import pytest
 
 from bot.log import working_on
 from bot.log.records import record_factory, work_of
-from bot.log.redaction import Redaction
 from bot.log.work import short_id, work_now
 from bot.models.health import Outcome, RouteName
 from bot.models.health_book import HealthBook
 from bot.state.database import State
 from bot.tools.toolbox import tool
 from bot.upkeep.scheduler import Schedule
+from memory.redaction import Redaction
 from tests.fakes.house import open_house
 from tests.fakes.scripted_model import ScriptedModel, alone
 
