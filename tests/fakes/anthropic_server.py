@@ -64,6 +64,9 @@ class AnthropicServer(ModelServer):
         body = {"type": "error", "error": error, "request_id": REQUEST_ID}
         return web.json_response(body, status=status, headers={"request-id": REQUEST_ID, **(headers or {})})
 
+    def not_found(self, request: web.Request) -> web.Response:
+        return self.error(404, "Not Found")
+
     # -- what it refuses ----------------------------------------------------------------------------------
 
     def objection(self, asked: Asked) -> web.Response | None:

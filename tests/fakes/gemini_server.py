@@ -76,6 +76,10 @@ class GeminiServer(ModelServer):
         }
         return _error(status, message, [info] if code else [], headers)
 
+    def not_found(self, request: web.Request) -> web.Response:
+        """With nothing in it: no such path gets as far as the service itself."""
+        return web.Response(status=404, content_type="text/html")
+
     def objection(self, asked: Asked) -> web.Response | None:
         key = asked.headers.get("x-goog-api-key")
         if key is None or "key=" in asked.path:

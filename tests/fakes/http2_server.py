@@ -11,8 +11,9 @@ from typing import Literal, Self
 
 from h2.config import H2Configuration
 from h2.connection import H2Connection
-from h2.events import DataReceived, StreamEnded
+from h2.events import DataReceived, RequestReceived, StreamEnded
 
+PATH = b"/v1/chat/completions"
 Behaviour = Literal["answers", "goes on for ever", "is dead"]
 
 
@@ -78,6 +79,7 @@ class Http2Server:
         http = H2Connection(H2Configuration(client_side=False))
         http.initiate_connection()
         answers: set[asyncio.Task[None]] = set()
+        strays: set[int] = set()
         try:
             writer.write(http.data_to_send())
             while data := await reader.read(65_536):
@@ -85,8 +87,13 @@ class Http2Server:
                     continue
                 for each in http.receive_data(data):
                     match each:
+                        case RequestReceived(headers=headers, stream_id=stream):
+                            if (b":path", PATH) not in {(name, value) for name, value in headers or ()}:
+                                strays.add(stream or 0)
                         case DataReceived(flow_controlled_length=length, stream_id=stream):
                             http.acknowledge_received_data(length or 0, stream or 0)
+                        case StreamEnded(stream_id=stream) if stream in strays:
+                            http.send_headers(stream or 0, [(":status", "404")], end_stream=True)
                         case StreamEnded(stream_id=stream):
                             self.requests.append(number)
                             if self.behaves(number) != "is dead":

@@ -6,6 +6,7 @@ from typing import Any
 from aiohttp import web
 
 from tests.fakes.model_server import KEY
+from tests.fakes.openai_server import not_found
 
 
 class ModelList:
@@ -48,6 +49,8 @@ class ModelList:
 
     def _answer(self, request: web.Request) -> web.Response:
         error: dict[str, Any]
+        if (request.method, request.path) not in (("GET", "/v1/models"), ("GET", "/v1beta/models")):
+            return _not_found(request)
         if self.status:
             if isinstance(self.body, str):
                 return web.Response(status=self.status, text=self.body, content_type="text/html")
@@ -76,4 +79,14 @@ class ModelList:
                     }
                     return web.json_response({"error": error}, status=400)
                 return web.json_response({"models": [{"name": f"models/{model}"} for model in self.models]})
-        return web.Response(status=404, text="404: Not Found")
+        return _not_found(request)
+
+
+def _not_found(request: web.Request) -> web.Response:
+    """What the service says of a path that it does not have: the one that the client takes it for."""
+    if "anthropic-version" in request.headers:
+        error = {"type": "not_found_error", "message": "Not Found"}
+        return web.json_response({"type": "error", "error": error}, status=404)
+    if "x-goog-api-key" in request.headers:
+        return web.Response(status=404, content_type="text/html")
+    return not_found(request)

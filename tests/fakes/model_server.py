@@ -54,6 +54,8 @@ class ModelServer(ABC):
     def __init__(self, *, key: str = KEY) -> None:
         self.key = key
         self.requests: list[Asked] = []
+        self.strays: list[str] = []
+        """Method and path of each request for what the real service does not have."""
         self._next: deque[Reply | Says] = deque()
         self._always: Reply | Says = Says("Hello.")
         self._runner: web.AppRunner | None = None
@@ -70,6 +72,7 @@ class ModelServer(ABC):
     async def start(self, port: int = 0) -> None:
         app = web.Application(client_max_size=64 << 20)
         self.add_routes(app)
+        app.router.add_route("*", "/{path:.*}", self._stray)
         self._runner = web.AppRunner(app, shutdown_timeout=0.1)
         await self._runner.setup()
         await web.TCPSite(self._runner, "127.0.0.1", port).start()
@@ -122,7 +125,15 @@ class ModelServer(ABC):
     ) -> web.Response:
         """An error in the provider's format."""
 
+    @abstractmethod
+    def not_found(self, request: web.Request) -> web.Response:
+        """The 404 with which the real service answers a path that it does not have."""
+
     # ----------------------------------------------------------------------------------------------------
+
+    async def _stray(self, request: web.Request) -> web.Response:
+        self.strays.append(f"{request.method} {request.path}")
+        return self.not_found(request)
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         asked = Asked(request.path_qs, request.headers.copy(), json.loads(await request.read()))

@@ -93,6 +93,16 @@ class OpenAIServer(ModelServer):
         error = {"message": message, "type": "invalid_request_error", "param": param, "code": code or None}
         return web.json_response({"error": error}, status=status, headers=headers)
 
+    def not_found(self, request: web.Request) -> web.Response:
+        return not_found(request)
+
+
+def not_found(request: web.Request) -> web.Response:
+    """What OpenAI says of a path that it does not have."""
+    message = f"Invalid URL ({request.method} {request.path})"
+    error = {"message": message, "type": "invalid_request_error", "param": None, "code": None}
+    return web.json_response({"error": error}, status=404)
+
 
 def sse(chunk: Mapping[str, Any] | str) -> bytes:
     """One event."""

@@ -8,6 +8,8 @@ from typing import Self
 
 from aiohttp import BodyPartReader, web
 
+from tests.fakes.openai_server import not_found
+
 KEY = "speech-key-1234567890"
 MODEL = "gpt-4o-mini-transcribe"
 FIELDS = {"file", "model", "language"}
@@ -34,6 +36,8 @@ class TranscriptionServer:
         self.words = words
         self.keys = keys
         self.requests: list[Heard] = []
+        self.strays: list[str] = []
+        """Method and path of each request for what the real services do not have."""
         self.base_url = ""
         self._next: deque[Reply] = deque()
         self._runner: web.AppRunner | None = None
@@ -41,6 +45,7 @@ class TranscriptionServer:
     async def __aenter__(self) -> Self:
         app = web.Application(client_max_size=64 << 20)
         app.router.add_post("/v1/audio/transcriptions", self._handle)
+        app.router.add_route("*", "/{path:.*}", self._stray)
         self._runner = web.AppRunner(app, shutdown_timeout=0.1)
         await self._runner.setup()
         await web.TCPSite(self._runner, "127.0.0.1", 0).start()
@@ -68,6 +73,10 @@ class TranscriptionServer:
         if self._next:
             return await self._next.popleft()(request)
         return self._objection() or web.json_response({"text": self.words, "usage": {"type": "duration"}})
+
+    async def _stray(self, request: web.Request) -> web.Response:
+        self.strays.append(f"{request.method} {request.path}")
+        return not_found(request)
 
     def _objection(self) -> web.Response | None:
         heard = self.requests[-1]

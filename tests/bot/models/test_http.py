@@ -157,6 +157,9 @@ class PlainServer(ModelServer):
             {"error": {"message": message, "code": code}}, status=status, headers=headers
         )
 
+    def not_found(self, request: web.Request) -> web.Response:
+        return web.Response(status=404, text="404: Not Found")
+
 
 Open = Callable[..., HttpModel]
 

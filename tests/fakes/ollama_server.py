@@ -1,0 +1,19 @@
+"""Ollama on a real socket, as it chats: OpenAI's language under `/v1`, without a key."""
+
+from aiohttp import web
+
+from tests.fakes.openai_server import OpenAIServer
+
+
+class OllamaServer(OpenAIServer):
+    """`base_url` is its address without any path, as Ollama itself tells it."""
+
+    def __init__(self, *, model: str = "qwen3") -> None:
+        super().__init__(key="", model=model)
+
+    @property
+    def base_url(self) -> str:
+        return self.root
+
+    def not_found(self, request: web.Request) -> web.Response:
+        return web.Response(status=404, text="404 page not found")
