@@ -12,6 +12,7 @@ from bot.config.settings import Settings
 from bot.doctor.asking import Answered, Asking, NotReached
 from bot.doctor.check import Check, Topic, how_large, several
 from bot.doctor.permissions import may
+from bot.models.address import VERSION, Address
 from bot.models.dialect import Dialect, kind_of_status
 from bot.models.errors import BadKey, ModelError, OutOfCredit, RateLimited
 from bot.models.health import Health
@@ -120,6 +121,8 @@ class _Told:
     """What came of one request: a list of models, or an error of the kind that a model would give."""
 
     models: tuple[str, ...] = ()
+    at: str = ""
+    """The version that the address lacks, and under which it answered."""
     error: ModelError | None = None
     unreached: str = ""
     has_no_list: bool = False
@@ -132,6 +135,7 @@ class _Told:
 async def _ask(named: Named, key: str, asking: Asking) -> _Told:
     provider = named.provider
     dialect = _dialect(named, key)
+    lacks = ""
     try:
         if provider.base_url == OPENROUTER:  # whose list of models anybody may read
             answered = await asking.get(f"{OPENROUTER}/key", dialect.headers)
@@ -139,10 +143,12 @@ async def _ask(named: Named, key: str, asking: Asking) -> _Told:
                 answered = await asking.get(f"{OPENROUTER}/models", dialect.headers)
         else:
             answered = await asking.get(_list_of_models(provider), dialect.headers)
+            if answered.status == 404 and (found := await _with_version(provider, dialect, asking)):
+                answered, lacks = found, VERSION
     except NotReached as error:
         return _Told(unreached=str(error))
     if answered.is_success:
-        return _Told(_listed(answered))
+        return _Told(_listed(answered), at=lacks)
     if 300 <= answered.status < 400:
         return _Told(unreached=f"it sends us elsewhere ({answered.status})")
     failure = answered.failure
@@ -151,6 +157,14 @@ async def _ask(named: Named, key: str, asking: Asking) -> _Told:
         return _Told(has_no_list=True, error=None)
     said = "" if kind is BadKey else one_line(message_of(failure.fields), secrets=(key,))
     return _Told(error=kind(f"{failure.status}" + (f" ({said})" if said else "")))
+
+
+async def _with_version(provider: Provider, dialect: Dialect, asking: Asking) -> Answered | None:
+    """The list of models under `/v1`, where an OpenAI-like address has no path; None where there is none either."""
+    if provider.kind != "openai" or not Address(provider.base_url).try_version():
+        return None
+    answered = await asking.get(f"{provider.base_url}{VERSION}/models", dialect.headers)
+    return None if answered.status == 404 else answered
 
 
 def _dialect(named: Named, key: str) -> Dialect:
@@ -204,7 +218,9 @@ def _judged(named: Named, told: _Told, key: str, *, others_well: bool, mend_key:
             named.name, words, f"where it fails, check providers.{named.name}.base_url: {_ADDRESS[kind]}"
         )
     if told.error is None:
-        return TOPIC.ok(named.name, f"answers, and takes the key{key}" if named.provider.keys else "answers")
+        where = f" at {told.at}, which is missing at the end of its base_url" if told.at else ""
+        takes = f", and takes the key{key}" if named.provider.keys else ""
+        return TOPIC.ok(named.name, f"answers{where}{takes}")
     said = f"answered {told.error}{key}"
     if isinstance(told.error, BadKey):
         words = f"does not take the key: {said}"

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 import httpx
 
+from bot.models.address import Address
 from bot.models.errors import TimedOut
 from memory.http_answers import certificates
 
@@ -19,6 +20,8 @@ class Connection:
     """The connections to one provider, which all its models and keys share; made when first needed."""
 
     def __init__(self, base_url: str, *, connect_seconds: float) -> None:
+        self.address = Address(base_url)
+        """Of an OpenAI-like provider: as all its models use it."""
         self._base_url = base_url
         self._connect_seconds = connect_seconds
         self._clients: list[httpx.AsyncClient] = []

@@ -148,15 +148,16 @@ class HttpModel:
     async def _ask(self, client: httpx.AsyncClient, request: ModelRequest, clock: Clock) -> httpx.Response:
         """Post the request; give the response once its head is there and says that all is well."""
         for adaption in range(1 + ADAPTIONS):
-            content = self._written(request)
+            content, url = self._written(request), self._dialect.url
             response = await self._post(client, content, clock)
             if response.is_success:
                 return response
             failure = await self._failure(response, clock)
-            if adaption == ADAPTIONS or failure.status not in (400, 422):
+            if adaption == ADAPTIONS or failure.status not in (400, 404, 422):
                 break
             # Another call may have learnt the same from its own refusal meanwhile.
-            if not self._dialect.adapt(failure) and self._written(request) == content:
+            is_as_before = (self._written(request), self._dialect.url) == (content, url)
+            if is_as_before and not self._dialect.adapt(failure):
                 break
         raise self._refused(failure, redirect=response.is_redirect)
 

@@ -72,6 +72,10 @@ def provider_of(
     kind: ProviderKind = table.kind if table else known.kind if known else "openai"
     usual = known if known and known.kind == kind else KNOWN_PROVIDERS[kind]
     base_url = (table.base_url if table else "").strip().rstrip("/") or usual.base_url
+    if name == "ollama" and kind == "openai":
+        from memory.embeddings.ollama import ollama_root
+
+        base_url = f"{ollama_root(base_url)}/v1"
     keys = table.keys if table else ()
     if not keys:
         variables = key_variables(name, kind=kind, base_url=base_url)

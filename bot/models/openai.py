@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
+from bot.models.address import Address
 from bot.models.connection import Connection
 from bot.models.errors import ModelError
 from bot.models.http import HttpModel
@@ -38,9 +39,10 @@ NO_THOUGHT = " "
 class OpenAIDialect:
     """`POST {base_url}/chat/completions`; remembers which optional fields this model's server has refused."""
 
-    def __init__(self, options: ModelOptions) -> None:
+    def __init__(self, options: ModelOptions, address: Address | None = None) -> None:
+        """`address`: what the provider's models share; without it this one has its own."""
         host = urlsplit(options.base_url).hostname or ""
-        self._url = f"{options.base_url}/chat/completions"
+        self._address = address or Address(options.base_url)
         self._headers = {"Authorization": f"Bearer {options.key}"} if options.key else {}
         self._name = options.name
         self._wants_thoughts = host in WANT_THOUGHTS
@@ -57,7 +59,7 @@ class OpenAIDialect:
     @property
     def url(self) -> str:
         """The version is part of `base_url`."""
-        return self._url
+        return f"{self._address.base_url}/chat/completions"
 
     @property
     def headers(self) -> Mapping[str, str]:
@@ -85,7 +87,12 @@ class OpenAIDialect:
         return kind_of(failure)
 
     def adapt(self, failure: Failure) -> bool:
-        """Leave out, or name otherwise, an optional field that the server refuses by name; once a field."""
+        """Leave out, or name otherwise, an optional field that the server refuses by name; once a field.
+
+        After a 404 that is about the address, try it with its version.
+        """
+        if failure.status == 404:
+            return self._adapt_address(failure)
         name = refused_field(failure)
         if name in self._optional:
             del self._optional[name]
@@ -93,6 +100,15 @@ class OpenAIDialect:
         if self._max_tokens is not None and self._limits and name == self._limits[0]:
             del self._limits[0]
             return True
+        return False
+
+    def _adapt_address(self, failure: Failure) -> bool:
+        if kind_of(failure) is not None:  # it speaks our language here, and has no such model
+            return False
+        if self._address.try_version():
+            return True
+        if not isinstance(failure.fields.get("error"), Mapping):
+            self._address.give_up()
         return False
 
     # -- messages -----------------------------------------------------------------------------------------
@@ -124,7 +140,7 @@ class OpenAIDialect:
 
 def open_openai(options: ModelOptions, connection: Connection) -> LanguageModel:
     """Open OpenAI, or the server at `base_url`, which may want no key."""
-    return HttpModel(OpenAIDialect(options), connection, options)
+    return HttpModel(OpenAIDialect(options, connection.address), connection, options)
 
 
 def _says_nothing(message: Message) -> bool:

@@ -507,11 +507,9 @@ class Grammar:
         if nth_unit := self._nth_unit(at):
             return replace(said, every=_every_of(nth_unit[0], nth_unit[1])), nth_unit[2]
         if amount := self._amount(at):
-            count, unit, end = amount
-            every_other = (
-                line.folded(at - 1) == "每隔" and count == 1 and unit in ("day", "week", "month", "year")
-            )
-            return replace(said, every=_every_of(2 if every_other else count, unit)), end
+            count, of, end = amount
+            every_other = line.folded(at - 1) == "每隔" and count == 1 and of not in ("second", "minute", "hour")
+            return replace(said, every=_every_of(2 if every_other else count, of)), end
         if found := self._date_with_month(said, at):
             return replace(found[0], every=Every("year")), found[1]
         if weekday := line.find(words.weekdays, at):

@@ -135,6 +135,24 @@ async def test_what_a_provider_repeats_of_the_key_is_blanked_out() -> None:
     assert KEY not in check.told
 
 
+@pytest.mark.parametrize("key", [KEY, WRONG])
+async def test_a_version_that_is_missing_in_an_address_is_found_and_told(key: str) -> None:
+    async with ModelList("m-1") as server:
+        [check] = await asked("openai", server.root, api_key=key)
+        assert server.asked == ["GET /models", "GET /v1/models"]
+    assert check.status == ("ok" if key == KEY else "fail")
+    if key == KEY:
+        assert check.told == "answers at /v1, which is missing at the end of its base_url, and takes the key"
+
+
+async def test_nothing_else_is_tried_where_an_address_leads_nowhere() -> None:
+    async with ModelList("m-1") as server:
+        for base_url in (f"{server.root}/v2", f"{server.root}/v1/v1"):
+            [check] = await asked("openai", base_url, api_key=KEY)
+            assert "has no list of models" in check.told
+        assert server.asked == ["GET /v2/models", "GET /v1/v1/models"]
+
+
 async def test_a_version_in_an_address_that_wants_none_fails() -> None:
     [check] = await asked("anthropic", "https://api.anthropic.com/v1", api_key=KEY)
     assert (check.status, "the host alone" in check.mend) == ("fail", True)
