@@ -147,6 +147,7 @@ MODEL_CHOSEN = "From now on {model} answers here first. `/model auto` ends that.
 MODEL_AUTO_AGAIN = "The models are asked in their usual order again, {model} first."
 MODEL_UNKNOWN = "There is no model {name} here. There are:\n{models}"
 MODEL_UNKNOWN_NEAR = "There is no model {name} here; did you mean {near}? There are:\n{models}"
+MODEL_TO_ADD = '\n\nTo use it, add "{name}" to `chain` under `[models]`.'
 MODEL_AMBIGUOUS = "{name} may be any of these; tell me more of its name:\n{models}"
 CHOICE = "{label}"
 CHOICE_CHOSEN = "✓ {label}"

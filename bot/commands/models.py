@@ -10,6 +10,7 @@ from bot.choices import LABEL_CHARS, fits, offered
 from bot.commands.command import AnswerAgain, CommandCall, CommandContext, Told
 from bot.messages import Choice
 from bot.model_trouble import reason
+from bot.models.model_names import with_provider
 from bot.models.protocol import Usage
 from bot.models.status import ModelStatus, models_status
 from bot.state.models import DayUsage
@@ -52,7 +53,10 @@ async def choose_model(call: CommandCall, context: CommandContext) -> str | Told
             nearest = short[near[0]]
             told = phrases.MODEL_UNKNOWN_NEAR.format(name=wanted, near=nearest, models=rows)
             return Told(told, _choices([nearest], names))
-        return Told(phrases.MODEL_UNKNOWN.format(name=wanted, models=rows), _choices(names, names))
+        told = phrases.MODEL_UNKNOWN.format(name=wanted, models=rows)
+        if call.standing is Standing.OWNER and (whole := with_provider(wanted)) != wanted:
+            told += phrases.MODEL_TO_ADD.format(name=whole)
+        return Told(told, _choices(names, names))
     (name,) = meant
     await context.state.choose_model(chat, name)
     if call.standing >= Standing.ALLOWED:  # it concerns everybody
@@ -61,10 +65,13 @@ async def choose_model(call: CommandCall, context: CommandContext) -> str | Told
 
 
 def meant_models(wanted: str, names: Sequence[str]) -> list[str]:
-    """Those that may be meant: by the whole name, else by the name without the provider, else by a part of it."""
+    """Those that may be meant: by the whole name, else by the name without the provider, else by a part of it.
+
+    Of several with one name without the provider, the one of the model's own maker is meant.
+    """
     wanted = wanted.strip().lower()
     for is_meant in (
-        lambda name: name == wanted,
+        lambda name: name in (wanted, with_provider(wanted)),
         lambda name: name.partition("/")[2] == wanted,
         lambda name: wanted in name,
     ):

@@ -16,6 +16,7 @@ from bot.config.secret_files import FOLDER_VARIABLE, secrets_folder
 from bot.config.sources import SecretFiles, SettingsFile, Variables
 from bot.config.system_zone import system_zone
 from bot.models.known_providers import KIND_BY_NAME, KNOWN_PROVIDERS, ProviderKind
+from bot.models.model_names import ways_to_write, with_provider
 from memory.settings import MAX_COUNT, ConflictError, IndexSettings, Section, Texts, section, web_address
 from memory.settings import MemorySettings as NotesSettings
 
@@ -254,6 +255,11 @@ class OnErrorSettings(Section):
     empty: Texts = ()
     """The answer was empty."""
 
+    @field_validator("*")
+    @classmethod
+    def _with_providers(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(map(with_provider, value))
+
 
 class ModelParams(Section):
     """How one model is asked; any number of tables, each named for its model."""
@@ -274,7 +280,8 @@ class ModelsSettings(Section):
     """Which language models answer, in which order, and how long one is waited for."""
 
     chain: Texts = ("builtin/notebook",)
-    """Models as "provider/model", tried in order; builtin/notebook needs no model at all."""
+    """Models as "provider/model", tried in order; builtin/notebook needs no model at all.
+    A well-known one needs no provider: "gpt-4.1", "claude-sonnet-4-5"."""
     max_retries: int = Field(default=2, ge=0, le=100)
     """How often one model is asked again after an error that may pass."""
     retry_delay: float = Field(default=1.0, ge=0, le=3600)
@@ -299,7 +306,15 @@ class ModelsSettings(Section):
     def _some_model(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         if not value:
             raise ValueError('a list of at least one "provider/model", such as ["builtin/notebook"]')
-        return value
+        return tuple(map(with_provider, value))
+
+    @field_validator("params")
+    @classmethod
+    def _params_with_providers(cls, value: dict[str, ModelParams]) -> dict[str, ModelParams]:
+        found = {with_provider(name): params for name, params in value.items()}
+        if len(found) < len(value):
+            raise ValueError("one table for each model, with or without its provider")
+        return found
 
 
 class ProviderSettings(Section):
@@ -546,6 +561,9 @@ class Settings(Section, BaseSettings):
 
     def _check_model(self, key: str, model: str) -> None:
         provider, slash, name = model.partition("/")
+        if model.strip() and not slash:
+            ways = ways_to_write(model, [each for each in self.providers if each not in KNOWN_PROVIDERS])
+            raise ConflictError(key, f'"provider/model", which {model!r} is not: write {ways}')
         if not (provider and slash and name and name.isprintable() and name == name.strip()):
             raise ConflictError(key, f'"provider/model", which {model!r} is not')
         known = {name: each.kind for name, each in KNOWN_PROVIDERS.items()}

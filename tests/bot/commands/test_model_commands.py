@@ -151,6 +151,18 @@ def test_a_name_may_be_short(wanted: str, meant: list[str]) -> None:
     assert meant_models(wanted, ["openai/gpt-4.1", "openai/gpt-4.1-mini", "builtin/notebook"]) == meant
 
 
+def test_of_two_of_one_name_the_makers_own_is_meant() -> None:
+    names = ["azure/gpt-4.1", "openai/gpt-4.1", "groq/llama3", "ollama/llama3"]
+    assert meant_models("gpt-4.1", names) == ["openai/gpt-4.1"]
+    assert meant_models("llama3", names) == ["groq/llama3", "ollama/llama3"]
+
+
+async def test_a_well_known_model_that_is_not_set_is_told_with_what_to_write(chat: Chat) -> None:
+    reply = await chat.say("/model gemini-2.5-pro")
+    assert reply.endswith('To use it, add "gemini/gemini-2.5-pro" to `chain` under `[models]`.')
+    assert "add" not in await chat.say("/model xyzzy")
+
+
 async def test_a_name_that_fits_several_lists_them(chat: Chat) -> None:
     reply = await chat.say("/model 4")
     assert reply == (

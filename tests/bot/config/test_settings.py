@@ -617,7 +617,20 @@ def test_every_key_can_be_a_variable(keys: tuple[str, ...]) -> None:
             ["access.owners", "'telegram:*' would let everybody administer"],
         ),
         ("[models]\nchain = []", ["models.chain", "at least one"]),
-        ('[models]\nchain = ["gpt-4.1"]', ["models.chain", '"provider/model"', "'gpt-4.1'"]),
+        (
+            '[models]\nchain = ["llama3"]',
+            ["models.chain", '"provider/model"', "'llama3' is not", '"ollama/llama3"', "settings.toml"],
+        ),
+        ('[models.on_error]\nauth = ["gpt-oss-120b"]', ["models.on_error.auth", '"groq/gpt-oss-120b"']),
+        (
+            '[models]\nchain = ["deepseek-r1:8b"]\n[providers.mine]\nkind = "openai"',
+            ["models.chain", 'write "mine/deepseek-r1:8b", "ollama/deepseek-r1:8b"'],
+        ),
+        ('[models.params."o9"]\ntemperature = 3', ["temperature = 3 is"]),
+        (
+            '[models.params."gpt-4.1"]\nmax_tokens = 5\n[models.params."openai/gpt-4.1"]\nmax_tokens = 6',
+            ["models.params", "one table for each model"],
+        ),
         (
             '[models]\nchain = ["opnai/gpt-4.1"]',
             ["models.chain", "builtin", "'opnai/gpt-4.1'", "settings.toml"],

@@ -41,6 +41,18 @@ async def test_a_provider_is_opened_by_its_kind_whatever_its_name() -> None:
     assert model.plan.chain[0].routes[0].model.name == "mine/notebook"
 
 
+async def test_well_known_models_need_no_provider() -> None:
+    model = await opened(
+        '[models]\nchain = ["gpt-4.1", "mine/gpt-4.1"]\n'
+        '[models.on_error]\ncontext_length = ["gemini-2.5-pro"]\nrefused = ["grok-4", "builtin/notebook"]\n'
+        '[models.params."claude-sonnet-4-5"]\ncontext_window = 100000\n[providers.mine]\nkind = "openai"\n'
+    )
+    assert [each.name for each in model.plan.chain] == ["openai/gpt-4.1", "mine/gpt-4.1"]
+    assert model.plan.on_error["context_length"] == ("gemini/gemini-2.5-pro",)
+    assert model.plan.on_error["refused"] == ("xai/grok-4", "builtin/notebook")
+    assert model.plan.candidates["anthropic/claude-sonnet-4-5"].window == 100_000
+
+
 async def test_well_known_providers_need_no_table_but_a_key() -> None:
     chain = ", ".join(f'"{name}/x"' for name in KNOWN_PROVIDERS if name not in ("builtin", "llama_cpp"))
     model = await opened(f"[models]\nchain = [{chain}]")
@@ -166,7 +178,7 @@ def test_timeout_bounds_what_comes_before_the_answer() -> None:
     ("toml", "says"),
     [
         ('[models]\nchain = ["nobody/x"]', "of a known provider"),
-        ('[models]\nchain = ["gpt-4.1"]', '"provider/model"'),
+        ('[models]\nchain = ["llama3"]', '"provider/model"'),
         ('[models]\nchain = ["builtin/gpt"]', "builtin/notebook"),
         ('[models]\nchain = ["llama_cpp/qwen"]', "model_path"),
         ('[models.params."openai/gpt-4.1"]\ntemprature = 1.0', "temperature"),
