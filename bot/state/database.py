@@ -434,6 +434,7 @@ MIGRATIONS = (
     documents.m012_documents,
     chats.m013_moves,
     model_history.m014_model_history,
+    inbox.m015_turns,
 )
 
 

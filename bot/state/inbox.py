@@ -99,6 +99,16 @@ def m010_choices(db: apsw.Connection) -> None:
     db.execute("ALTER TABLE outbox ADD COLUMN choices TEXT NOT NULL DEFAULT '[]'")
 
 
+def m015_turns(db: apsw.Connection) -> None:
+    """Indexes for what each step of a turn looks up: the inbox keeps the ids of a month of messages."""
+    db.execute(
+        """
+        CREATE INDEX inbox_turn ON inbox (turn);
+        CREATE INDEX inbox_running ON inbox (conversation, heard) WHERE state = 'running';
+        """
+    )
+
+
 # -- messages -----------------------------------------------------------------------------------------------
 
 
