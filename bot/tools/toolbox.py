@@ -65,11 +65,19 @@ class Tool:
         values = self.fitted(_read(arguments))
         return await self.function(**values, **({self.wants_use: use} if self.wants_use else {}))
 
-    def fitted(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments as the function takes them; raise BadCall where they do not fit. None is as good as absent."""
-        given = {name: _encodable(value) for name, value in values.items() if value is not None}
+    def fitted(self, values: Mapping[str, Any], *, strict: bool = False) -> dict[str, Any]:
+        """Return the arguments as the function takes them. Raises BadCall. None counts as absent.
+
+        `strict`: accept the exact types alone, as a program sends them; models often write "5" for 5.
+        """
+        known = self.spec.parameters["properties"]
+        given = {
+            name: _encodable(value)
+            for name, value in values.items()
+            if value is not None or (strict and name not in known)
+        }
         try:
-            return dict(self.arguments.model_validate(given))
+            return dict(self.arguments.model_validate(given, strict=strict))
         except ValidationError as error:
             raise BadCall(self._complaint(error)) from error
 

@@ -39,7 +39,7 @@ def runner(methods: Methods) -> Run:
             raise Refused(INVALID_PARAMS, f"Invalid params: they are given by name. {method.usage}")
         with working_on(f"rpc/{token_hex(8)}"):
             try:
-                return await method.function(**method.fitted(params))
+                return await method.function(**method.fitted(params, strict=True))
             except (BadCall, PathRefused, NothingToWrite) as fault:
                 raise Refused(INVALID_PARAMS, f"Invalid params: {fault}") from fault
             except NoteMissing as fault:

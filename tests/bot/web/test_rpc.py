@@ -217,6 +217,28 @@ BAD_CALLS: list[tuple[str, object, int, str]] = [
     ("memory.search", {"query": ["a"]}, INVALID_PARAMS, '"query" should be a valid string, not ["a"]'),
     ("memory.search", ["a", 5], INVALID_PARAMS, "memory.search takes query (string), limit"),
     ("memory.status", {"a": 1}, INVALID_PARAMS, "memory.status takes no arguments."),
+    ("memory.search", {"query": 5}, INVALID_PARAMS, '"query" should be a valid string, not 5'),
+    ("memory.search", {"query": True}, INVALID_PARAMS, '"query" should be a valid string, not true'),
+    ("memory.search", {"query": None}, INVALID_PARAMS, '"query" is missing'),
+    ("memory.search", {"query": "a", "limit": "x"}, INVALID_PARAMS, '"limit" should be a valid integer'),
+    ("memory.search", {"query": "a", "limit": "5"}, INVALID_PARAMS, '"limit" should be a valid integer'),
+    ("memory.search", {"query": "a", "limit": True}, INVALID_PARAMS, '"limit" should be a valid integer'),
+    ("memory.search", {"query": "a", "limit": {}}, INVALID_PARAMS, '"limit" should be a valid integer'),
+    ("memory.search", {"query": "a", "lim": None}, INVALID_PARAMS, 'did you mean "limit"?'),
+    ("memory.get", {}, INVALID_PARAMS, '"path" is missing'),
+    ("memory.get", {"path": 5}, INVALID_PARAMS, '"path" should be a valid string'),
+    ("memory.get", {"path": "MEMORY.md", "line": "1"}, INVALID_PARAMS, '"line" should be a valid integer'),
+    ("memory.get", {"path": "MEMORY.md", "line": False}, INVALID_PARAMS, '"line" should be a valid integer'),
+    ("memory.get", {"path": "MEMORY.md", "limit": [1]}, INVALID_PARAMS, '"limit" should be a valid integer'),
+    ("memory.write", {"content": 5, "target": "core"}, INVALID_PARAMS, '"content" should be a valid string'),
+    ("memory.write", {"content": "a"}, INVALID_PARAMS, '"target" is missing'),
+    ("memory.write", {"content": "a", "target": 1}, INVALID_PARAMS, "\"target\" should be 'core' or 'daily'"),
+    ("memory.rebuild", {"wait": 1}, INVALID_PARAMS, '"wait" should be a valid boolean'),
+    ("memory.rebuild", {"wait": "no"}, INVALID_PARAMS, '"wait" should be a valid boolean'),
+    ("models.status", {"model": "a"}, INVALID_PARAMS, '"model" is not a parameter'),
+    ("sessions.list", {"limit": "10"}, INVALID_PARAMS, '"limit" should be a valid integer'),
+    ("sessions.list", {"limit": True}, INVALID_PARAMS, '"limit" should be a valid integer'),
+    ("rpc.discover", {"method": "a"}, INVALID_PARAMS, '"method" is not a parameter'),
     ("memory.write", {"content": "a", "target": "x"}, INVALID_PARAMS, "should be 'core' or 'daily', not"),
     ("memory.write", {"content": " ", "target": "core"}, INVALID_PARAMS, "nothing to write"),
     ("memory.get", {"path": "../state.db"}, INVALID_PARAMS, ""),
@@ -233,6 +255,7 @@ async def test_a_call_that_cannot_be_is_told_why(rpc: Rpc) -> None:
         found, text = await rpc.refused(method, params)
         assert (found, told.lower() in text.lower()) == (code, True), (method, params, found, text)
         assert len(text) < 600
+    assert {method for method, _, code, _ in BAD_CALLS if code == INVALID_PARAMS} == METHODS
 
 
 async def test_thousands_of_unknown_parameters_are_refused_in_no_time_and_few_words(rpc: Rpc) -> None:
