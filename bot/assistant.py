@@ -5,7 +5,7 @@ import logging
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 
@@ -47,6 +47,24 @@ PARKING_GRACE = 1.5
 """Seconds that parked turns get to let go of what they use."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Running:
+    """The turn of a chat from its beginning to its end, including its waits for room on the disk."""
+
+    turn: Turn
+    assignment: Assignment
+    is_stopped: asyncio.Event
+    """Set where it was stopped while nothing of it ran: before it began, or while it waits for room."""
+
+    def stop(self) -> bool:
+        """End it now; return False where it has ended already."""
+        if self.turn.stop():
+            return True
+        if self.turn.goes_on:
+            self.is_stopped.set()
+        return self.turn.goes_on
+
+
 class Assistant:
     """Takes messages from every channel and has the replies rendered where they belong."""
 
@@ -74,7 +92,7 @@ class Assistant:
             self._handle, tasks=self._tasks, at_once=turns_at_once, ready=self._ready
         )
         self._notices: Lanes[Notice] = Lanes(self._tell, tasks=self._tasks, at_once=turns_at_once)
-        self._turns: dict[ChatId, tuple[Turn, Assignment]] = {}
+        self._turns: dict[ChatId, _Running] = {}
         self._joined: dict[int, list[str]] = {}
         """By turn: ids of the messages beside the first that a turn of an earlier process had heard."""
         self._gathering: set[ChatId] = set()
@@ -227,10 +245,10 @@ class Assistant:
         running = self._running_in(chat)
         if running is None:
             return False
-        turn, assignment = running
+        assignment = running.assignment
         alone = assignment.answers == [message]  # or an earlier edit of it
         again = len(assignment.answers) == 1 and assignment.edit_of == message
-        return (alone or again) and turn.stop()
+        return (alone or again) and running.stop()
 
     def _take_up(self, received: Received, *, first: bool = False) -> None:
         received = self._moves.received(received)  # its chat may have moved while it was written down
@@ -268,25 +286,24 @@ class Assistant:
         assignment.answers += [each.message.id for each in parts]
         if stopped is not None:
             _hear_what_belongs_to(received, behind, assignment, before=stopped)
-        pauses = list(self._disk_pauses)
-        while True:
-            turn = self._made(received, assignment)
-            self._turns[message.chat] = turn, assignment
-            if stopped is not None:
-                turn.stop()
-            try:
-                delivered = await self._delivery.reply(received, turn, shown=shown)
-            finally:
-                await turn.end()
-                del self._turns[message.chat]
-            if not turn.goes_on:
-                break
-            # There was no room on the disk. What was heard is there, and the turn goes on where it broke off.
+        is_stopped, pauses = asyncio.Event(), list(self._disk_pauses)
+        if stopped is not None:
+            is_stopped.set()
+        try:
             while True:
-                await asyncio.sleep(pauses[0] if len(pauses) == 1 else pauses.pop(0))
-                if await self._house.state.has_room():  # else a model would be asked, and paid, in vain
+                turn = self._made(received, assignment)
+                self._turns[message.chat] = _Running(turn, assignment, is_stopped)
+                if is_stopped.is_set():
+                    turn.stop()
+                try:
+                    delivered = await self._delivery.reply(received, turn, shown=shown)
+                finally:
+                    await turn.end()
+                if not turn.goes_on:
                     break
-            await self._delivery.catch_up()  # which messages show it, before there are more of them
+                await self._wait_for_room(pauses, is_stopped)
+        finally:
+            del self._turns[message.chat]
         if delivered:
             for each in (received, *parts):  # those of a command may not have been noted as done with
                 await self._delivery.done(each.number)
@@ -294,6 +311,19 @@ class Assistant:
             await self._answering.afterwards(assignment)
         if self._moves.place_of(message.chat) != message.chat:
             self._carry_over(message.chat)  # it may have left something there that came too late
+
+    async def _wait_for_room(self, pauses: list[float], is_stopped: asyncio.Event) -> None:
+        """Wait until the disk has room for the rest of a turn, or until the turn is stopped.
+
+        What the turn has heard is on disk, and it goes on where it broke off.
+        """
+        while not is_stopped.is_set():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(pauses[0] if len(pauses) == 1 else pauses.pop(0)):
+                    await is_stopped.wait()
+            if await self._house.state.has_room():  # else a model would be asked, and paid, in vain
+                break
+        await self._delivery.catch_up()  # which messages show it, before there are more of them
 
     async def _gathered(self, received: Received, parts: Sequence[Received]) -> Received:
         """A command that is said with an album is meant for all of it."""
@@ -388,8 +418,7 @@ class Assistant:
         running = self._running_in(chat)
         if running is None:
             return self._stop_gathering(chat, before)
-        turn, assignment = running
-        return (not before or assignment.turn < before) and turn.stop()
+        return (not before or running.assignment.turn < before) and running.stop()
 
     def _stop_gathering(self, chat: ChatId, before: int) -> bool:
         """End what would be begun in a chat as soon as all that belongs to it has come."""
@@ -416,8 +445,8 @@ class Assistant:
         self._lanes.close()
         self._notices.close()
         if not await self._tasks.ended(patience):
-            for _, assignment in self._turns.values():
-                assignment.parked = True
+            for running in self._turns.values():
+                running.assignment.parked = True
             self._tasks.cancel()
             if not await self._tasks.ended(PARKING_GRACE):
                 log.warning("some turns did not let go; they go on with the next start")
@@ -448,9 +477,9 @@ class Assistant:
     async def _quiet(self, chat: ChatId) -> None:
         """Wait for the end of the turn that runs in a chat."""
         if chat in self._turns:
-            await self._turns[chat][0].ended()
+            await self._turns[chat].turn.ended()
 
-    def _running_in(self, chat: ChatId) -> tuple[Turn, Assignment] | None:
+    def _running_in(self, chat: ChatId) -> _Running | None:
         """The turn that runs in a chat, also one that has begun while the chat had another id."""
         before = (each for place, each in self._turns.items() if self._moves.place_of(place) == chat)
         return self._turns.get(chat) or next(before, None)

@@ -915,8 +915,8 @@ async def test_when_the_tokens_of_the_day_are_spent_that_is_said_and_what_was_sa
 
 async def abandon(house: House) -> None:
     """Leave everything as a process leaves it that is killed."""
-    for _, assignment in house.assistant._turns.values():
-        assignment.parked = True
+    for running in house.assistant._turns.values():
+        running.assignment.parked = True
     house.assistant._leaving = True
     house.assistant._lanes.close()
     house.assistant._tasks.cancel()
@@ -1191,6 +1191,46 @@ async def test_no_model_is_asked_while_there_is_no_room_for_its_answer(tmp_path:
         await house.quiet()
         assert house.terminal.replies()[asked.id].startswith("a long answer")
         assert len(house.model.history) == 2
+
+
+@pytest.mark.parametrize("pause", [0.01, 3600.0])
+async def test_a_turn_that_waits_for_room_on_the_disk_is_stopped_by_stop(
+    tmp_path: Path, pause: float
+) -> None:
+    flush = FlushSettings(token_threshold=1_000_000)
+    async with open_house(tmp_path, disk_pauses=(pause,), flush=flush) as house:
+        house.model.enqueue("a long answer " * 5000)
+        asked = await house.accept("well?", alone=False)
+        pages = await house.state.read(lambda db: db.execute("PRAGMA page_count").get)
+        await house.state.read(lambda db: db.execute(f"PRAGMA max_page_count = {pages + 5}"))
+        async with asyncio.timeout(10):
+            while phrases.CANNOT_KEEP_YET not in house.terminal.replies().get(asked.id, ""):  # noqa: ASYNC110
+                await asyncio.sleep(0.005)
+        assert await house.say("/stop") == phrases.STOPPED
+        assert house.terminal.replies()[asked.id] == phrases.STOPPED_HERE
+        assert await house.say("/stop") == phrases.NOTHING_RUNS
+        await house.state.read(lambda db: db.execute("PRAGMA max_page_count = 1000000"))
+        house.model.enqueue("here I am")
+        assert await house.say("still there?") == "here I am"
+        assert len(house.model.history) == 2
+        assert await house.unfinished() == 0
+
+
+async def test_a_turn_that_waits_for_room_is_stopped_by_an_edit_of_its_message(tmp_path: Path) -> None:
+    flush = FlushSettings(token_threshold=1_000_000)
+    async with open_house(tmp_path, disk_pauses=(3600.0,), flush=flush) as house:
+        house.model.enqueue("a long answer " * 5000)
+        asked = await house.accept("well?", alone=False)
+        pages = await house.state.read(lambda db: db.execute("PRAGMA page_count").get)
+        await house.state.read(lambda db: db.execute(f"PRAGMA max_page_count = {pages + 5}"))
+        async with asyncio.timeout(10):
+            while phrases.CANNOT_KEEP_YET not in house.terminal.replies().get(asked.id, ""):  # noqa: ASYNC110
+                await asyncio.sleep(0.005)
+        house.model.enqueue("the answer")
+        await house.accept("well, well?", alone=False, edit_of=asked.id)
+        await house.quiet()
+        assert house.terminal.replies()[asked.id] == phrases.STOPPED_HERE
+        assert house.reply(1) == "the answer"
 
 
 async def test_a_message_that_cannot_be_kept_is_not_acknowledged(house: House) -> None:
