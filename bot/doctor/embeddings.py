@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from bot.config.settings import Settings
 from bot.doctor.check import Check, Topic
 from bot.doctor.models import INSTALL_LOCAL, gguf_fault
+from bot.doctor.time_limit import NETWORK_SECONDS, guarded
 from memory.embeddings.auto import Choice, open_provider
 from memory.embeddings.errors import EmbeddingError
 from memory.embeddings.model_files import exists_locally, local_path
@@ -20,9 +21,14 @@ BY_WORDS = "until then notes are found by their words alone"
 
 
 async def check_embeddings(
-    settings: Settings, embedding: Embedding, index: IndexCheckup | None, *, alive: bool
+    settings: Settings,
+    embedding: Embedding,
+    index: IndexCheckup | None,
+    *,
+    alive: bool,
+    seconds: float = NETWORK_SECONDS,
 ) -> list[Check]:
-    """Ask each provider that was chosen for the vector of one word of ours.
+    """Ask each provider that was chosen for the vector of one word of ours, within `seconds` each.
 
     `alive`: whether a process of ours runs, beside which no second model is loaded into memory.
     """
@@ -33,10 +39,16 @@ async def check_embeddings(
             checks.append(TOPIC.warn("problem", embedding.error, BY_WORDS))
         return checks
     is_set = settings.memory.embedding.provider != "auto"
-    checks += await _check_provider("answer", settings, choice, index, is_needed=is_set, alive=alive)
+    asked = [_check_provider("answer", settings, choice, index, is_needed=is_set, alive=alive)]
     if fallback.provider != "none":
-        checks.append(TOPIC.ok("fallback", fallback.reason))
-        checks += await _check_provider("fallback", settings, fallback, None, is_needed=False, alive=alive)
+        asked.append(_check_provider("fallback", settings, fallback, None, is_needed=False, alive=alive))
+    names = ("answer", "fallback")
+    found, *rest = await asyncio.gather(
+        *(guarded(TOPIC, each, name=name, seconds=seconds) for each, name in zip(asked, names, strict=False))
+    )
+    checks += found
+    for more in rest:
+        checks += [TOPIC.ok("fallback", fallback.reason), *more]
     return checks
 
 

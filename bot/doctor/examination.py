@@ -3,7 +3,7 @@
 import asyncio
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -29,12 +29,12 @@ from bot.doctor.service import check_service
 from bot.doctor.settings import check_file, check_use
 from bot.doctor.speech import check_speech
 from bot.doctor.telegram import check_telegram, last_sign_of_life
+from bot.doctor.time_limit import guarded
 from bot.log import secrets_of
 from bot.presence import others_alive
 from bot.service.embedding import open_embedding_of
 from bot.state.checkup import StateCheckup
 from bot.state.database import StateUnusable
-from memory.disk import reason
 from memory.embeddings.opening import Embedding
 from memory.errors import IndexBroken, IndexUnavailable
 from memory.index.sqlite_checkup import IndexCheckup
@@ -42,8 +42,6 @@ from memory.index.sqlite_checkup import IndexCheckup
 if TYPE_CHECKING:
     from memory.index.postgres.checkup import ServerCheckup
 
-NETWORK_SECONDS = 10.0
-"""For all that is asked of others, side by side."""
 DISK_SECONDS = 60.0
 """For each look at the disk; a server for files that is gone would hold it up for ever."""
 PAGES_SECONDS = 15.0
@@ -91,25 +89,22 @@ async def examine(settings: Settings, environment: Mapping[str, str]) -> list[Ch
             _on_disk(Topic("folders"), lambda: check_folders(settings)),
             _on_disk(Topic("notes"), lambda: check_notes(settings)),
             _on_disk(Topic("index"), lambda: _index(settings, index, alive=alive, now=now)),
-            _in_network(
-                Topic("vectors"),
-                check_embeddings(settings, embedding, _looked_into(index), alive=alive),
-            ),
+            check_embeddings(settings, embedding, _looked_into(index), alive=alive),
             _on_disk(Topic("watching"), lambda: check_watching(settings)),
             _on_disk(
                 Topic("conversations"), lambda: check_conversations(settings, state, alive=alive, now=now)
             ),
             _on_disk(Topic("backups"), lambda: check_backups(settings, begun=begun, now=now)),
-            _in_network(Topic("models"), check_models(settings, environment, asking)),
+            check_models(settings, environment, asking),
             _on_disk(Topic("models"), lambda: _resting(settings, state, environment)),
             _on_disk(Topic("speech"), lambda: check_speech(settings, environment)),
-            _in_network(
+            guarded(
                 Topic("telegram"),
                 check_telegram(settings, asking, alive=alive, last_sign=last_sign, now=now),
             ),
-            _in_network(Topic("discord"), check_discord(settings, asking)),
+            guarded(Topic("discord"), check_discord(settings, asking)),
             _on_disk(Topic("access"), lambda: check_access(settings)),
-            _in_network(Topic("service"), check_service(settings, asking, alive=alive)),
+            guarded(Topic("service"), check_service(settings, asking, alive=alive)),
             _on_disk(Topic("instances"), lambda: check_instances(settings)),
             _closed(embedding),
         )
@@ -161,26 +156,6 @@ async def _closed(embedding: Embedding) -> list[Check]:
 
 async def _on_disk(topic: Topic, checks: Callable[[], Iterable[Check]]) -> list[Check]:
     return await guarded(topic, in_daemon(lambda: list(checks())), seconds=DISK_SECONDS)
-
-
-async def _in_network(topic: Topic, checks: Awaitable[list[Check]]) -> list[Check]:
-    return await guarded(topic, checks, seconds=NETWORK_SECONDS)
-
-
-async def guarded(topic: Topic, checks: Awaitable[list[Check]], *, seconds: float) -> list[Check]:
-    """Wait for checks, but not for long; what they stumble over is a line too."""
-    try:
-        async with asyncio.timeout(seconds):
-            return await checks
-    except TimeoutError:
-        told = f"it took more than {seconds:g} s"
-        return [topic.warn("time", told, "try again; check the network, or the disk")]
-    except OSError as error:
-        place = f" ({error.filename})" if error.filename else ""
-        return [topic.fail("disk", f"{reason(error)}{place}", "mend that; see also the lines about folders")]
-    except Exception as error:  # noqa: BLE001 - the others are still worth telling
-        told = f"this check broke: {type(error).__name__}: {error}"
-        return [topic.fail("bug", told, "please report it")]
 
 
 async def _unless_silent(work: Callable[[], Result], *, otherwise: Other) -> Result | Other:

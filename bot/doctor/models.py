@@ -12,6 +12,7 @@ from bot.config.settings import Settings
 from bot.doctor.asking import Answered, Asking, NotReached
 from bot.doctor.check import Check, Topic, how_large, several
 from bot.doctor.permissions import may
+from bot.doctor.time_limit import NETWORK_SECONDS, guarded
 from bot.models.address import VERSION, Address
 from bot.models.dialect import Dialect, kind_of_status
 from bot.models.errors import BadKey, ModelError, OutOfCredit, RateLimited
@@ -58,11 +59,19 @@ def named_providers(settings: Settings, environment: Mapping[str, str]) -> list[
     ]
 
 
-async def check_models(settings: Settings, environment: Mapping[str, str], asking: Asking) -> list[Check]:
-    """Ask each provider once with each key; no model is asked anything."""
+async def check_models(
+    settings: Settings,
+    environment: Mapping[str, str],
+    asking: Asking,
+    *,
+    seconds: float = NETWORK_SECONDS,
+) -> list[Check]:
+    """Ask each provider once with each key, within `seconds` each; no model is asked anything."""
     checks = [TOPIC.ok("chain", " → ".join(settings.models.chain))]
     named = named_providers(settings, environment)
-    found = await asyncio.gather(*(_check_provider(each, asking) for each in named))
+    found = await asyncio.gather(
+        *(guarded(TOPIC, _check_provider(each, asking), name=each.name, seconds=seconds) for each in named)
+    )
     return [*checks, *(check for checks in found for check in checks)]
 
 

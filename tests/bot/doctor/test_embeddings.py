@@ -1,3 +1,4 @@
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,17 @@ def indexed(*vectors: ModelVectors) -> IndexCheckup:
 
 
 async def told(
-    section: dict[str, Any], index: IndexCheckup | None = None, *, alive: bool = False, **others: Any
+    section: dict[str, Any],
+    index: IndexCheckup | None = None,
+    *,
+    alive: bool = False,
+    seconds: float = 10.0,
+    **others: Any,
 ) -> list[Check]:
     settings = about(memory={"embedding": section}, **others)
     embedding = open_embedding_of(settings)
     try:
-        return await check_embeddings(settings, embedding, index, alive=alive)
+        return await check_embeddings(settings, embedding, index, alive=alive, seconds=seconds)
     finally:
         if embedding.embedder:
             await embedding.embedder.close()
@@ -65,6 +71,20 @@ async def test_a_fallback_is_asked_as_well() -> None:
         table = {"voyage": {"kind": "openai", "base_url": server.base_url("voyage"), "api_key": "wrong"}}
         checks = await told(section, providers=table)
     assert [check.status for check in checks if check.name == "fallback"] == ["ok", "warn"]
+
+
+async def test_a_provider_that_hangs_leaves_its_fallback_to_be_checked() -> None:
+    async with EmbeddingServer() as server:
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            section = {
+                "provider": "ollama",
+                "base_url": f"http://127.0.0.1:{silent.getsockname()[1]}",
+                "fallback": "openai",
+            }
+            openai = {"kind": "openai", "base_url": server.base_url("openai"), "api_key": KEY}
+            checks = await told(section, providers={"openai": openai}, seconds=1)
+    assert named(checks, "answer").told == "it took more than 1 s"
+    assert [each.status for each in checks if each.name == "fallback"] == ["ok", "ok"]
 
 
 async def test_vectors_of_another_model_are_told_before_they_are_paid_for_again() -> None:

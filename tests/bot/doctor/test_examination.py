@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from bot.doctor.check import Check, Topic
-from bot.doctor.examination import examine, guarded, in_daemon
+from bot.doctor.examination import examine, in_daemon
+from bot.doctor.time_limit import guarded
 from bot.presence import Presence, others_alive
 from tests.bot.doctor.found import as_nobody, named, with_workspace
 
@@ -28,7 +29,9 @@ async def test_a_check_that_breaks_or_takes_too_long_is_a_line_of_its_own() -> N
     assert check.told.startswith("permission denied")
     assert check.told.endswith("(/x)")
     [check] = await guarded(Topic("x"), slow(), seconds=0.01)
-    assert (check.status, check.told) == ("warn", "it took more than 0.01 s")
+    assert (check.name, check.status, check.told) == ("time", "warn", "it took more than 0.01 s")
+    [check] = await guarded(Topic("x"), slow(), name="mine", seconds=0.01)
+    assert check.name == "mine"
 
 
 async def test_a_disk_that_does_not_answer_is_not_waited_for() -> None:

@@ -101,6 +101,23 @@ async def test_a_server_that_is_not_there_fails_with_the_mend() -> None:
     assert "providers.mine.base_url" in check.mend
 
 
+async def test_a_provider_that_hangs_leaves_no_other_unchecked() -> None:
+    async with ModelList("m-1") as server, Asking(seconds=60) as asking:
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            silent_url = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
+            settings = about(
+                providers={
+                    "silent": {"kind": "openai", "base_url": silent_url, "api_key": KEY},
+                    "mine": {"kind": "openai", "base_url": f"{server.root}/v1", "api_key": KEY},
+                },
+                models={"chain": ["silent/m-1", "mine/m-1"]},
+            )
+            checks = await check_models(settings, {}, asking, seconds=1)
+    assert named(checks, "chain").told == "silent/m-1 → mine/m-1"
+    assert (named(checks, "silent").status, named(checks, "silent").told) == ("warn", "it took more than 1 s")
+    assert (named(checks, "mine").status, named(checks, "mine").told) == ("ok", "answers, and takes the key")
+
+
 async def test_a_server_that_hangs_is_not_waited_for() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         began = time.monotonic()
