@@ -2,8 +2,6 @@
 
 import asyncio
 import json
-import os
-import re
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Iterator
@@ -13,6 +11,7 @@ from pathlib import PurePosixPath
 from typing import Any, Literal
 
 from bot import phrases
+from bot.child_environment import child_environment
 from memory.charset import decode
 
 DocumentKind = Literal["PDF", "Markdown", "CSV", "JSON", "HTML", "code", "text", "picture", "other"]
@@ -21,8 +20,6 @@ MOST_CHARACTERS = 2_000_000
 PDF_SECONDS = 25.0
 """From the start of the process to its end; what it has read by then counts."""
 
-_SECRET = re.compile(r"COMMONPLACE_|KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)
-"""Names in the environment that are of no use to a process that reads a stranger's file."""
 _PICTURES = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"GIF87a", b"GIF89a", b"BM")
 _HEIC = (b"heic", b"heix", b"hevc", b"heim", b"heis", b"mif1", b"msf1", b"avif", b"avis")
 _MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
@@ -144,17 +141,12 @@ async def _text_of_pdf(content: bytes, most_characters: int) -> DocumentText:
 
 
 async def _start(most_characters: int) -> Process:
-    environment = {
-        **{name: value for name, value in os.environ.items() if not _SECRET.search(name)},
-        # What we can import it can, in the same order; `-P` keeps the working folder out.
-        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
-    }
     return await asyncio.create_subprocess_exec(
         *(sys.executable, "-P", "-m", "bot.attachments.pdf", str(most_characters)),
         stdin=PIPE,
         stdout=PIPE,
         stderr=DEVNULL,
-        env=environment,
+        env=child_environment(),
         start_new_session=True,  # a Ctrl-C in the terminal is not for it
     )
 

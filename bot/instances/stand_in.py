@@ -2,16 +2,16 @@
 
 import asyncio
 import logging
-import os
 import sys
 import time
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
+from bot.child_environment import child_environment
 from bot.instances.instance import workspace_id
 from bot.instances.lease import Lease
 
@@ -60,7 +60,6 @@ class StandIns:
         command: Callable[[Path], Sequence[str]],
         want: Callable[[str], object],
         notes: Callable[[Path], str] = lambda _: "",
-        environment: Mapping[str, str] | None = None,
     ) -> None:
         """`folders`: workspaces of others; `name`: this instance's; `command` serves a workspace until told to leave.
 
@@ -71,7 +70,6 @@ class StandIns:
         self._stand_ins = [_StandIn(folder, f"{name} for {folder.name}") for folder in folders]
         self._command = command
         self._notes = notes
-        self._environment = {**(os.environ if environment is None else environment)}
         self._leases: list[Lease] = []
         self._looking: asyncio.Task[None] | None = None
         self._leaving = False
@@ -173,7 +171,7 @@ class StandIns:
             *self._command(each.folder),
             stdin=PIPE,  # at whose end it leaves: this process may die without a word
             stdout=DEVNULL,
-            env={**self._environment, "COMMONPLACE_INSTANCE__NAME": each.name},
+            env=child_environment({"COMMONPLACE_INSTANCE__NAME": each.name}, secrets=True),
         )
 
     def _failed(self, each: _StandIn, why: str) -> None:

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import re
 import signal
 import sys
 import tempfile
@@ -12,15 +11,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any, Self
 
+from bot.child_environment import child_environment
 from memory.http_answers import one_line
 
 LONGEST_EVENT = 1 << 20
 """Bytes."""
 CATCH_UP_SECONDS = 0.05
 """What is left after a deadline for reading what had come before it: the loop may have been busy."""
-
-_SECRET = re.compile(r"COMMONPLACE_|KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)
-"""Names in the environment that are of no use to a process that reads a stranger's file."""
 
 Event = Mapping[str, Any]
 
@@ -46,12 +43,8 @@ class Child:
     @classmethod
     async def start(cls, path: Path, window: int | None) -> Self:
         """Start a process that loads the file. Raises OSError."""
-        environment = {
-            **{name: value for name, value in os.environ.items() if not _SECRET.search(name)},
-            # What we can import it can, in the same order; `-P` keeps the working folder out.
-            "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
-            "GGML_NO_BACKTRACE": "1",  # ggml would start a debugger as it dies
-        }
+        # ggml would start a debugger as it dies.
+        environment = child_environment({"GGML_NO_BACKTRACE": "1"})
         errors = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the process
         try:
             process = await asyncio.create_subprocess_exec(

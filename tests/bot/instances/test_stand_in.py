@@ -1,6 +1,8 @@
 """Who stands in for a dead instance: real processes, begun, begun anew and ended."""
 
 import asyncio
+import json
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,6 +17,10 @@ from bot.instances.post import others_notes
 from bot.instances.stand_in import StandIns, stand_in_command
 
 STAYS = "import os, sys; open(sys.argv[1], 'a').write(f'{os.getpid()}\\n'); sys.stdin.read()"
+TELLS = (
+    "import json, os, sys; open(sys.argv[1] + '.new', 'w').write(json.dumps(dict(os.environ))); "
+    "os.rename(sys.argv[1] + '.new', sys.argv[1]); sys.stdin.read()"
+)
 FAILS = "import os, sys; open(sys.argv[1], 'a').write(f'{os.getpid()}\\n'); sys.exit(3)"
 
 
@@ -114,6 +120,20 @@ async def test_it_is_begun_once_the_lease_is_free_and_ended_with_us(other: Other
     assert not lives(pid)
     assert not stand_ins.leaves(other.lease)
     assert set(other.wanted) == {other.workspace}
+
+
+async def test_it_is_told_our_settings_and_can_import_what_we_can(
+    other: Other, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TELEGRAM_BOT_TOKEN", "123:abc")
+    monkeypatch.syspath_prepend(str(tmp_path / "beside"))
+    other.free()
+    async with other.stand_ins(TELLS):
+        await until(other.file.exists)
+    environment = json.loads(other.file.read_text())
+    assert environment["TELEGRAM_BOT_TOKEN"] == "123:abc"
+    assert environment["COMMONPLACE_INSTANCE__NAME"] == "us for theirs"
+    assert environment["PYTHONPATH"].split(os.pathsep) == list(filter(None, sys.path))
 
 
 async def test_it_is_begun_anew_where_it_dies_and_left_be_after_three_failures(other: Other) -> None:
