@@ -90,11 +90,6 @@ class Lease:
         while not self.is_held:
             await self._changed.wait()
 
-    async def freed(self) -> None:
-        """Wait until it is free or held: for who leaves it to somebody else."""
-        while not (self.is_free or self.is_held):
-            await self._changed.wait()
-
     async def lost(self) -> None:
         """Wait until it is not held any more, if only for a moment."""
         tenure = self._tenure
@@ -117,10 +112,7 @@ class Lease:
 
     def see(self, row: LeaseRow, *, free: bool) -> None:
         """Take in what the server tells of it, and whether it could be taken."""
-        is_news = free != self._is_free
         self._seen, self._token, self._is_free = row, row.token, free
-        if is_news:
-            self._tell()
 
     def hold(self, *, until: float, token: int | None = None) -> None:
         """Hold it until then, by the clock."""

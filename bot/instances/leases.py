@@ -143,10 +143,6 @@ class Leases:
         """How this instance stands to the others, as last seen; asks nobody."""
         return InstanceStatus(self.instance.name, self.problem, self.all())
 
-    def held_by_others(self) -> Sequence[LeaseState]:
-        """Those that another process holds, as last seen, or has held until it died."""
-        return [state for state in self.all() if state.holder and not state.ours]
-
     async def _give_up(self, lease: Lease) -> None:
         if self._leases.get(lease.name) is not lease:
             return

@@ -122,9 +122,3 @@ def append(
         [(row.conversation, row.seq, row.kind, row.payload, at) for row in rows],
     )
     return missed + rows
-
-
-def end(db: apsw.Connection, chat: str, *, at: str) -> bool:
-    """Close the chat's open conversation; tell whether there was one."""
-    db.execute("UPDATE conversations SET ended_at = ? WHERE chat = ? AND ended_at IS NULL", (at, chat))
-    return db.changes() > 0

@@ -103,14 +103,6 @@ class State:
 
     # -- conversations ------------------------------------------------------------------------------------
 
-    async def open_conversation(self, chat: str) -> int | None:
-        """Give the number of the chat's open conversation, if it has one."""
-        return await self.read(lambda db: conversations.open_conversation(db, chat))
-
-    async def entries(self, conversation: int, *, after: int = 0) -> tuple[Row, ...]:
-        """Read the entries of a conversation whose seq is greater than `after`, in order."""
-        return await self.read(lambda db: conversations.entries(db, conversation, after))
-
     async def append(
         self,
         conversation: int | None,
@@ -134,10 +126,6 @@ class State:
             return rows
 
         return await self.change(write)
-
-    async def end_conversation(self, chat: str) -> bool:
-        """Close the chat's open conversation; tell whether there was one. Its entries stay."""
-        return await self.change(lambda db: conversations.end(db, chat, at=self.at()))
 
     # -- models -------------------------------------------------------------------------------------------
 

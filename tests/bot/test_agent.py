@@ -29,6 +29,7 @@ from memory.memory import Memory
 from memory.settings import MemorySettings
 from tests.fakes.first_start import laid_state
 from tests.fakes.house import open_house
+from tests.fakes.kept_conversation import end_conversation, entries, open_conversation
 from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.talking import run_turn
 
@@ -135,9 +136,11 @@ async def on_disk(state: State) -> tuple[Message, ...]:
 
 
 async def raw(state: State) -> list[tuple[str, dict[str, Any]]]:
-    number = await state.open_conversation(str(CHAT))
+    number = await open_conversation(state, str(CHAT))
     return (
-        [] if number is None else [(row.kind, json.loads(row.payload)) for row in await state.entries(number)]
+        []
+        if number is None
+        else [(row.kind, json.loads(row.payload)) for row in await entries(state, number)]
     )
 
 
@@ -248,7 +251,7 @@ async def test_a_turn_after_new_begins_a_conversation_without_the_old_one(
 ) -> None:
     model.enqueue("One.")
     await turn(agent, conversation, "first")
-    await state.end_conversation(str(CHAT))
+    await end_conversation(state, str(CHAT))
     model.enqueue("Two.")
     await turn(agent, conversation, "second")
     assert model.history[1].messages == (UserMessage("second"),)

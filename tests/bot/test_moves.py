@@ -20,6 +20,7 @@ from bot.models.protocol import UserMessage
 from bot.moves import Moves
 from bot.state import chats, inbox
 from tests.fakes.house import House, open_house
+from tests.fakes.kept_conversation import open_conversation
 from tests.fakes.recording_adapter import RecordingAdapter
 from tests.fakes.talking import NOW, message
 
@@ -297,7 +298,7 @@ async def test_where_both_have_lived_for_long_the_old_conversation_ends_and_is_n
         house.model.enqueue("- likes the old one")
         await house.compactor.resume()
         assert "likes the old one" in (tmp_path / "memory" / f"{NOW:%Y-%m-%d}.md").read_text("utf-8")
-        assert await house.state.open_conversation(str(OLD)) is None
+        assert await open_conversation(house.state, str(OLD)) is None
 
 
 async def test_a_chat_that_moves_on_before_all_has_gone_over_ends_where_it_is_last(house: House) -> None:

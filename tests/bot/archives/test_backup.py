@@ -30,6 +30,7 @@ from bot.presence import PENDING, Presence, is_unfinished
 from bot.state.database import State
 from bot.state.snapshot import check_database, copy_database
 from tests.fakes.commonplace import ROOT
+from tests.fakes.kept_conversation import entries, open_conversation
 
 NOW = datetime(2026, 11, 22, 3, 30, tzinfo=UTC)
 NOTES = {"MEMORY.md": "Core.\n", "2026-11-22.md": "- today\n", "trips/oslo.md": "Fjord.\n", "über.md": "ä\n"}
@@ -70,9 +71,9 @@ class Workspace:
 
     async def said(self) -> list[str]:
         async with self.state() as state:
-            number = await state.open_conversation("terminal:main")
-            entries = await state.entries(number) if number else ()
-        return [json.loads(entry.payload)["text"] for entry in entries]
+            number = await open_conversation(state, "terminal:main")
+            rows = await entries(state, number) if number else ()
+        return [json.loads(entry.payload)["text"] for entry in rows]
 
     def restore(self, file: Path) -> Path:
         return restore(file, notes=self.notes, private=self.private, now=self.clock).kept

@@ -11,6 +11,7 @@ from bot.conversations.conversation import Conversation
 from bot.messages import ChatId, PersonId
 from bot.models.protocol import AssistantMessage, Image, ToolCall, ToolResult, UserMessage
 from bot.state.database import State
+from tests.fakes.kept_conversation import end_conversation
 
 ZONE = ZoneInfo("Europe/Berlin")
 
@@ -72,7 +73,7 @@ async def test_all_conversations_are_there_also_ended_ones_and_what_was_summed_u
     await first.append(UserMessage("one"), AssistantMessage("two", (), "m/m"))
     await first.fold(2, "They counted\nto two.", "notes")
     await first.retract()
-    await state.end_conversation("terminal:main")
+    await end_conversation(state, "terminal:main")
     await (await conversation(state)).append(UserMessage("three", (Image("image/png", b"x"),)))
     await (await conversation(state, "telegram:-1")).append(UserMessage("elsewhere"))
     text = await markdown(state)

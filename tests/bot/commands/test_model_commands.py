@@ -24,6 +24,7 @@ from bot.models.protocol import AssistantMessage
 from bot.state.database import State
 from memory.memory import Memory
 from tests.fakes.house import open_house
+from tests.fakes.kept_conversation import entries, open_conversation
 from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.talking import message
 
@@ -341,7 +342,7 @@ async def test_what_was_retracted_is_still_on_disk(chat: Chat) -> None:
     model.enqueue("A better one.")
     await chat.say("What is tea?")
     await chat.say("/retry")
-    number = cast(int, await chat.state.open_conversation("terminal:main"))
-    entries = await chat.state.entries(number)
-    assert [row.kind for row in entries] == ["user", "assistant", "retry", "assistant"]
-    assert "A poor answer." in entries[1].payload
+    number = cast(int, await open_conversation(chat.state, "terminal:main"))
+    rows = await entries(chat.state, number)
+    assert [row.kind for row in rows] == ["user", "assistant", "retry", "assistant"]
+    assert "A poor answer." in rows[1].payload

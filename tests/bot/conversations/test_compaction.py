@@ -18,6 +18,7 @@ from bot.models.protocol import AssistantMessage, Message, ToolCall, ToolResult,
 from bot.models.tokens import tokens_of_message
 from bot.state.flushes import Cause
 from memory.errors import MemoryFault
+from tests.fakes.kept_conversation import entries
 from tests.fakes.model_server import KEY, Says, hangs
 from tests.fakes.openai_server import OpenAIServer
 from tests.fakes.scripted_model import ScriptedModel, alone
@@ -67,7 +68,7 @@ async def test_older_turns_become_a_summary_and_the_latest_stay_as_they_are(
     assert sum(map(tokens_of_message, latest)) <= 100
     number = talk.conversation.id
     assert number is not None
-    kept = await talk.state.entries(number)
+    kept = await entries(talk.state, number)
     assert sum(row.kind == "user" for row in kept) == 10  # the whole history stays
 
 

@@ -30,6 +30,7 @@ from bot.models.protocol import (
 )
 from bot.state.database import State
 from tests.fakes.first_start import laid_state
+from tests.fakes.kept_conversation import end_conversation, entries, open_conversation
 
 CHAT = ChatId("terminal", "main")
 ONE, TWO = (
@@ -93,22 +94,22 @@ async def test_a_conversation_goes_on_after_a_restart_as_it_was(path: Path) -> N
 async def test_new_ends_the_conversation_and_keeps_it_on_disk(state: State) -> None:
     conversation = Conversation(state, CHAT)
     await conversation.append(*WHOLE)
-    number = await state.open_conversation(str(CHAT))
-    await state.end_conversation(str(CHAT))
+    number = await open_conversation(state, str(CHAT))
+    await end_conversation(state, str(CHAT))
     await conversation.load()
     assert conversation.messages() == ()
     await conversation.append(UserMessage("again"))
     assert conversation.messages() == (UserMessage("again"),)
     assert number is not None
-    assert len(await state.entries(number)) == len(WHOLE)
+    assert len(await entries(state, number)) == len(WHOLE)
 
 
 async def test_a_turn_that_runs_while_its_conversation_is_ended_stays_in_the_old_one(state: State) -> None:
     conversation = Conversation(state, CHAT)
     await conversation.append(UserMessage("one"))
-    await state.end_conversation(str(CHAT))
+    await end_conversation(state, str(CHAT))
     await conversation.append(AssistantMessage("answer"))
-    assert await state.open_conversation(str(CHAT)) is None
+    assert await open_conversation(state, str(CHAT)) is None
     assert conversation.messages() == (UserMessage("one"), AssistantMessage("answer"))
 
 
@@ -329,9 +330,9 @@ async def test_kill_9_between_and_within_appends_leaves_what_was_acknowledged(pa
             conversation = Conversation(state, CHAT)
             await conversation.load()
             assert_valid(conversation.messages())
-            number = await state.open_conversation(str(CHAT))
+            number = await open_conversation(state, str(CHAT))
             assert number is not None
-            rows = await state.entries(number)
+            rows = await entries(state, number)
             assert [row.seq for row in rows] == list(range(1, len(rows) + 1))
             assert 0 <= len(rows) - acknowledged <= 2, "one append may have been committed and not yet told"
             acknowledged = len(rows)

@@ -11,6 +11,7 @@ from bot.messages import ChatId
 from bot.state import chats, conversations, flushes, inbox
 from bot.state.database import State
 from tests.fakes.first_start import laid_state
+from tests.fakes.kept_conversation import open_conversation
 from tests.fakes.talking import message
 
 OLD, NEW = ChatId("telegram", "-5"), ChatId("telegram", "-1005")
@@ -172,8 +173,8 @@ async def test_two_open_conversations_become_one_the_later_behind_the_earlier(
     await state.change(work)
     rows = await state.read(lambda db: conversations.entries(db, 1, 0))
     assert [(row.seq, row.payload) for row in rows] == [(1, '"1"'), (2, '"2"'), (3, '"3"')]
-    assert await state.open_conversation(str(NEW)) == 1
-    assert await state.open_conversation(str(OLD)) is None
+    assert await open_conversation(state, str(NEW)) == 1
+    assert await open_conversation(state, str(OLD)) is None
     ((_, received),) = await state.read(inbox.unfinished)
     assert (received.conversation, received.heard) == (1, 3), "it is still known where it stands"
 

@@ -13,6 +13,7 @@ import pytest
 
 from bot.state import database as state_module
 from bot.state.database import State, StateBroken, StateFault, StateTooNew, StateUnusable, to_the_end
+from tests.fakes.kept_conversation import end_conversation, entries, open_conversation
 
 SAID = [("user", '{"text": "hello"}')]
 
@@ -30,32 +31,31 @@ async def state(path: Path) -> AsyncIterator[State]:
 
 async def test_a_conversation_begins_with_its_first_entry_and_survives_a_restart(path: Path) -> None:
     async with State(path) as state:
-        assert await state.open_conversation("terminal:main") is None
+        assert await open_conversation(state, "terminal:main") is None
         (row,) = await state.append(None, "terminal:main", SAID, after=0)
         assert (row.seq, row.kind, row.payload) == (1, *SAID[0])
     async with State(path) as state:
-        number = await state.open_conversation("terminal:main")
+        number = await open_conversation(state, "terminal:main")
         assert number == row.conversation
-        assert await state.entries(number) == (row,)
+        assert await entries(state, number) == (row,)
 
 
 async def test_chats_do_not_see_each_other(state: State) -> None:
     (one,) = await state.append(None, "terminal:one", SAID, after=0)
     (other,) = await state.append(None, "terminal:other", SAID, after=0)
     assert one.conversation != other.conversation
-    assert await state.entries(one.conversation) == (one,)
+    assert await entries(state, one.conversation) == (one,)
 
 
 async def test_an_ended_conversation_keeps_its_entries_and_the_next_entry_begins_another(
     state: State,
 ) -> None:
     (old,) = await state.append(None, "terminal:main", SAID, after=0)
-    assert await state.end_conversation("terminal:main")
-    assert not await state.end_conversation("terminal:main")
-    assert await state.open_conversation("terminal:main") is None
+    await end_conversation(state, "terminal:main")
+    assert await open_conversation(state, "terminal:main") is None
     (new,) = await state.append(None, "terminal:main", SAID, after=0)
     assert new.conversation != old.conversation
-    assert await state.entries(old.conversation) == (old,)
+    assert await entries(state, old.conversation) == (old,)
 
 
 async def test_appending_hands_back_what_somebody_else_added_before(state: State, path: Path) -> None:
@@ -73,9 +73,9 @@ async def test_a_cancelled_append_is_carried_out_before_the_cancellation_goes_on
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    number = await state.open_conversation("c:1")
+    number = await open_conversation(state, "c:1")
     assert number is not None
-    assert len(await state.entries(number)) == 1
+    assert len(await entries(state, number)) == 1
 
 
 async def test_to_the_end_survives_many_cancellations() -> None:
@@ -160,7 +160,7 @@ def spoil_all_but_the_first_pages(path: Path) -> None:
 async def read_all(path: Path) -> None:
     async with State(path) as state:
         for number in range(1, 41):
-            await state.entries(number)
+            await entries(state, number)
 
 
 async def test_a_page_of_garbage_is_a_fault_when_it_is_read(path: Path) -> None:
@@ -199,7 +199,7 @@ async def test_a_full_disk_is_a_clear_line_and_nothing_is_half_written(state: St
     big = ("user", '{"text": "%s"}' % ("x" * 100_000))
     with pytest.raises(StateUnusable, match="disk is full"):
         await state.append(first.conversation, "c:1", [SAID[0], big], after=1)
-    assert await state.entries(first.conversation) == (first,)
+    assert await entries(state, first.conversation) == (first,)
     state._connection.pragma("max_page_count", 1_000_000)
     await state.append(first.conversation, "c:1", [big], after=1)
 
@@ -213,7 +213,7 @@ async def test_looking_for_room_takes_none_away_from_what_has_room(state: State)
     small = [state.append(first.conversation, "c:1", SAID, after=1) for _ in range(3)]
     told, *_ = await asyncio.gather(state.has_room(), *small)
     assert told is False
-    assert len(await state.entries(first.conversation)) == 4
+    assert len(await entries(state, first.conversation)) == 4
 
 
 async def test_there_is_room_also_while_a_row_is_still_read(state: State) -> None:
@@ -307,7 +307,7 @@ async def test_a_later_version_migrates_what_is_there(path: Path, monkeypatch: p
         (*state_module.MIGRATIONS, lambda db: db.execute("CREATE TABLE later (x)")),
     )
     async with State(path) as state:
-        assert await state.entries(row.conversation) == (row,)
+        assert await entries(state, row.conversation) == (row,)
         assert state._connection.pragma("user_version") == len(state_module.MIGRATIONS)
 
 
@@ -335,9 +335,9 @@ async def test_processes_that_open_and_write_at_once_lose_nothing(path: Path) ->
         await asyncio.to_thread(writer.join, 30)
         assert writer.exitcode == 0
     async with State(path) as state:
-        number = await state.open_conversation("c:1")
+        number = await open_conversation(state, "c:1")
         assert number is not None
-        rows = await state.entries(number)
+        rows = await entries(state, number)
     assert [row.seq for row in rows] == list(range(1, 241))
     for mark in "abc":
         own = [row for row in rows if row.payload.startswith(mark)]
@@ -421,6 +421,6 @@ async def test_nothing_is_committed_once_another_instance_has_it(path: Path) -> 
         with pytest.raises(StateUnusable, match="is another instance's now: nothing was changed"):
             await state.append(None, "terminal:main", SAID, after=0)
         ours = True
-        number = await state.open_conversation("terminal:main")
+        number = await open_conversation(state, "terminal:main")
         assert number
-        assert len(await state.entries(number)) == 1
+        assert len(await entries(state, number)) == 1

@@ -16,6 +16,7 @@ from bot.tools.memory import memory_tools
 from bot.web.rpc.protocol import CANNOT, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, MISSING
 from memory.memory import MemoryStatus
 from tests.fakes.commonplace import Commonplace
+from tests.fakes.kept_conversation import end_conversation
 from tests.fakes.talking import message
 from tests.fakes.website import TOKEN, Website, open_website
 
@@ -158,7 +159,7 @@ async def test_sessions_are_the_latest_conversations_without_a_word_of_them(rpc:
     for chat, entries in (("telegram:5", 2), ("terminal:main", 1)):
         await state.append(None, chat, [("recalled", "{}"), *[("user", said)] * entries], after=0)
     await state.change(lambda db: flushes.know(db, "telegram:5", name="Anna", flush=True))
-    await state.end_conversation("terminal:main")
+    await end_conversation(state, "terminal:main")
     await state.append(
         None, "terminal:main", [("user", said), ("assistant", said), ("result", said)], after=0
     )
@@ -170,7 +171,7 @@ async def test_sessions_are_the_latest_conversations_without_a_word_of_them(rpc:
     ]
     assert all(not each["running"] and not each["ended_at"] for each in listed)
     assert datetime.fromisoformat(listed[0]["last_at"]) <= datetime.now(UTC)
-    await state.end_conversation("telegram:5")
+    await end_conversation(state, "telegram:5")
     assert (await rpc.call("sessions.list", limit=2))["sessions"][1]["ended_at"]
     assert len((await rpc.call("sessions.list", limit=1))["sessions"]) == 1
 
