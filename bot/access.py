@@ -6,7 +6,7 @@ import math
 import secrets
 import unicodedata
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import IntEnum
@@ -38,6 +38,8 @@ word. Eight of them are 33 bits: with ten tries in ten minutes nobody comes near
 CODE_LENGTH = 8
 CODE_TIME = timedelta(hours=1)
 CODES_AT_ONCE = 3
+TOLD_AT_ONCE = 3
+"""How often a stranger is answered within TOLD_AGAIN: a second message is not to meet silence, a flood is."""
 TOLD_AGAIN = timedelta(minutes=10)
 STRANGERS_TOLD = 200
 """How many strangers are told within TOLD_AGAIN that they cannot talk here; the rest of a flood meets silence."""
@@ -64,7 +66,12 @@ class Standing(IntEnum):
     """May administer as well."""
 
 
-DECIDED = {"allowed": Standing.ALLOWED, "guest": Standing.GUEST, "denied": Standing.STRANGER}
+DECIDED = {
+    "owner": Standing.OWNER,
+    "allowed": Standing.ALLOWED,
+    "guest": Standing.GUEST,
+    "denied": Standing.STRANGER,
+}
 
 
 def standing_of(
@@ -76,9 +83,9 @@ def standing_of(
 ) -> Standing:
     """Look a person up; pure. `groups`: what counts for them where they speak, as in IncomingMessage.
 
-    What an owner decided beats `allow` and `guests`, never `owners`. An entry for one person beats those for groups,
-    and these one for a whole channel (`telegram:*`); of `allow` and `guests` with the same entry, or for groups, the
-    narrower counts. `owners` names people only.
+    What was decided by a command beats `allow` and `guests`, never `owners`. An entry for one person beats those for
+    groups, and these one for a whole channel (`telegram:*`); of `allow` and `guests` with the same entry, or for
+    groups, the narrower counts. `owners` names people only.
     """
     if person.channel == TERMINAL:
         return Standing.OWNER
@@ -120,8 +127,8 @@ class Access:
         self._now = now
         self._wake = wake
         self._home_of = home_of
-        self._refused: OrderedDict[PersonId, datetime] = OrderedDict()
-        """Strangers who were told lately that they cannot talk here, the earliest first."""
+        self._refused: OrderedDict[PersonId, tuple[datetime, int]] = OrderedDict()
+        """Strangers who were told lately that they cannot talk here: since when, how often; the earliest first."""
 
     def renew(self, rules: "AccessSettings") -> None:
         """Have these rules count from now on."""
@@ -159,23 +166,20 @@ class Access:
     async def greet(self, message: IncomingMessage) -> str:
         """What a stranger is told; "" for nothing at all.
 
-        Nothing in rooms, nor within ten minutes of the last time. However many strangers there are, no more than
+        Nothing in rooms, nor more than three times in ten minutes. However many strangers there are, no more than
         three codes and two hundred names are held. Of whoever gets a new code the owners are told.
         """
         if message.in_room:
             return ""
         if self._rules.pairing:
-            homes = self._homes()
-            told = await self._state.change(lambda db: self._give_code(db, message, homes))
-            if told and homes:
+            told = await self._state.change(lambda db: self._give_code(db, message))
+            if told:
                 self._wake()
             if told is not None:
                 return told
         return phrases.STRANGER if self._is_to_be_refused(message.sender) else ""
 
-    def _give_code(
-        self, db: "Connection", message: IncomingMessage, homes: Mapping[str, ChatId]
-    ) -> str | None:
+    def _give_code(self, db: "Connection", message: IncomingMessage) -> str | None:
         """A stranger's code in words, "" where it was told just now; None for who gets none."""
         person, now = str(message.sender), self._now()
         if access.decision(db, person) == "denied":
@@ -193,20 +197,24 @@ class Access:
                 told_at=stored(now),
                 at=stored(now),
             )
-            log.info("%s asks to be let in%s", one_line(person), self._hint(message.sender))
-            for owner, home in homes.items():
+            log.info(
+                "%s asks to be let in%s", one_line(person), self._hint(db, message.sender, stranger.code)
+            )
+            for owner, home in self._homes(db).items():
                 self._announce(db, stranger, owner=owner, home=home)
-        elif stored(now - TOLD_AGAIN) < stranger.told_at <= stored(now):
-            return ""
+        elif not stored(now - TOLD_AGAIN) < stranger.told_at <= stored(now):
+            stranger = replace(stranger, chat=str(message.chat), told_at=stored(now), told=1)
+        elif stranger.told < TOLD_AT_ONCE:
+            stranger = replace(stranger, chat=str(message.chat), told=stranger.told + 1)
         else:
-            stranger = replace(stranger, chat=str(message.chat), told_at=stored(now))
+            return ""
         access.keep_asking(db, stranger)
         return phrases.PAIRING.format(code=stranger.code, minutes=minutes_left(stranger, now))
 
-    def _homes(self) -> dict[str, ChatId]:
+    def _homes(self, db: "Connection") -> dict[str, ChatId]:
         """Where each owner is told something, for those who can be."""
         found = {}
-        for owner in self._rules.owners:
+        for owner in dict.fromkeys((*self._rules.owners, *access.owners(db))):
             channel, _, name = owner.partition(":")
             if home := self._home_of(PersonId(channel, name)):
                 found[owner] = home
@@ -230,20 +238,22 @@ class Access:
         choices = answers_to(stranger)
         inbox.put(db, str(home), told, key=f"{key}{stranger.code}", owner="", at=stored(now), choices=choices)
 
-    def _hint(self, person: PersonId) -> str:
-        """How whoever has set this up becomes its owner on a channel that has none."""
-        if any(owner.startswith(f"{person.channel}:") for owner in self._rules.owners):
+    def _hint(self, db: "Connection", person: PersonId, code: str) -> str:
+        """How the person who runs this becomes its owner, on a channel that has no owner yet."""
+        owners = (*self._rules.owners, *access.owners(db))
+        if any(owner.startswith(f"{person.channel}:") for owner in owners):
             return ""
-        return f'; if that is you, set owners = ["{one_line(str(person))}"] under [access] and start again'
+        return f'; if that is you, become the owner with: commonplace chat -m "/pair {code} owner"'
 
     def _is_to_be_refused(self, person: PersonId) -> bool:
-        """Whether a stranger hears that there is no talking here: once in ten minutes, and not in a flood."""
+        """Whether a stranger hears that there is no talking here: three times in ten minutes, not in a flood."""
         now, told = self._now(), self._refused
-        while told and not now - TOLD_AGAIN < next(iter(told.values())) <= now:
+        while told and not now - TOLD_AGAIN < next(iter(told.values()))[0] <= now:
             told.popitem(last=False)
-        if person in told or len(told) >= STRANGERS_TOLD:
+        since, count = told.get(person, (now, 0))
+        if count >= TOLD_AT_ONCE or (not count and len(told) >= STRANGERS_TOLD):
             return False
-        told[person] = now
+        told[person] = since, count + 1
         return True
 
     # -- what owners decide: each once under its key, which is the same when it is run again after a crash ----
@@ -259,8 +269,13 @@ class Access:
         channel, _, name = asking.person.partition(":")
         return standing_of(PersonId(channel, name), self._rules) is Standing.STRANGER
 
-    async def pair(self, code: str, *, guest: bool, by: PersonId, key: str) -> str:
-        """Let in whom a code was given to, and tell them; give the answer to the owner."""
+    async def pair(self, code: str, *, decision: Decision = "allowed", by: PersonId, key: str) -> str:
+        """Let in whom a code was given to, and tell them; return the answer to the owner who sent it.
+
+        Only at the terminal may somebody be made an owner.
+        """
+        if decision == "owner" and by.channel != TERMINAL:
+            return phrases.PAIR_OWNER_NOT_HERE
         given = plain_code(code)
         if not self._rules.pairing:
             return phrases.PAIRING_OFF
@@ -279,10 +294,27 @@ class Access:
             stranger = matching(given, self._asking(db, now))
             if stranger is None:
                 if (decided := access.answer_to(db, _key_of(given))) is not None:
-                    return decided
+                    return f"{decided} {phrases.PAIR_OWNER_USED}" if decision == "owner" else decided
                 self._note(db, key, phrases.PAIR_WRONG, by=by, wrong_code=True)
                 return phrases.PAIR_WRONG
-            return self._let_in(db, stranger, "guest" if guest else "allowed", by=by, key=key)
+            return self._let_in(db, stranger, decision, by=by, key=key)
+
+        return await self._carry_out(work)
+
+    async def make_owner(self, person: PersonId, *, by: PersonId, key: str) -> str:
+        """Make an owner of somebody who was let in before, or asks to be; only at the terminal."""
+        if by.channel != TERMINAL:
+            return phrases.PAIR_OWNER_NOT_HERE
+        if standing_of(person, self._rules) is Standing.OWNER:
+            return phrases.ALLOW_OWNER.format(person=person)
+
+        def work(db: "Connection") -> str:
+            if (before := access.answer_to(db, key)) is not None:
+                return before
+            stranger = self._stranger(db, person)
+            if not stranger.code and access.decision(db, str(person)) is None:
+                return phrases.PAIR_OWNER_UNKNOWN.format(person=person)
+            return self._let_in(db, stranger, "owner", by=by, key=key)
 
         return await self._carry_out(work)
 
@@ -294,6 +326,8 @@ class Access:
         def work(db: "Connection") -> str:
             if (before := access.answer_to(db, key)) is not None:
                 return before
+            if access.decision(db, str(person)) == "owner":
+                return phrases.ALLOW_OWNER.format(person=person)
             return self._let_in(db, self._stranger(db, person), "allowed", by=by, key=key)
 
         return await self._carry_out(work)
@@ -308,6 +342,8 @@ class Access:
         def work(db: "Connection") -> str:
             if (before := access.answer_to(db, key)) is not None:
                 return before
+            if access.decision(db, str(person)) == "owner" and by.channel != TERMINAL:
+                return phrases.DENY_PAIRED_OWNER.format(person=person)
             stranger = self._stranger(db, person)
             standing = standing_of(person, self._rules, access.decision(db, str(person)))
             access.decide(db, str(person), "denied", name=stranger.name, by=str(by), at=stored(self._now()))
@@ -331,9 +367,9 @@ class Access:
         at = stored(self._now())
         access.decide(db, stranger.person, decision, name=stranger.name, by=str(by), at=at)
         if stranger.chat:
-            inbox.put(db, stranger.chat, phrases.LET_IN, key=f"let-in-{key}", owner="", at=at)
-        said = phrases.MAY_TALK if decision == "allowed" else phrases.MAY_TALK_AS_GUEST
-        answer = said.format(who=_whom(stranger), person=stranger.person)
+            told = phrases.LET_IN_AS_OWNER if decision == "owner" else phrases.LET_IN
+            inbox.put(db, stranger.chat, told, key=f"let-in-{key}", owner="", at=at)
+        answer = _LET_IN[decision].format(who=_whom(stranger), person=stranger.person)
         self._note(db, key, answer, by=by)
         self._note_code(db, stranger, phrases.PAIR_USED.format(who=who_asks(stranger)), by=by)
         return answer
@@ -360,6 +396,14 @@ class Access:
         before, wrong_before = stored(now - ANSWERS_KEPT), stored(now - WRONG_CODES_TIME)
         access.forget_answers(db, before=before, wrong_before=wrong_before)
         access.note_answer(db, key, answer, owner=str(by), wrong_code=wrong_code, at=stored(now))
+
+
+_LET_IN: dict[Decision, str] = {
+    "owner": phrases.IS_OWNER,
+    "allowed": phrases.MAY_TALK,
+    "guest": phrases.MAY_TALK_AS_GUEST,
+}
+"""What is answered to an owner who has let somebody in."""
 
 
 def who_asks(stranger: Asking) -> str:

@@ -260,29 +260,36 @@ START_GUEST = (
     "Hello, I am {name}. Just write to me, as you would to a person. /help shows what else there is."
 )
 PAIRING = (
-    "Your code is {code}. To be let in, have an owner send me this line within {minutes} min:\n\n"
+    "Your code is {code}. To talk with me, ask my owner to send me this line within {minutes} min:\n\n"
     "`/pair {code}`"
 )
 LET_IN = "You can talk with me now. /start tells how."
+LET_IN_AS_OWNER = "You can talk with me now, and you are my owner. /start tells how."
 MAY_TALK = "{who} can talk with me now, and read and write all of the memory. `/deny {person}` ends that."
 MAY_TALK_AS_GUEST = "{who} can talk with me now as a guest, without the memory. `/deny {person}` ends that."
-ALLOW_OWNER = "{person} is an owner already, and may do everything."
+IS_OWNER = "{who} is an owner now and can do everything, in every chat. `/deny {person}` at the terminal undoes that."
+ALLOW_OWNER = "{person} is already an owner and can do everything."
 DENIED = "{who} can no longer talk with me. `/allow {person}` takes that back."
 KEPT_OUT = "{who} is kept out. `/allow {person}` takes that back."
 DENY_OWNER = (
-    "{person} is an owner by the settings, so I cannot. Take the name out of access.owners there and "
-    "start me again."
+    "{person} is an owner by the settings, so I can't. Remove them from access.owners there, then send "
+    "`/config reload`."
 )
-DENY_TERMINAL = "Whoever sits at the machine itself can always talk with me."
+DENY_PAIRED_OWNER = (
+    '{person} is an owner. That can only be undone on my computer: `commonplace chat -m "/deny {person}"`'
+)
+DENY_TERMINAL = "Whoever sits at my computer can always talk with me."
 PAIR_WRONG = (
-    "Nobody has that code now. It may be mistyped, used already, or more than an hour old; whoever "
+    "Nobody has that code right now. It may be mistyped, already used, or more than an hour old. Anyone who "
     "writes to me gets a new one."
 )
-PAIR_FORM = (
-    "A code has {length} letters and digits: `/pair CODE`, or `/pair CODE guest` for somebody who is not to use "
-    "the memory."
+PAIR_FORM = "A code has {length} letters and digits. Usage: `/pair CODE`, or `/pair CODE guest` for no memory."
+PAIR_OWNER_NOT_HERE = (
+    'Owners can only be added on my computer: run `commonplace chat -m "/pair CODE owner"` there.'
 )
-PAIR_WAIT = "That were too many wrong codes. Please go on in {minutes} min; `/allow USER` works meanwhile."
+PAIR_OWNER_UNKNOWN = "I don't know {person} yet. Ask them to write to me first, then send this again."
+PAIR_OWNER_USED = "To make them an owner: `/pair USER owner`, with the id in parentheses as USER."
+PAIR_WAIT = "Too many wrong codes. Please try again in {minutes} min; `/allow USER` still works."
 PAIRING_OFF = "Pairing is off (access.pairing in the settings). `/allow USER` lets somebody in."
 ASKS = (
     "{who} would like to talk with me. `/pair {code}` lets them in, with the memory, all of it; `/pair {code} guest` "
@@ -295,15 +302,14 @@ CHOICE_LET_IN = "Let in{name}"
 CHOICE_AS_GUEST = "As guest{name}"
 CHOICE_KEEP_OUT = "Keep out{name}"
 PAIR_ASKING = (
-    "These would like to talk with me:\n{rows}\n\nThe line lets them in, with the memory, all of it; with `guest` "
-    "behind it, without. `/deny USER` keeps somebody out."
+    "Waiting for approval:\n{rows}\n\nSend the line to let somebody in with the whole memory, or add `guest` to let "
+    "them in without it. `/deny USER` keeps somebody out."
 )
-PAIR_ROW = "- {who}, for {minutes} min still: `/pair {code}`"
-PAIR_NOBODY = (
-    "Nobody asks to be let in just now. Whoever writes to me gets a code, and `/pair CODE` lets them in."
-)
-PAIR_NOT_HERE = "Who asks to be let in is nobody else's business: write `/pair` to me alone."
-PAIR_USED = "{who} has been let in with that code already."
+PAIR_ASKING_AT_TERMINAL = f"{PAIR_ASKING}\n\nTo become an owner yourself, add `owner`: `/pair {{code}} owner`"
+PAIR_ROW = "- {who}: `/pair {code}`, expires in {minutes} min"
+PAIR_NOBODY = "No pending requests. Anyone who writes to me gets a code; `/pair CODE` lets them in."
+PAIR_NOT_HERE = "Others can read this chat. Please send `/pair` to me in private."
+PAIR_USED = "{who} was already let in with that code."
 PAIR_KEPT_OUT = "{who} has been kept out since then. `/allow {person}` takes that back."
 WHO = (
     "Tell me who by channel and id, as in `/{command} telegram:123456`. A name with @ is not enough: it may be "
@@ -430,9 +436,7 @@ CONFIG_CHANGED = "Changed since, and not in force yet: {keys}. /config reload pu
 CONFIG_AFTER_RESTART = "Takes effect after a restart: {keys}."
 CONFIG_TAKEN = "The settings have been read again. In force from now on: {keys}."
 CONFIG_SAME = "The settings have been read again. Nothing has changed in them."
-CONFIG_IN_THIS_CHAT = (
-    "That was for this chat in the terminal. A service beside it reads them again on SIGHUP."
-)
+CONFIG_IN_SERVICE_TOO = "The running service reloads its settings too; its log says what changed."
 CONFIG_UNUSABLE = "The settings cannot be used as they stand now, so nothing has changed: {reason}"
 CONFIG_WOULD_FAIL = "They have changed since, and cannot be used as they stand now: {reason}"
 

@@ -6,6 +6,7 @@ import os
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
 from types import TracebackType
@@ -100,16 +101,54 @@ def serving(folder: Path, *, shared: bool) -> Iterator[None]:
         os.close(fd)
 
 
-def _who_serves(note: bytes) -> str:
-    """Name a service and how it is stopped, by its note; that may be empty, or cut short by a full disk."""
+def service_pid(folder: Path) -> int | None:
+    """Return the process id of the service whose locks are in `folder`; None where none runs here.
+
+    None too where several share the workspace, or where it runs on another machine or in another container.
+    """
+    try:
+        note = _read_note((folder / _SERVICE).read_bytes()[:_LONGEST_NOTE])
+        if note is None or not note.is_here:
+            return None
+        os.kill(
+            note.pid, 0
+        )  # before the lock is tried: a service that is just starting must not find it taken
+        return note.pid if _is_locked(folder / _SERVICE, sweep=False) else None
+    except OSError:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Note:
+    """What a service writes about itself."""
+
+    pid: int
+    host: str
+    pids: str
+
+    @property
+    def is_here(self) -> bool:
+        """Whether its process id means the same process here."""
+        return (self.host, self.pids) == (socket.gethostname(), _process_ids())
+
+
+def _read_note(note: bytes) -> _Note | None:
+    """Read a service's note; None where it is empty, or cut short by a full disk."""
     try:
         told = json.loads(note)
-        pid, host, pids = int(told["pid"]), str(told["host"]), str(told["pids"])
+        return _Note(int(told["pid"]), str(told["host"]), str(told["pids"]))
     except (ValueError, TypeError, KeyError):
+        return None
+
+
+def _who_serves(text: bytes) -> str:
+    """Name a service and how it is stopped, by its note."""
+    note = _read_note(text)
+    if note is None:
         return "one or more processes: stop them"
-    if (host, pids) == (socket.gethostname(), _process_ids()):
-        return f"process {pid}: stop it (kill {pid})"
-    return f"process {pid} on {one_line(host, limit=100)}: stop it there, or its container"
+    if note.is_here:
+        return f"process {note.pid}: stop it (kill {note.pid})"
+    return f"process {note.pid} on {one_line(note.host, limit=100)}: stop it there, or its container"
 
 
 def _process_ids() -> str:

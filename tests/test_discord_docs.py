@@ -263,6 +263,9 @@ def bo(api: DiscordApi) -> Person:
     return api.person("bo", display_name="Bo")
 
 
+OWNED = f'[access]\nowners = ["discord:{ANNA}"]\n'
+
+
 def add_to_server(api: DiscordApi, *people: Person, permissions: int) -> Guild:
     """A server in which the bot may do what it was added with, and nothing else."""
     owner = api.person("somebody")
@@ -315,16 +318,14 @@ async def test_from_a_token_to_the_first_answer_and_to_others(
         code = re.search(r"Your code is (\w+)\.", greeting)
         assert code
         assert greeting.replace(code[1], "P7WYRYKH") in quoted
+        code_of_anna = code[1]
         listed = plain(await walk.types("chat", "-m", "/pair")).replace(code[1], "P7WYRYKH")
         assert listed.replace("60 min", "59 min").replace(str(anna.id), ANNA) in quoted
-    on_discord = re.findall(r"INFO adapters\.discord\.adapter: (.*)", walk.log)
-    assert on_discord == [f"on Discord as {api.bot.name}#{wire.user_json(api.bot)['discriminator']}"]
-    assert blocks("log")[0].strip() == "INFO adapters.discord.adapter: on Discord as Commonplace#4821"
-    assert blocks("log")[1].strip().replace(ANNA, str(anna.id)) in walk.log
+        answer = await walk.types("chat", "-m", f"/pair {code[1]} owner")
+        assert plain(answer).replace(str(anna.id), ANNA) in quoted
+        assert await heard(anna.dm, 2) == plain(phrases.LET_IN_AS_OWNER)
+        assert plain(phrases.LET_IN_AS_OWNER) in quoted
 
-    walk.configure(example("[discord]"), example("[access]"), people={ANNA: anna.id})
-    async with walk.running():
-        await heard(anna.dm, 2)  # what she said before she was let in is answered now
         await anna.say("/start")
         assert await heard(anna.dm, 3) in quoted
         await anna.say("Remember that the spare key is at Tom's")
@@ -344,6 +345,11 @@ async def test_from_a_token_to_the_first_answer_and_to_others(
         assert plain(phrases.LET_IN) in quoted
         await bo.say("Where is the spare key?")
         assert "The spare key is at Tom's" in await heard(bo.dm, 3)
+    on_discord = re.findall(r"INFO adapters\.discord\.adapter: (.*)", walk.log)
+    assert on_discord == [f"on Discord as {api.bot.name}#{wire.user_json(api.bot)['discriminator']}"]
+    assert blocks("log")[0].strip() == "INFO adapters.discord.adapter: on Discord as Commonplace#4821"
+    asked = blocks("log")[1].strip().replace(ANNA, str(anna.id)).replace("P7WYRYKH", code_of_anna)
+    assert asked in walk.log
     assert api.refusals == []
 
 
@@ -355,7 +361,7 @@ async def test_with_the_least_permissions_and_intents_it_serves_a_server_and_kee
     home = add_to_server(api, anna, bo, permissions=permissions_of("3. Add it to a server"))
     general, forum = home.text("general"), home.forum("help")
     assert not in_channel(general, api.bot) & Permission.create_public_threads
-    walk.configure(example("[discord]"), example("[access]"), people={ANNA: anna.id})
+    walk.configure(example("[discord]"), OWNED, people={ANNA: anna.id})
     async with walk.running():
         await anna.say("Remember that the spare key is at Tom's")
         await heard(anna.dm, 1)
@@ -429,7 +435,7 @@ async def test_what_was_said_while_it_was_off_is_answered_and_a_document_becomes
 ) -> None:
     home = add_to_server(api, anna, permissions=permissions_of("3. Add it to a server"))
     general = home.text("general")
-    walk.configure(example("[discord]"), example("[access]"), people={ANNA: anna.id})
+    walk.configure(example("[discord]"), OWNED, people={ANNA: anna.id})
     async with walk.running():
         await anna.ask("hello", general)
         await reply(general, 1)

@@ -44,6 +44,7 @@ SETTINGS_ERRORS = (
 )
 ANYTHING = "\0"
 """Stands where a phrase is filled in."""
+OWNED = '\n[access]\nowners = ["telegram:7654321"]\n'
 SHORTEST = 12
 """Letters that must be the program's own for a quotation to be one."""
 
@@ -257,15 +258,14 @@ async def test_from_a_token_to_the_first_answer_and_to_others(walk: Walk, api: B
         assert greeting.replace(code[1], "P7WYRYKH") in quoted
         listed = await walk.types("chat", "-m", "/pair")
         assert plain(listed).replace(code[1], "P7WYRYKH").replace("60 min", "59 min") in quoted
-    on_telegram = re.findall(r"INFO adapters\.telegram\.adapter: .*", walk.log)
-    named = blocks("log")[0].strip()
-    assert on_telegram == [named.replace("annas_commonplace_bot", api.bot.username)]
-    assert blocks("log")[1].strip() in walk.log
+        code_of_anna = code[1]
+        answer = await walk.types("chat", "-m", f"/pair {code[1]} owner")
+        assert plain(answer) in quoted
+        welcome = phrases.LET_IN_AS_OWNER
+        await api.until(lambda: welcome in anna.chat.texts, within=20, what="word that she is the owner")
+        assert welcome in quoted
 
-    walk.configure(settings_of("[telegram]", "[access]"))
-    bo = api.person(8, "Bo")
-    async with walk.running():
-        await api.polled(within=20)
+        bo = api.person(8, "Bo")
         await anna.start()
         assert await heard(anna.chat) in quoted
         await anna.say("Remember that the spare key is at Tom's")
@@ -286,6 +286,10 @@ async def test_from_a_token_to_the_first_answer_and_to_others(walk: Walk, api: B
         assert phrases.LET_IN in quoted
         await bo.say("Where is the spare key?")
         assert "The spare key is at Tom's" in await heard(bo.chat)
+    on_telegram = re.findall(r"INFO adapters\.telegram\.adapter: on .*", walk.log)
+    named = blocks("log")[0].strip()
+    assert on_telegram == [named.replace("annas_commonplace_bot", api.bot.username)]
+    assert blocks("log")[1].strip().replace("P7WYRYKH", code_of_anna) in walk.log
     assert api.refusals == []
 
 
@@ -293,7 +297,7 @@ async def test_from_a_token_to_the_first_answer_and_to_others(walk: Walk, api: B
 async def test_a_document_with_remember_below_it_becomes_a_note(
     walk: Walk, api: BotApi, anna: Person
 ) -> None:
-    walk.configure(settings_of("[telegram]", "[access]"))
+    walk.configure(settings_of("[telegram]") + OWNED)
     async with walk.running():
         await api.polled(within=20)
         await anna.document(b"# Report\n\nAll is well, says Mr Fox.\n", "/remember", name="report.md")
@@ -308,7 +312,7 @@ async def test_a_document_with_remember_below_it_becomes_a_note(
 async def test_in_a_group_with_privacy_it_hears_what_is_meant_for_it_and_keeps_the_memory_closed(
     walk: Walk, api: BotApi, anna: Person
 ) -> None:
-    walk.configure(settings_of("[telegram]", "[access]"))
+    walk.configure(settings_of("[telegram]") + OWNED)
     stranger = api.person(9, "Cy")
     group = api.supergroup("Family", anna, stranger)
     me = f"@{api.bot.username}"
@@ -334,11 +338,11 @@ async def test_in_a_group_with_privacy_it_hears_what_is_meant_for_it_and_keeps_t
 async def test_two_programs_with_one_token_say_so(
     walk: Walk, api: BotApi, anna: Person, tmp_path: Path
 ) -> None:
-    walk.configure(settings_of("[telegram]", "[access]"))
+    walk.configure(settings_of("[telegram]") + OWNED)
     (tmp_path / "other").mkdir()
     other = Walk(Commonplace(tmp_path / "other"), api)
     other.commonplace.environment |= walk.commonplace.environment | {"HOME": str(tmp_path / "other")}
-    other.configure(settings_of("[telegram]", "[access]"))
+    other.configure(settings_of("[telegram]") + OWNED)
     async with walk.running(), other.running():
         await api.until(
             lambda: sum(call.status == 409 for call in api.calls) > 3, within=30, what="conflicts enough"
@@ -386,7 +390,7 @@ async def test_a_webhook_behind_a_proxy(
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     settings = next(each for each in blocks("toml") if "webhook_url" in each)
-    walk.configure(f"{settings}\n{settings_of('[access]')}")
+    walk.configure(settings + OWNED)
     walk.commonplace.environment["COMMONPLACE_SERVER__PORT"] = str(port)
     await anna.say("/status")  # before it runs: Telegram keeps it
     async with proxy(port, prefix, strips=strips) as public:

@@ -3,11 +3,13 @@
 import re
 
 from bot import phrases
-from bot.access import Standing, answers_to, minutes_left, who_asks
+from bot.access import TERMINAL, Standing, answers_to, minutes_left, who_asks
 from bot.commands.command import CommandCall, CommandContext, Told
 from bot.messages import PersonId
+from bot.state.access import Decision
 
-GUEST = "guest"
+_DECISIONS: dict[str, Decision] = {"guest": "guest", "owner": "owner"}
+"""What may follow a code."""
 _PERSON = re.compile(r"([A-Za-z][A-Za-z0-9_]*):([^\s:@*<>]{1,100})")
 
 
@@ -29,19 +31,25 @@ async def welcome(call: CommandCall, context: CommandContext) -> str | Told:
 
 
 async def pair(call: CommandCall, context: CommandContext) -> str | Told:
-    """Let in whom a code was given to; it may have been typed in groups, and `guest` may follow it.
+    """Let in the person who has a code; it may be typed in groups, and `guest` or `owner` may follow it.
 
-    Without one, list who asks.
+    With `owner`, a person's id may stand for the code: they may have been let in before. Without a code, list who asks.
     """
+    at_terminal = call.message.sender.channel == TERMINAL
     if "code" not in call.options:
-        return phrases.PAIR_NOT_HERE if call.message.in_room else await _asking(context)
+        return (
+            phrases.PAIR_NOT_HERE if call.message.in_room else await _asking(context, at_terminal=at_terminal)
+        )
     *groups, last = f"{call.options['code']} {call.options.get('guest', '')}".split()
-    guest = bool(groups) and last.lower() == GUEST
-    code = "".join(groups if guest else [*groups, last])
-    return await context.access.pair(code, guest=guest, by=call.message.sender, key=call.key)
+    decision = _DECISIONS.get(last.lower()) if groups else None
+    code = "".join(groups if decision else [*groups, last])
+    by, key = call.message.sender, call.key
+    if decision == "owner" and (person := read_person(code)):
+        return await context.access.make_owner(person, by=by, key=key)
+    return await context.access.pair(code, decision=decision or "allowed", by=by, key=key)
 
 
-async def _asking(context: CommandContext) -> str | Told:
+async def _asking(context: CommandContext, *, at_terminal: bool = False) -> str | Told:
     if not context.settings.access.pairing:
         return phrases.PAIRING_OFF
     asking = await context.access.asking()
@@ -53,7 +61,9 @@ async def _asking(context: CommandContext) -> str | Told:
         for each in asking
     ]
     choices = [choice for each in asking for choice in answers_to(each, named=True)]
-    return Told(phrases.PAIR_ASKING.format(rows="\n".join(rows)), tuple(choices))
+    told = phrases.PAIR_ASKING_AT_TERMINAL if at_terminal else phrases.PAIR_ASKING
+    code = asking[0].code if len(asking) == 1 else "CODE"
+    return Told(told.format(rows="\n".join(rows), code=code), tuple(choices))
 
 
 async def allow(call: CommandCall, context: CommandContext) -> str:

@@ -164,7 +164,7 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "pair",
-        "lets in who was given this code, as guest without the memory; without a code, lists who asks",
+        "lets in the person who has this code; without a code, lists who is waiting",
         pair,
         (
             Option(
@@ -175,9 +175,9 @@ COMMANDS: tuple[Command, ...] = (
             ),
             Option(
                 "guest",
-                "The word guest, for a person who is not to use the memory.",
+                "guest: without the memory; owner: with all commands, which works only at the terminal.",
                 required=False,
-                shown="guest",
+                shown="guest|owner",
             ),
         ),
         owner_only=True,

@@ -2,6 +2,8 @@
 
 import json
 import logging
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +14,7 @@ from bot.attachments.wording import in_bytes
 from bot.commands.command import CommandCall, CommandContext
 from bot.config.errors import ConfigError
 from bot.plain_text import one_line
+from bot.presence import service_pid
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -44,7 +47,8 @@ async def show_config(call: CommandCall, context: CommandContext) -> str:
 
     if call.options.get("action") == "reload":
         told = await _reload(context)
-        return f"{told} {phrases.CONFIG_IN_THIS_CHAT}" if call.message.chat.channel == TERMINAL else told
+        at_terminal = call.message.chat.channel == TERMINAL
+        return f"{told} {phrases.CONFIG_IN_SERVICE_TOO}" if at_terminal and _reload_service(context) else told
     settings = context.settings
     secrets = secrets_of(
         settings
@@ -76,6 +80,18 @@ async def _reload(context: CommandContext) -> str:
     told = in_words(changes)
     log.info("%s", told)
     return told
+
+
+def _reload_service(context: CommandContext) -> bool:
+    """Have the service beside this chat reload too; return whether one runs that is another process."""
+    pid = service_pid(context.settings.private_folder / "locks")
+    if pid is None or pid == os.getpid():
+        return False
+    try:
+        os.kill(pid, signal.SIGHUP)
+    except OSError:
+        return False
+    return True
 
 
 async def _changed_since(context: CommandContext) -> str:

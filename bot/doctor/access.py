@@ -1,6 +1,6 @@
 """Who may talk: somebody may administer, and nobody is named whom no message will ever match."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from bot.access import TERMINAL
 from bot.config.settings import Settings
@@ -12,8 +12,8 @@ SHORTEST_SNOWFLAKE = 15
 """Digits: Discord's ids have 17 and more."""
 
 
-def check_access(settings: Settings) -> Iterator[Check]:
-    """Look at the lists in the settings; who was let in by an owner's command is not among them."""
+def check_access(settings: Settings, paired: Collection[str] = ()) -> Iterator[Check]:
+    """Look at the lists in the settings. `paired`: who was made an owner by a command."""
     tokens = {
         "telegram": settings.telegram.token.get_secret_value(),
         "discord": settings.discord.token.get_secret_value(),
@@ -23,14 +23,14 @@ def check_access(settings: Settings) -> Iterator[Check]:
     if not opened:
         yield TOPIC.ok("owners", "whoever sits at the terminal: no channel is configured")
     for channel in opened:
-        owners = [each for each in access.owners if each.startswith(f"{channel}:")]
+        owners = [each for each in (*access.owners, *paired) if each.startswith(f"{channel}:")]
         if owners:
             yield TOPIC.ok("owners", several(owners))
         else:
             yield TOPIC.warn(
                 "owners",
                 f"nobody may administer on {channel.capitalize()}",
-                f'set owners = ["{channel}:YOUR-ID"] under [access]; write to the bot, and the log tells your id',
+                'write to the bot, which answers with a code; then: commonplace chat -m "/pair CODE owner"',
             )
         known = [
             *owners,

@@ -77,6 +77,7 @@ async def examine(settings: Settings, environment: Mapping[str, str]) -> list[Ch
         ),
     )
     begun = state.begun if isinstance(state, StateCheckup) else ""
+    paired = state.owners if isinstance(state, StateCheckup) else ()
 
     def use() -> Iterable[Check]:
         yield from check_file(settings.file)
@@ -103,7 +104,7 @@ async def examine(settings: Settings, environment: Mapping[str, str]) -> list[Ch
                 check_telegram(settings, asking, alive=alive, last_sign=last_sign, now=now),
             ),
             guarded(Topic("discord"), check_discord(settings, asking)),
-            _on_disk(Topic("access"), lambda: check_access(settings)),
+            _on_disk(Topic("access"), lambda: check_access(settings, paired)),
             guarded(Topic("service"), check_service(settings, asking, alive=alive)),
             _on_disk(Topic("instances"), lambda: check_instances(settings)),
             _closed(embedding),

@@ -5,7 +5,7 @@ from typing import Literal
 
 import apsw
 
-Decision = Literal["allowed", "guest", "denied"]
+Decision = Literal["owner", "allowed", "guest", "denied"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,8 @@ class Asking:
     told_at: str
     at: str
     """Since when the code counts."""
+    told: int = 1
+    """How often the stranger was told the code since `told_at`."""
 
 
 def m006_access(db: apsw.Connection) -> None:
@@ -56,6 +58,11 @@ def m006_access(db: apsw.Connection) -> None:
     )
 
 
+def m016_owners(db: apsw.Connection) -> None:
+    """Count how often a stranger was told the code. From here on `people.standing` may be `owner` too."""
+    db.execute("ALTER TABLE pairing ADD COLUMN told INTEGER NOT NULL DEFAULT 1")
+
+
 # -- people -------------------------------------------------------------------------------------------------
 
 
@@ -71,6 +78,12 @@ def let_in(db: apsw.Connection, channel: str) -> tuple[str, ...]:
         "SELECT person FROM people WHERE standing != 'denied' AND substr(person, 1, ?) = ? ORDER BY person",
         (len(channel) + 1, f"{channel}:"),
     )
+    return tuple(str(row[0]) for row in rows)
+
+
+def owners(db: apsw.Connection) -> tuple[str, ...]:
+    """Return who was made an owner by a command, as `channel:id`."""
+    rows = db.execute("SELECT person FROM people WHERE standing = 'owner' ORDER BY person")
     return tuple(str(row[0]) for row in rows)
 
 
@@ -95,15 +108,24 @@ def decide(db: apsw.Connection, person: str, standing: Decision, *, name: str, b
 def asking(db: apsw.Connection, *, since: str, until: str) -> tuple[Asking, ...]:
     """Whose code was given after `since`, and not after `until`; the other codes are forgotten."""
     db.execute("DELETE FROM pairing WHERE at <= ? OR at > ?", (since, until))
-    rows = db.execute("SELECT person, code, chat, name, told_at, at FROM pairing ORDER BY at, person")
+    rows = db.execute("SELECT person, code, chat, name, told_at, at, told FROM pairing ORDER BY at, person")
     return tuple(Asking(*row) for row in rows)
 
 
 def keep_asking(db: apsw.Connection, stranger: Asking) -> None:
     """Keep a stranger's code, in the place of what was kept of the same one."""
     db.execute(
-        "INSERT OR REPLACE INTO pairing (person, code, chat, name, told_at, at) VALUES (?, ?, ?, ?, ?, ?)",
-        (stranger.person, stranger.code, stranger.chat, stranger.name, stranger.told_at, stranger.at),
+        "INSERT OR REPLACE INTO pairing (person, code, chat, name, told_at, at, told) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (
+            stranger.person,
+            stranger.code,
+            stranger.chat,
+            stranger.name,
+            stranger.told_at,
+            stranger.at,
+            stranger.told,
+        ),
     )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import apsw
 
 from bot.models.health import Health
-from bot.state import inbox, models
+from bot.state import access, inbox, models
 from bot.state.database import MIGRATIONS, StateBroken, StateTooNew, StateUnusable
 from memory.read_only import Damaged, is_empty, quick_check, read_only
 
@@ -35,6 +35,8 @@ class StateCheckup:
     """When the last message came, by channel, as far as that is kept; ISO 8601 in UTC."""
     begun: str = ""
     """When the first conversation began; ISO 8601 in UTC, "" before it."""
+    owners: tuple[str, ...] = ()
+    """Who was made an owner by a command, as `channel:id`."""
     health: tuple[Health, ...] = ()
     """How the models fare."""
 
@@ -98,6 +100,7 @@ def _look(db: apsw.Connection) -> StateCheckup:
         },
         latest={str(channel): str(at) for channel, at in latest},
         begun=str(db.execute("SELECT ifnull(min(started_at), '') FROM conversations").get),
+        owners=access.owners(db),
         health=models.read_health(db),
     )
 

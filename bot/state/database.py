@@ -423,6 +423,7 @@ MIGRATIONS = (
     chats.m013_moves,
     model_history.m014_model_history,
     inbox.m015_turns,
+    access.m016_owners,
 )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.presence import Presence, ServedAlready, others_alive, serving
+from bot.presence import Presence, ServedAlready, others_alive, service_pid, serving
 
 HOLDER = """
 import sys
@@ -149,3 +149,12 @@ def test_nobody_is_told_to_stop_a_process_of_that_number_elsewhere(
         (tmp_path / "service.lock").write_text(note.replace("HERE", here))
         assert refusal(tmp_path).startswith(told.replace("HERE", here))
         assert "kill" not in refusal(tmp_path)
+
+
+def test_the_service_of_a_workspace_is_known_by_its_process_as_long_as_it_lives(tmp_path: Path) -> None:
+    assert service_pid(tmp_path) is None
+    with serving(tmp_path, shared=False):
+        assert service_pid(tmp_path) == os.getpid()
+    assert service_pid(tmp_path) is None, "the note stays, the lock is gone"
+    with serving(tmp_path, shared=True):
+        assert service_pid(tmp_path) is None

@@ -158,8 +158,8 @@ async def test_without_a_code_an_owner_sees_who_asks_and_what_to_answer(house: H
     other = await house.code_for("telegram:78", name="")
     lines = (await house.say("/pair")).splitlines()
     assert lines[1:3] == [
-        f"- Ann (telegram:77), for 30 min still: `/pair {ann}`",
-        f"- telegram:78, for 60 min still: `/pair {other}`",
+        f"- Ann (telegram:77): `/pair {ann}`, expires in 30 min",
+        f"- telegram:78: `/pair {other}`, expires in 60 min",
     ]
     assert house.offered == [
         Choice("Let in Ann", f"/pair {ann}"),
@@ -173,6 +173,20 @@ async def test_without_a_code_an_owner_sees_who_asks_and_what_to_answer(house: H
     await house.say("/deny telegram:78")
     assert await house.standing("telegram:77") is Standing.GUEST
     assert await house.say("/pair") == phrases.PAIR_NOBODY
+
+
+async def test_at_the_terminal_a_code_with_owner_makes_an_owner_and_the_list_says_so(house: House) -> None:
+    code = await house.code_for("telegram:77")
+    assert f"`/pair {code} owner`" not in await house.say("/pair")
+    assert f"`/pair {code} owner`" in await house.say("/pair", person="terminal:owner")
+    assert await house.say(f"/pair {code} owner") == phrases.PAIR_OWNER_NOT_HERE
+    told = await house.say(f"/pair {code[:4]} {code[4:]} OWNER", person="terminal:owner")
+    assert told == phrases.IS_OWNER.format(who="telegram:77 (Ann)", person="telegram:77")
+    assert await house.standing("telegram:77") is Standing.OWNER
+    assert "telegram:77" in await house.say("/deny telegram:77", person="terminal:owner")
+    assert await house.standing("telegram:77") is Standing.STRANGER
+    told = await house.say("/pair telegram:77 owner", person="terminal:owner")
+    assert told.startswith("telegram:77 (Ann) is an owner now")
 
 
 async def test_where_others_listen_it_is_not_told_who_asks(house: House) -> None:
@@ -282,7 +296,7 @@ async def test_an_owner_is_told_of_a_stranger_and_lets_him_in_by_a_button(tmp_pa
         house.model.enqueue("Hello, guest")
         assert await house.say("Hello", chat="telegram:9", sender="telegram:9") == "Hello, guest"
         again = await house.say(told.choices[0].says, chat="telegram:1", sender="telegram:1")
-        assert again == "telegram:9 has been let in with that code already."
+        assert again == "telegram:9 was already let in with that code."
         await house.assistant.take_up()
         await house.quiet()
         assert await house.unfinished() == 0

@@ -463,6 +463,26 @@ def test_a_service_reads_its_settings_anew_when_it_is_hung_up_and_goes_on(tmp_pa
     assert all("Traceback" not in json.dumps(line) for line in told_by(log, "leaving"))
 
 
+def test_a_reload_asked_for_in_the_terminal_reaches_the_service_beside_it(tmp_path: Path) -> None:
+    commonplace, log = Commonplace(tmp_path), tmp_path / "service.log"
+    commonplace.environment |= {"COMMONPLACE_SERVER__PORT": "0", "COMMONPLACE_LOG_FORMAT": "json"}
+    file = tmp_path / "config.toml"
+    write(file, {"access.owners": ["telegram:1"]})
+    with log.open("wb") as stream:
+        process = commonplace.start("run", stderr=stream.fileno())
+    with process:
+        try:
+            told_by(log, "no channel is configured")
+            write(file, {"access.owners": ["telegram:1", "telegram:2"]})
+            assert phrases.CONFIG_IN_SERVICE_TOO in commonplace.says("chat", "-m", "/config reload")
+            told_by(log, "In force from now on: access.owners.")
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(10) == 0
+        finally:
+            process.kill()
+    assert phrases.CONFIG_IN_SERVICE_TOO not in commonplace.says("chat", "-m", "/config reload")
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("closed", [True, False])
 def test_a_terminal_that_is_closed_ends_the_service_and_a_signal_alone_does_not(

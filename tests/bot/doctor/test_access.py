@@ -13,7 +13,8 @@ def test_without_a_channel_the_terminal_is_enough() -> None:
 def test_a_channel_without_an_owner_is_told_with_the_mend() -> None:
     check = named(check_access(about(**TELEGRAM)), "owners")
     assert check.status == "warn"
-    assert 'owners = ["telegram:YOUR-ID"]' in check.mend
+    assert '"/pair CODE owner"' in check.mend
+    assert statuses(check_access(about(**TELEGRAM), ["telegram:42"])) == {"ok"}
     told = check_access(about(**TELEGRAM, access={"pairing": False}))
     assert named(told, "nobody").status == "warn"
 
