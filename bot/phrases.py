@@ -248,7 +248,13 @@ IN_COMPANY = (
     'Another terminal is in this conversation ("{session}") already: each is answered where it asks, one after the '
     "other, not always in the order in which you write. With --session NAME you have one of your own."
 )
-GREETING = "{name}: just say something. /help lists the commands, Ctrl-D leaves."
+BANNER_NOTES = "{name}: your notes are in {folder}"
+BANNER_MODEL = "Model: {model}"
+BANNER_NOTEBOOK = (
+    "Model: none yet. The built-in notebook keeps notes and finds them; docs/models.md adds a language model."
+)
+BANNER_PAGE = "Status page: {page}"
+BANNER_KEYS = "Just say something. /help lists the commands, Alt-Enter starts a new line, exit leaves."
 """When a person sits down at the terminal."""
 
 START = (
@@ -283,7 +289,9 @@ PAIR_WRONG = (
     "Nobody has that code right now. It may be mistyped, already used, or more than an hour old. Anyone who "
     "writes to me gets a new one."
 )
-PAIR_FORM = "A code has {length} letters and digits. Usage: `/pair CODE`, or `/pair CODE guest` for no memory."
+PAIR_FORM = (
+    "A code has {length} letters and digits. Usage: `/pair CODE`, or `/pair CODE guest` for no memory."
+)
 PAIR_OWNER_NOT_HERE = (
     'Owners can only be added on my computer: run `commonplace chat -m "/pair CODE owner"` there.'
 )

@@ -25,6 +25,7 @@ from prompt_toolkit.patch_stdout import patch_stdout
 from prompt_toolkit.utils import is_dumb_terminal
 from rich.console import Console
 
+from adapters.terminal.leaving import wants_to_leave
 from adapters.terminal.screen import show, show_growing
 from bot.messages import (
     Accept,
@@ -40,12 +41,12 @@ from bot.messages import (
 from bot.plain_text import without_controls
 
 PROMPT = "› "
-HOW_TO_LEAVE = "Ctrl-D leaves."
+HOW_TO_LEAVE = "To leave, type exit or press Ctrl-D."
 STOP = "/stop"
 
 
 class LiveTerminal:
-    """A person at a real terminal. Ctrl-C stops the turn that runs, Ctrl-D leaves."""
+    """A person at a real terminal. Ctrl-C stops the turn that runs; Ctrl-D and `exit` leave."""
 
     def __init__(
         self,
@@ -74,7 +75,7 @@ class LiveTerminal:
         self._context = copy_context()
 
     async def run(self, accept: Accept) -> None:
-        """Prompt, hand over, wait for the reply, until Ctrl-D."""
+        """Prompt, hand over, wait for the reply, until the person leaves."""
         with create_app_session(output=_output()):
             self._context = copy_context()
             await self._talk(accept)
@@ -89,10 +90,12 @@ class LiveTerminal:
             enable_suspend=True,
         )
         self._session = session
-        self._console.print(self._greeting, style="dim", markup=False)
+        self._console.print(self._greeting, style="dim", markup=False, soft_wrap=True)
         # Raw from beginning to end: a key that is pressed between two prompts would else be lost, or be a signal.
         with session.app.input.raw_mode():
             while (text := await self._next_line(session)) is not None:
+                if wants_to_leave(text):
+                    return
                 if text:
                     await self._say(text, accept, session)
 
@@ -243,6 +246,10 @@ def _keys() -> KeyBindings:
             event.current_buffer.reset()
         else:
             event.app.exit(exception=KeyboardInterrupt(), style="class:aborting")
+
+    @keys.add("escape", "enter")
+    def _(event: KeyPressEvent) -> None:
+        event.current_buffer.insert_text("\n")
 
     return keys
 

@@ -11,6 +11,7 @@ from datetime import datetime
 from secrets import token_hex
 from typing import TextIO
 
+from adapters.terminal.leaving import wants_to_leave
 from bot.messages import (
     Accept,
     Attachment,
@@ -50,7 +51,10 @@ class PlainTerminal:
         self._unheard: asyncio.Future[OSError] = asyncio.get_running_loop().create_future()
 
     async def run(self, accept: Accept) -> None:
-        """Take lines until the input ends and every one is answered, or until answers cannot be printed (OSError)."""
+        """Take lines until the input ends or a line leaves, and all are answered.
+
+        Raises OSError where answers cannot be printed.
+        """
         talking = asyncio.create_task(self._take_lines(accept))
         self._unheard.add_done_callback(lambda _: talking.cancel())
         try:
@@ -64,6 +68,8 @@ class PlainTerminal:
     async def _take_lines(self, accept: Accept) -> None:
         async for line in _lines(self._stdin):
             text = line.strip()
+            if wants_to_leave(text):
+                break
             if not text:
                 continue
             await self._room.acquire()

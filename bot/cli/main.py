@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         try:
             with nullcontext() if arguments else _no_garbage_collection():
-                code = _run(build_parser().parse_args(arguments))
+                code = _run(_parse(arguments))
         except SystemExit as leaving:  # argparse: --help, --version, wrong usage
             code = leaving.code if isinstance(leaving.code, int) else FAILED
         sys.stdout.flush()
@@ -96,6 +96,15 @@ class _ShowVersion(argparse.Action):
         parser.exit(DONE)
 
 
+def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Parse what was typed; without a command, and for `help`, print the help and leave."""
+    parser = build_parser()
+    options = parser.parse_args(arguments)
+    if options.command in (None, "help"):
+        parser.parse_args([*getattr(options, "about", ()), "--help"])
+    return options
+
+
 def build_parser() -> argparse.ArgumentParser:
     """All commands and their options."""
     everywhere = _Parser(add_help=False)
@@ -117,15 +126,16 @@ def build_parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog=PROGRAM,
         description="A personal assistant whose memory is a folder of Markdown that you own.",
+        epilog="To begin: commonplace chat",
         parents=[everywhere],
     )
     parser.add_argument("--version", action=_ShowVersion, nargs=0, help="show the version and leave")
-    commands = parser.add_subparsers(metavar="COMMAND", dest="command", required=True, parser_class=_Parser)
+    commands = parser.add_subparsers(metavar="COMMAND", dest="command", parser_class=_Parser)
 
     def command(name: str, does: str) -> _Parser:
         return commands.add_parser(name, help=does, description=f"{does}.", parents=[everywhere])
 
-    run = command("run", "Run the service: every channel, and the HTTP server")
+    run = command("run", "Run the service: every channel, and the status page")
     run.add_argument(
         "--stand-in", action="store_true", help=argparse.SUPPRESS
     )  # as bot/instances/stand_in.py does
@@ -142,17 +152,21 @@ def build_parser() -> argparse.ArgumentParser:
     init.add_argument(
         "folder", metavar="DIR", nargs="?", type=Path, default=Path(), help="where (default: here)"
     )
-    _add_memory_actions(command("memory", "Look into the memory, and write to it"), everywhere)
+    _add_memory_actions(command("memory", "Search the notes, read them, and add to them"), everywhere)
     doctor = command(
-        "doctor", "Check settings, folders, tokens and providers, and say how to mend what is wrong"
+        "doctor", "Check settings, folders, tokens and providers, and say how to fix what is wrong"
     )
     doctor.add_argument("--json", action="store_true", help="print one JSON document")
     _add_backup_commands(command)
+    about = command("help", "Show this help, or that of a command")
+    about.add_argument("about", metavar="COMMAND", nargs="*", help="such as chat, or memory search")
     return parser
 
 
 def _add_backup_commands(command: Callable[[str, str], _Parser]) -> None:
-    backup = command("backup", "Write notes and conversations into one archive, also while the service runs")
+    backup = command(
+        "backup", "Back up notes and conversations into one archive, also while the service runs"
+    )
     backup.add_argument(
         "file",
         metavar="FILE",
@@ -161,11 +175,11 @@ def _add_backup_commands(command: Callable[[str, str], _Parser]) -> None:
         help="a new file, or a folder for one (default: .commonplace/backups in the workspace); hidden files and "
         "symbolic links among the notes are left out",
     )
-    restore = command("restore", "Put what is in an archive in the place of notes and conversations")
+    restore = command("restore", "Restore notes and conversations from a backup")
     restore.add_argument(
         "file", metavar="FILE", type=Path, help="the archive; what was there before is kept in .commonplace"
     )
-    export = command("export", "Print every conversation, also those that were ended")
+    export = command("export", "Print every conversation, ended ones included")
     export.add_argument(
         "chat", metavar="CHAT", nargs="?", type=_text, help="of this chat alone, such as terminal:main"
     )

@@ -14,6 +14,7 @@ from bot.access import TERMINAL, Standing
 from bot.channel_store import ChannelStore
 from bot.commands.command import usable_by
 from bot.commands.table import COMMANDS
+from bot.config.settings import BUILTIN_MODEL, BUILTIN_PROVIDER
 from bot.instances.duty import Duty
 from bot.messages import Adapter, ChatId, PersonId
 from memory.forgetting import Wanted
@@ -33,8 +34,11 @@ TYPED = "chat_history"
 # -- the terminal -------------------------------------------------------------------------------------------
 
 
-def open_terminal(parts: "Parts", *, session: str) -> Adapter:
-    """Open the terminal as a channel: with a line editor where a person sits at it, else as plain lines."""
+def open_terminal(parts: "Parts", *, session: str, page: str = "") -> Adapter:
+    """Open the terminal as a channel: with a line editor where a person sits at it, else as plain lines.
+
+    `page`: the address of the status page; "" where this process serves none.
+    """
     settings, chat = parts.current.settings, ChatId(TERMINAL, session)
     if sys.stdin.isatty() and sys.stdout.isatty():
         from adapters.terminal.live import LiveTerminal
@@ -46,13 +50,25 @@ def open_terminal(parts: "Parts", *, session: str) -> Adapter:
             stop=parts.assistant.stop,
             commands={command.name: command.help for command in usable_by(Standing.OWNER, COMMANDS)},
             history=settings.private_folder / TYPED,
-            greeting=phrases.GREETING.format(name=settings.agent.name),
+            greeting=banner(settings, model=parts.model.name, page=page),
         )
     from adapters.terminal.plain import PlainTerminal
 
     return PlainTerminal(
         chat=chat, sender=OWNER_AT_TERMINAL, now=settings.now, stdin=sys.stdin.fileno(), stdout=sys.stdout
     )
+
+
+def banner(settings: "Settings", *, model: str, page: str = "") -> str:
+    """What a person at the terminal reads first: where the notes are, who answers, where the status page is."""
+    is_notebook = model == f"{BUILTIN_PROVIDER}/{BUILTIN_MODEL}"
+    lines = [
+        phrases.BANNER_NOTES.format(name=settings.agent.name, folder=settings.memory_folder),
+        phrases.BANNER_NOTEBOOK if is_notebook else phrases.BANNER_MODEL.format(model=model),
+        phrases.BANNER_PAGE.format(page=page) if page else "",
+        phrases.BANNER_KEYS,
+    ]
+    return "\n".join(filter(None, lines))
 
 
 def print_reply(text: str) -> None:

@@ -39,12 +39,15 @@ class OpenChannels:
 
 @asynccontextmanager
 async def open_channels(
-    parts: Parts, *, at_terminal: bool, post: "Post | None" = None
+    parts: Parts, *, at_terminal: bool, page: str = "", post: "Post | None" = None
 ) -> AsyncIterator[OpenChannels]:
-    """Open what is configured, and attach it to the assistant; `post`: where other instances may have it."""
+    """Open what is configured, and attach it to the assistant; `post`: where other instances may have it.
+
+    `page`: the address of the status page, for somebody who sits at the terminal.
+    """
     async with shared_channels(parts, post) if post else own_channels(parts) as channels:
         if at_terminal:
-            terminal = open_terminal(parts, session="main")
+            terminal = open_terminal(parts, session="main", page=page)
             channels = replace(channels, adapters=(*channels.adapters, terminal))
         for adapter in channels.adapters:
             parts.assistant.attach(adapter)

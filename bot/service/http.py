@@ -41,6 +41,16 @@ def inside_of(parts: Parts) -> "Inside":
     )
 
 
+def page_address(sockets: Sequence[socket.socket]) -> str:
+    """Return where the status page is reached from this machine; "" without a server."""
+    if not sockets:
+        return ""
+    host, port = sockets[0].getsockname()[:2]
+    if host in ("0.0.0.0", "::"):  # noqa: S104 - every address, this machine's own among them
+        host = "127.0.0.1"
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
 @asynccontextmanager
 async def http_server(
     sockets: Sequence[socket.socket], parts: Parts, hooks: "Sequence[Hook]"

@@ -18,7 +18,7 @@ from bot.log import Log, Troubles, log_to_file, log_to_stderr, secrets_of
 from bot.service.assembly import Parts
 from bot.service.channels import open_channels
 from bot.service.following import follow_with_log
-from bot.service.http import http_server
+from bot.service.http import http_server, page_address
 from bot.service.opening import open_assistant
 from bot.service.running import PATIENCE, run_channels
 from bot.service.startup import collect_garbage_from_now_on
@@ -53,7 +53,11 @@ async def keep_house(
         follow_with_log(parts.current, lines)
         await stack.enter_async_context(reload_on_hangup(parts.current))
         log_choices(parts)
-        channels = await stack.enter_async_context(open_channels(parts, at_terminal=at_terminal, post=post))
+        log.info("notes in %s; model: %s", parts.current.settings.memory_folder, parts.model.name)
+        page = page_address(sockets)
+        channels = await stack.enter_async_context(
+            open_channels(parts, at_terminal=at_terminal, page=page, post=post)
+        )
         if sockets:
             await stack.enter_async_context(http_server(sockets, parts, channels.hooks))
         await stack.enter_async_context(parts.upkeep)

@@ -191,6 +191,11 @@ async def test_what_is_no_utf8_is_still_a_message() -> None:
     assert heard == ["grüße", "\ufffd\ufffd broken"]
 
 
+async def test_a_line_that_leaves_ends_the_talk_once_all_is_answered() -> None:
+    printed, heard = await talk(b"one\n exit \ntwo\n", str.upper)
+    assert (printed, heard) == ("ONE\n", ["one"])
+
+
 async def test_an_empty_input_ends_at_once() -> None:
     assert await talk(b"", str) == ("", [])
 
@@ -349,6 +354,24 @@ def test_a_talk_in_a_terminal(window: Callable[..., TerminalWindow], tmp_path: P
     assert (tmp_path / "history").stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.parametrize(
+    "line", ["exit", "/quit", pytest.param(" Quit ", marks=pytest.mark.thorough), "/EXIT"]
+)
+def test_a_word_leaves(window: Callable[..., TerminalWindow], line: str) -> None:
+    with window() as terminal:
+        terminal.until("›")
+        terminal.type(f"{line}\r")
+        assert terminal.leave() == 0
+        assert "heard" not in terminal.screen.text()
+
+
+def test_alt_enter_starts_a_new_line(window: Callable[..., TerminalWindow]) -> None:
+    with window() as terminal:
+        terminal.until("›")
+        terminal.type("milk\x1b\reggs\r")
+        terminal.until(r"heard 'milk\neggs'")
+
+
 def test_a_long_reply_is_whole_in_the_scrollback_and_there_just_once(
     window: Callable[..., TerminalWindow],
 ) -> None:
@@ -412,7 +435,7 @@ def test_ctrl_c_at_the_prompt_clears_the_line_and_then_tells_how_to_leave(
         assert "heard 'sent'" in terminal.until("heard")
         terminal.until("›", times=2)
         terminal.type("\x03")
-        terminal.until("Ctrl-D leaves.")
+        terminal.until("To leave, type exit or press Ctrl-D.")
 
 
 def test_what_is_typed_during_a_reply_is_the_next_line_and_is_not_mixed_into_the_reply(

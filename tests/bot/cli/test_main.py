@@ -49,7 +49,7 @@ def noted(commonplace: Commonplace) -> Commonplace:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ((), "COMMAND"),
+        (("help", "doctr"), "doctr"),
         (("doctr",), "doctr"),
         (("memory",), "ACTION"),
         (("memory", "search"), "QUERY"),
@@ -116,6 +116,14 @@ def test_every_command_explains_itself(commonplace: Commonplace, command: str) -
     assert shown.startswith(f"usage: commonplace {command}".rstrip())
     assert "--config FILE" in shown
     assert "--workspace DIR" in shown
+
+
+def test_without_a_command_and_for_help_the_help_is_shown(commonplace: Commonplace) -> None:
+    shown = commonplace.says("--help")
+    assert "\n    chat " in shown
+    assert commonplace.says() == commonplace.says("help") == shown
+    assert commonplace.says("help", "memory", "search") == commonplace.says("memory", "search", "--help")
+    assert list(commonplace.folder.iterdir()) == []
 
 
 def test_version(commonplace: Commonplace) -> None:
