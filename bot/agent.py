@@ -137,6 +137,7 @@ class Agent:
                 prefer=told.first,
                 begun=told.first != assignment.prefer,
                 may_shorten=may_shorten,
+                told_no_model=assignment.told_no_model,
             )
             try:
                 async with aclosing(self._step(request, told)) as parts:

@@ -23,8 +23,10 @@ from bot.measures import Measures, TurnWatch
 from bot.messages import ChatId, IncomingMessage, PersonId, ReplyPart
 from bot.model_trouble import no_answer
 from bot.models.errors import ModelError
+from bot.models.notebook.language import NOTICE_MARK
 from bot.models.protocol import UserMessage
 from bot.plain_text import one_line
+from bot.state import models
 from bot.state.database import State, StateFault, to_the_end
 from bot.state.inbox import Received
 from memory.errors import MemoryFault
@@ -230,10 +232,13 @@ class Answering:
             return
         await self._compact(conversation, assignment)
         assignment.prefer = await house.state.chosen_model(str(chat))
+        assignment.told_no_model = await house.state.read(lambda db: models.was_told_no_model(db, str(chat)))
         agent = house.agent if with_memory else house.guest_agent
         async with aclosing(agent.run_turn(conversation, assignment)) as parts:
             async for part in parts:
                 watch.shows()
+                if part.final and NOTICE_MARK in part.text and not assignment.told_no_model:
+                    await house.state.change(lambda db: models.note_told_no_model(db, str(chat)))
                 if part.final and (aside := self._asides.pop(chat, "")):
                     part = replace(part, text=f"{part.text}\n\n{aside}")
                 yield part

@@ -55,6 +55,8 @@ class Assignment:
     """Whether what is said in the chat may go into the notes unasked."""
     prefer: str = ""
     """The model that a person chose for the chat."""
+    told_no_model: bool = False
+    """Whether the chat was told before that no language model answers."""
     take: Callable[[], list[Received]] = _nothing
     """Gives what has come in meanwhile and may be answered along with the rest."""
     read: Callable[[IncomingMessage], Awaitable[UserMessage]] = as_it_stands

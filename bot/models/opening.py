@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,6 +53,8 @@ class Opener:
     """Closes what is opened."""
     alone: bool
     """Whether there is no language model beside it."""
+    now: Callable[[], datetime]
+    """The time on the owner's clock; aware."""
     _connection: "Connection | None" = field(default=None, init=False)
 
     def open(self, options: ModelOptions) -> LanguageModel:
@@ -98,7 +101,7 @@ def _llama_cpp(options: ModelOptions, opener: Opener) -> LanguageModel:
 def _builtin(options: ModelOptions, opener: Opener) -> LanguageModel:
     from bot.models.notebook.model import Notebook
 
-    return Notebook(options.name, alone=opener.alone)
+    return Notebook(options.name, alone=opener.alone, now=opener.now)
 
 
 _CLIENTS: Mapping[ProviderKind, Callable[[ModelOptions, Opener], LanguageModel]] = {
@@ -144,7 +147,7 @@ def _plan_of(settings: "Settings", environment: Mapping[str, str], opened: Async
         for name in dict.fromkeys(map(_provider, named))
     }
     alone = all(providers[_provider(name)].kind == "builtin" for name in models.chain)
-    openers = {name: Opener(provider, opened, alone) for name, provider in providers.items()}
+    openers = {name: Opener(provider, opened, alone, settings.now) for name, provider in providers.items()}
     candidates = {name: _candidate(name, models, openers[_provider(name)]) for name in dict.fromkeys(named)}
     chain = tuple(candidates[name] for name in dict.fromkeys(models.chain))
     return Plan(

@@ -120,6 +120,8 @@ class ModelRequest:
     """Whether it is preferred for having begun this turn, and not because a person chose it."""
     may_shorten: bool = True
     """Where it fits no window: whether something of it may be left out; else ContextTooLong is raised."""
+    told_no_model: bool = False
+    """Whether the chat was told before that no language model answers."""
     language_model_only: bool = False
     """Whether only a language model may answer, and not what stands in where none does."""
 

@@ -11,7 +11,7 @@ MAIL = ("inbox", "outbox", "reminders", "pairing")
 """What goes over at once: it is on its way, or to come, and no turn that runs looks at it."""
 MANY = (*MAIL, "conversations", "documents")
 """Tables with any number of rows for a chat."""
-ONE = ("chosen_models", "rooms", "known_chats", "forgetting")
+ONE = ("chosen_models", "rooms", "known_chats", "forgetting", "told_no_model")
 """Tables with one row for a chat, or for a person in it; where both ids have one, the new one's is the later word."""
 
 

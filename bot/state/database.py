@@ -424,6 +424,7 @@ MIGRATIONS = (
     model_history.m014_model_history,
     inbox.m015_turns,
     access.m016_owners,
+    models.m017_told_no_model,
 )
 
 

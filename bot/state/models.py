@@ -65,6 +65,11 @@ def m002_models(db: apsw.Connection) -> None:
     )
 
 
+def m017_told_no_model(db: apsw.Connection) -> None:
+    """Chats that were told that no language model answers."""
+    db.execute("CREATE TABLE told_no_model (chat TEXT PRIMARY KEY) STRICT")
+
+
 _HEALTH = (
     "model, key, calls, failures, input_tokens, output_tokens, cached_tokens, success, first_token_seconds, "
     "tokens_per_second, last_answer_at, last_failure_at, last_error_kind, last_error, failed_in_a_row, "
@@ -135,6 +140,16 @@ def write_choice(db: apsw.Connection, chat: str, model: str) -> None:
         db.execute("INSERT OR REPLACE INTO chosen_models (chat, model) VALUES (?, ?)", (chat, model))
     else:
         db.execute("DELETE FROM chosen_models WHERE chat = ?", (chat,))
+
+
+def was_told_no_model(db: apsw.Connection, chat: str) -> bool:
+    """Return whether a chat was told that no language model answers."""
+    return bool(db.execute("SELECT 1 FROM told_no_model WHERE chat = ?", (chat,)).get)
+
+
+def note_told_no_model(db: apsw.Connection, chat: str) -> None:
+    """Note that a chat was told so. Inside a transaction."""
+    db.execute("INSERT OR IGNORE INTO told_no_model (chat) VALUES (?)", (chat,))
 
 
 def _write_health(db: apsw.Connection, health: Health) -> None:

@@ -1,9 +1,12 @@
 """The tool by which a model sets a reminder."""
 
+from datetime import datetime
 from typing import Annotated, Any
 
 from pydantic import Field
 
+from bot import phrases
+from bot.access import TERMINAL
 from bot.reminders import MOST_CHARACTERS, Asked, NotSet, Reminders, again_in_words
 from bot.state.reminders import ReminderRow
 from bot.tools.toolbox import BadCall, Tool, ToolUse, tool
@@ -43,7 +46,7 @@ def reminder_tools(reminders: Reminders) -> tuple[Tool, ...]:
         Use it when they ask to be reminded. Tell them the moment that comes back, with its weekday and date.
         """
         if found := await reminders.find(use.key):
-            return _told(reminders, found)
+            return _told(reminders, found, use)
         if not text.strip():
             raise BadCall('"text" is empty: write what to say then.')
         try:
@@ -55,11 +58,20 @@ def reminder_tools(reminders: Reminders) -> tuple[Tool, ...]:
             raise BadCall(f"{error} {HOW}") from error
         except NotSet as error:
             raise BadCall(str(error)) from error
-        return _told(reminders, row)
+        return _told(reminders, row, use)
 
     return (remind,)
 
 
-def _told(reminders: Reminders, row: ReminderRow) -> dict[str, Any]:
-    told = {"number": row.number, "due": reminders.moment(row, seconds=True)}
-    return {**told, "every": again_in_words(row)} if row.rule else told
+def _told(reminders: Reminders, row: ReminderRow, use: ToolUse) -> dict[str, Any]:
+    at = datetime.fromisoformat(row.due_at).astimezone(reminders.zone)
+    told = {
+        "number": row.number,
+        "due": reminders.moment(row, seconds=True),
+        "at": at.isoformat(timespec="seconds"),
+    }
+    if row.rule:
+        told["every"] = again_in_words(row)
+    if use.chat.channel == TERMINAL:
+        told["note"] = phrases.AT_TERMINAL
+    return told

@@ -26,9 +26,9 @@ from bot.access import (
 )
 from bot.config.settings import AccessSettings
 from bot.messages import ChatId, Choice, IncomingMessage, PersonId
-from bot.state import inbox
+from bot.state import access, inbox
 from bot.state.access import Decision
-from bot.state.database import State
+from bot.state.database import MIGRATIONS, State, stored
 from bot.state.inbox import Notice
 from tests.fakes.clock import FakeClock
 from tests.fakes.first_start import laid_state
@@ -511,16 +511,18 @@ async def test_the_log_says_how_to_become_an_owner_until_the_channel_has_one(
 
 
 async def test_codes_that_an_earlier_version_gave_still_count(tmp_path: Path, clock: FakeClock) -> None:
-    file = tmp_path / "earlier.db"
-    async with State(laid_state(file)) as state:
-        code = code_in(await door_of(state, clock, AccessSettings()).knock("telegram:77"))
+    file, at = tmp_path / "earlier.db", stored(clock.now())
+    earlier = MIGRATIONS[: MIGRATIONS.index(access.m015_owners)]
     db = apsw.Connection(str(file))
-    db.execute("ALTER TABLE pairing DROP COLUMN told; PRAGMA user_version = 14")
+    for migration in earlier:
+        migration(db)
+    db.execute(f"PRAGMA user_version = {len(earlier)}")
+    db.execute("INSERT INTO pairing VALUES ('telegram:77', 'CDFHJKMN', 'telegram:77', 'Ann', ?, ?)", (at, at))
     db.close()
     async with State(file) as state:
         door = door_of(state, clock, AccessSettings())
-        assert code_in(await door.knock("telegram:77")) == code
-        await door.pair(code, owner=True, by=OTHER_OWNER)
+        assert code_in(await door.knock("telegram:77")) == "CDFHJKMN"
+        await door.pair("CDFHJKMN", owner=True, by=OTHER_OWNER)
         assert await door.standing("telegram:77") is Standing.OWNER
 
 

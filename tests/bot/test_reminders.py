@@ -445,10 +445,12 @@ async def test_a_model_sets_a_reminder_and_is_told_the_moment(reminders: Reminde
     assert await call(reminders, "2026-12-03T14:00", "call mum") == {
         "number": 1,
         "due": "Thursday, 3 December 2026 at 14:00 (Europe/Berlin)",
+        "at": "2026-12-03T14:00:00+01:00",
     }
     assert await call(reminders, "every monday 8:00", "bins", key="b") == {
         "number": 2,
         "due": "Monday, 23 November 2026 at 08:00 (Europe/Berlin)",
+        "at": "2026-11-23T08:00:00+01:00",
         "every": "every week on Monday at 08:00",
     }
     assert [each.text for each in await reminders.active(HERE)] == ["bins", "call mum"]

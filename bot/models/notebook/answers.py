@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 from bot.models.notebook.language import Language
+from bot.models.notebook.phrases import ENDS
 from bot.models.notebook.wanted import Wanted
 from bot.places import written_place
 from bot.plain_text import one_line, without_controls
@@ -43,11 +45,47 @@ class Looked(NamedTuple):
     error: str = ""
 
 
+class Reminded(NamedTuple):
+    """A reminder that was set, or why not."""
+
+    text: str
+    when: str
+    """In the person's own words."""
+    number: str = ""
+    due: str = ""
+    """In full, in English."""
+    at: str = ""
+    """The same moment in ISO 8601."""
+    comes_again: bool = False
+    while_open: bool = False
+    """It only comes while the program runs."""
+    error: str = ""
+
+
+class Shown(NamedTuple):
+    """A note that was asked for as a whole."""
+
+    kind: Literal["about_me", "today"]
+    path: str
+    text: str
+    """Blank where there is no such note."""
+
+
 class Outcome(NamedTuple):
     """All that there is to tell at the end of a turn."""
 
     wrote: Sequence[Wrote] = ()
     looked: Sequence[Looked] = ()
+    reminded: Sequence[Reminded] = ()
+    asks_when: bool = False
+    asks_what: bool = False
+    reason: str = ""
+    """Why a moment cannot be one, in English."""
+    shown: Sequence[Shown] = ()
+    forget: str = ""
+    """What is to be removed from the notes."""
+    place: str = ""
+    """What the last answer was about, as `path:line`."""
     may_not_note: bool = False
     may_not_find: bool = False
     in_room: bool = False
@@ -62,11 +100,13 @@ class Outcome(NamedTuple):
     chat: Literal["thanks", "hello", "fine"] = "hello"
 
 
-_CANNOT = {"remind": "cannot_remind", "change": "cannot_change", "do": "cannot_do", "leave": "leave"}
+_LONGEST_QUERY = 200
+_LONGEST_SHOWN = 30
+"""Lines of a note that are shown."""
 
 
-def compose(outcome: Outcome, language: Language, *, with_notice: bool) -> str:
-    """The whole answer; never blank."""
+def compose(outcome: Outcome, language: Language, *, notice: str = "") -> str:
+    """The whole answer, with the notice that no language model answers below it; never blank."""
     say = language.say
     parts: list[str] = []
     places = [_place(wrote, language) for wrote in outcome.wrote if not wrote.error]
@@ -75,6 +115,15 @@ def compose(outcome: Outcome, language: Language, *, with_notice: bool) -> str:
     parts.extend(
         say.not_noted.format(error=plain(one_line(wrote.error))) for wrote in outcome.wrote if wrote.error
     )
+    parts.extend(_reminder(each, language) for each in outcome.reminded)
+    if any(each.while_open for each in outcome.reminded):
+        parts.append(say.while_open)
+    if outcome.asks_when:
+        in_english = language.code == "en" and outcome.reason
+        parts.append(f"{outcome.reason}\n\n{say.remind_when}" if in_english else say.remind_when)
+    if outcome.asks_what:
+        parts.append(say.remind_what)
+    parts.extend(_note(each, language) for each in outcome.shown)
     if outcome.may_not_note:
         parts.append(say.cannot_note)
     if outcome.may_not_find:
@@ -89,15 +138,82 @@ def compose(outcome: Outcome, language: Language, *, with_notice: bool) -> str:
         findings = _findings(searched, language)
         # Where something came along it was that which was asked about.
         parts.extend(each for each in findings if not (outcome.cannot_read and each == say.nothing))
-    parts.extend(getattr(say, _CANNOT[wanted]) for wanted in outcome.wanted)
+    parts.extend(dict.fromkeys(filter(None, (_how(wanted, outcome, language) for wanted in outcome.wanted))))
     if outcome.cannot_read and outcome.may_keep:
         parts.append(_together(say.cannot_read, say.keep_how, language))
     elif outcome.cannot_read:
         parts.append(say.cannot_read)
     if not parts:
         parts.append(say.what if outcome.unfinished else getattr(say, outcome.chat))
-    if with_notice:
-        parts.append(say.notice)
+    if notice and notice not in parts:
+        parts.append(notice)
+    return "\n\n".join(parts)
+
+
+def _how(wanted: Wanted, outcome: Outcome, language: Language) -> str:
+    """How something is done that the notebook was asked for and does not do itself; "" for nothing to say."""
+    say = language.say
+    match wanted:
+        case "forget":
+            what = one_line(outcome.forget, limit=_LONGEST_QUERY).replace("`", "'").rstrip(ENDS)
+            return say.forget.format(command=f"/forget {what or 'WORDS'}")
+        case "change":
+            return say.correct.format(command=f"/correct {outcome.place or 'PATH:LINE'} TEXT")
+        case "wrong":
+            # Beside a note of what is right, only where there is a line to be corrected.
+            if outcome.wrote and not outcome.place:
+                return ""
+            return say.correct.format(command=f"/correct {outcome.place or 'PATH:LINE'} TEXT")
+        case "do":
+            return say.cannot_do
+        case "leave":
+            return say.leave
+        case "list_notes":
+            return say.list_notes
+        case "list_reminders":
+            return say.reminders
+        case "add_model":
+            return say.notice
+    return ""
+
+
+def _reminder(reminded: Reminded, language: Language) -> str:
+    say = language.say
+    if reminded.error:
+        return say.not_reminded.format(error=plain(one_line(reminded.error)))
+    due, text = _due(reminded, language), plain(one_line(reminded.text))
+    if reminded.comes_again:
+        when = plain(one_line(reminded.when))
+        return say.reminded_again.format(number=reminded.number, when=when, text=text, due=due)
+    return say.reminded.format(number=reminded.number, text=text, due=due)
+
+
+def _due(reminded: Reminded, language: Language) -> str:
+    """The moment as the language writes it; in the words of the reminder where it has no other."""
+    try:
+        at = datetime.fromisoformat(reminded.at)
+    except ValueError:
+        return reminded.due
+    if not language.date:
+        return reminded.due
+    zone = re.search(r"\([^()]+\)$", reminded.due)
+    return f"{at.strftime(language.date)} {zone[0]}" if zone else at.strftime(language.date)
+
+
+def _note(shown: Shown, language: Language) -> str:
+    """The lines of a note that was asked for, or that there are none."""
+    say = language.say
+    lines = [plain(line) for each in shown.text.splitlines() if (line := _line(each))]
+    if lines and re.match(r"\s*# ", shown.text):  # its title says no more than its name
+        lines = lines[1:]
+    head, nothing = (
+        (say.about_you, say.about_you_nothing) if shown.kind == "about_me" else (say.today, say.today_nothing)
+    )
+    if not lines:
+        return nothing
+    parts = [head, "\n".join(f"- {line}" for line in lines[:_LONGEST_SHOWN])]
+    if len(lines) > _LONGEST_SHOWN:
+        parts.append(say.rest.format(path=shown.path))
     return "\n\n".join(parts)
 
 

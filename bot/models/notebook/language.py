@@ -37,17 +37,41 @@ class Sayings(NamedTuple):
     """`{error}`."""
     not_found: str
     """`{error}`."""
-    cannot_remind: str
     cannot_do: str
     cannot_read: str
     """Something came along that is no text."""
     keep_how: str
     """A document came along, and nobody said that it is to be kept."""
-    cannot_change: str
+    reminded: str
+    """A reminder is set: `{number}`, `{due}`, `{text}`."""
+    reminded_again: str
+    """The same for one that comes round again; `{when}` is in the person's own words."""
+    while_open: str
+    """At the terminal: no reminder comes while nothing runs."""
+    not_reminded: str
+    """`{error}`."""
+    remind_when: str
+    """Asks when to remind; holds an example in backticks."""
+    remind_what: str
+    """Asks what to remind of."""
+    forget: str
+    """How something is removed: `{command}`."""
+    correct: str
+    """How a note is corrected: `{command}`."""
+    list_notes: str
+    reminders: str
+    about_you: str
+    """Heads what stands in MEMORY.md."""
+    about_you_nothing: str
+    today: str
+    """Heads what stands in today's log."""
+    today_nothing: str
+    rest: str
+    """How to read the rest of a note: `{path}`."""
     leave: str
     """How to leave the terminal."""
     notice: str
-    """No language model is configured, and where they are added; holds NOTICE_MARK."""
+    """No language model is configured, and how one is added; holds NOTICE_MARK."""
 
 
 NOTICE_MARK = "`[models]`"
@@ -119,9 +143,29 @@ class Language:
     """Begins what to be reminded of."""
     remind_end: tuple[str, ...] = ()
     """Ends it, where `verb_last`, or where `could_you` begins it."""
+    reminder_links: tuple[str, ...] = ()
+    """Links such a beginning to what to be reminded of: "to", "that"."""
+    reminder_links_end: tuple[str, ...] = ()
+    """Links it to such an end."""
+    forget: tuple[str, ...] = ()
+    """Begins what is to be removed from the notes."""
+    forget_end: tuple[str, ...] = ()
     change: tuple[str, ...] = ()
     """Begins what is to be changed in the notes; "… to" where that word has to follow."""
     change_end: tuple[str, ...] = ()
+    denials: tuple[str, ...] = ()
+    """Those of `fine` that deny: before a statement they belong to it."""
+    wrong: tuple[str, ...] = ()
+    """Says of what was answered that it is wrong; a whole sentence, like the next five."""
+    list_notes: tuple[str, ...] = ()
+    list_reminders: tuple[str, ...] = ()
+    about_me: tuple[str, ...] = ()
+    today: tuple[str, ...] = ()
+    add_model: tuple[str, ...] = ()
+    date: str = ""
+    """How a moment is written, for `strftime`; "" for how the reminder itself tells it."""
+    moments: bool = True
+    """Whether `bot.when` knows its words for days and times."""
     orders: tuple[str, ...] = ()
     """Begins what nobody can do without a language model, and nobody would note."""
     orders_end: tuple[str, ...] = ()

@@ -14,22 +14,29 @@ class Line(NamedTuple):
 
     text: str
     listed: bool = False
-    """It had the mark of a heading, a quotation or an item."""
+    """It had the mark of a quotation or an item."""
     items: tuple[str, ...] = ()
     """Of a list, without their marks."""
     block: str = ""
-    """The list or the code as it was written, but for the margin that all its lines share."""
+    """The list, the code or the text below a heading as it was written, but for the margin that all its lines share."""
 
 
 # Text, not compiled: `re` compiles each when it is first used, and keeps it.
-_MARK = r"\s*(?:[-*+•◦▪‣]\s+|#{1,6}\s+|>\s*)+(?=\S)"
+_MARK = r"\s*(?:[-*+•◦▪‣]\s+|>\s*)+(?=\S)"
+_HEADING = r"\s*#{1,6}\s+\S"
 _BULLET = r"\s*[-*+•◦▪‣]\s+(?=\S)"
 _NUMBER = r"\s*(\d{1,3})[.)]\s+(?=\S)"
 _FENCE = r"\s*(`{3,}|~{3,})"
 
 
 def lines_of(text: str) -> list[Line]:
-    """The lines that hold something; a list and a block of code stay whole."""
+    """The lines that hold something; a list and a block of code stay whole, and so does all below a heading."""
+    if re.match(_HEADING, text):
+        return [
+            Line(
+                "", listed=True, block=_without_margin([line.rstrip() for line in text.strip().splitlines()])
+            )
+        ]
     lines: list[Line] = []
     raw = text.splitlines()
     marks = _items_of(raw)

@@ -3,14 +3,17 @@
 import json
 import os
 import re
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from bot.attachments.wording import without_attached
-from bot.models.notebook.answers import Looked, Outcome, Wrote, compose
-from bot.models.notebook.language import NOTICE_MARK
+from bot.models.notebook.answers import Looked, Outcome, Reminded, Shown, Wrote, compose
+from bot.models.notebook.language import NOTICE_MARK, Language
 from bot.models.notebook.languages import LANGUAGES
-from bot.models.notebook.reading import Fact, Reading, read
+from bot.models.notebook.phrases import has_words, language_of
+from bot.models.notebook.planning import Planned, plan_reminders
+from bot.models.notebook.reading import Fact, Look, Reading, Reminder, read
 from bot.models.notebook.wanted import Wanted
 from bot.models.protocol import (
     Answer,
@@ -24,8 +27,14 @@ from bot.models.protocol import (
 )
 
 WRITE = "memory_write"
+GET = "memory_get"
+REMIND = "remind"
 KEEP = "keep_document"
 SEARCH = "memory_search"
+
+_PATHS: Mapping[Look, str] = {"about_me": "MEMORY.md", "today": "{day}.md"}
+MOST_WEIGHED = 20
+"""Of the latest messages, those whose language counts as that of the chat."""
 
 # As bot/attachments/wording.py and bot/heard.py write it.
 _NUMBERED = r"document (\d{1,9})(?=[:. ]|$)"
@@ -33,12 +42,22 @@ _QUOTED = r"\[In reply to [^\]\n]*:\]\n((?:>.*(?:\n|$))+)\s*"
 
 
 class Notebook:
-    """Answers from the request alone; nothing is kept between two of them."""
+    """Answers from the request and the clock; nothing is kept between two requests."""
 
-    def __init__(self, name: str = "builtin/notebook", *, alone: bool = True) -> None:
-        """`name`: as in the chain. `alone`: there is no language model, and how to add one is to be told."""
+    def __init__(
+        self,
+        name: str = "builtin/notebook",
+        *,
+        alone: bool = True,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        """`name`: as in the chain. `alone`: there is no language model, and how to add one is to be told.
+
+        `now`: the time on the owner's clock; aware.
+        """
         self.name = name
         self._alone = alone
+        self._now = now
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[TextDelta | Answer, None]:
         """Yield the answer, or the calls that it takes to find one; raises nothing."""
@@ -48,25 +67,44 @@ class Notebook:
         yield Answer(message)
 
     def _answer(self, request: ModelRequest) -> AssistantMessage:
-        turn = _turn([each for each in request.messages if not _is_earlier(each)])
-        wish = _wish(turn)
+        messages = [each for each in request.messages if not _is_earlier(each)]
+        turn, now = _turn(messages), self._now()
         offered = {tool.name for tool in request.tools}
         done = {result.name for result in turn.results}
+        wish = _wish(turn)
+        plans = plan_reminders(
+            wish, said=turn.said, before=turn.before, said_before=turn.said_before, now=now
+        )
+        wish = plans.reading
+        notes = [each.note for each in plans.unclear]
+        if REMIND not in offered | done:  # such as at the last step of a turn: nothing is lost
+            notes += [each.note for each in plans.clear]
+        facts = tuple(dict.fromkeys((*wish.facts, *(note for note in notes if note.text or note.block))))
+        paths = {_PATHS[kind].format(day=now.date().isoformat()): kind for kind in wish.look}
         calls = [
-            *(_write_calls(wish.facts) if WRITE in offered - done else ()),
+            *(_write_calls(facts) if WRITE in offered - done else ()),
+            *(_remind_calls(plans.clear) if REMIND in offered - done else ()),
             *(_keep_calls(turn.documents) if wish.keep and KEEP in offered - done else ()),
             *(_search_calls(wish.queries) if SEARCH in offered - done else ()),
+            *((_call(GET, path=path) for path in paths) if GET in offered - done else ()),
         ]
         if calls:
             return AssistantMessage("", tuple(calls), self.name)
         outcome = Outcome(
             wrote=[_wrote(result) for result in turn.results if result.name in {WRITE, KEEP}],
             looked=[_looked(result, turn) for result in turn.results if result.name == SEARCH],
+            reminded=[_reminded(result, turn) for result in turn.results if result.name == REMIND],
+            asks_when=bool(plans.unclear) or bool(plans.clear and REMIND not in done),
+            asks_what=plans.asks_what,
+            reason=plans.reason,
+            shown=[_shown(result, turn, paths) for result in turn.results if result.name == GET],
             may_not_note=bool(wish.facts and WRITE not in done) or (wish.keep and KEEP not in done),
-            may_not_find=bool(wish.queries) and SEARCH not in done,
+            may_not_find=(bool(wish.queries) and SEARCH not in done) or (bool(paths) and GET not in done),
             in_room=turn.in_room,
             unfinished=wish.unfinished,
             wanted=wish.wanted,
+            forget=wish.forget,
+            place=_place_in(turn.before),
             cannot_read=turn.cannot_read or (turn.documents_here and not wish.keep),
             may_keep=turn.documents_here and not wish.keep and KEEP in offered,
             chat=wish.chat,
@@ -76,16 +114,36 @@ class Notebook:
             for message in request.messages
             if isinstance(message, AssistantMessage)
         )
-        return AssistantMessage(compose(outcome, wish.language, with_notice=not told), (), self.name)
+        notice = (
+            "" if told or request.told_no_model else _language_of_chat(messages, wish.language).say.notice
+        )
+        return AssistantMessage(compose(outcome, wish.language, notice=notice), (), self.name)
+
+
+def _language_of_chat(messages: Sequence[Message], now: Language) -> Language:
+    """The language in which most of what people said is written; where none prevails, that of the answer."""
+    said = [each.text for each in messages if isinstance(each, UserMessage)][-MOST_WEIGHED:]
+    spoken = [language_of(text) for text in said if has_words(text)]
+    return max([now, *spoken], key=spoken.count)
+
+
+def _place_in(answer: str) -> str:
+    """The first place of a note that an answer names, as `path:line`; "" for none."""
+    found = re.search(r"`([^`\s]+\.md)(?::(\d+)[^`]*`|`\D{0,16}?(\d+))", answer)
+    return f"{found[1]}:{found[2] or found[3]}" if found else ""
 
 
 class _Turn(NamedTuple):
     before: str
     """What was last answered."""
+    said_before: tuple[str, ...]
+    """What that answered."""
     said: tuple[str, ...]
     """What was said since: several messages where earlier ones got no answer."""
     queries: Mapping[str, str]
     """What was searched in this turn, by call."""
+    arguments: Mapping[str, Mapping[str, Any]]
+    """Of the calls of this turn."""
     results: tuple[ToolResult, ...]
     quoted: tuple[str, ...]
     """What each of the messages replies to; "" where it is no reply."""
@@ -115,18 +173,20 @@ def _turn(messages: Sequence[Message]) -> _Turn:
     told = [without_attached(_own(message)) for message in heard]
     documents = [number for _, attached in told for number in _numbers(attached)]
     others = sum(len(attached) for _, attached in told) - len(documents)
-    queries: dict[str, str] = {}
+    arguments: dict[str, Mapping[str, Any]] = {}
     results: list[ToolResult] = []
     for message in messages[end:]:
         if isinstance(message, AssistantMessage):
-            queries |= {call.id: str(_object(call.arguments).get("query", "")) for call in message.calls}
+            arguments |= {call.id: _object(call.arguments) for call in message.calls}
         elif isinstance(message, ToolResult):
             results.append(message)
     last = messages[start - 1] if start else None
     return _Turn(
         last.text if isinstance(last, AssistantMessage) else "",
+        tuple(without_attached(_own(each))[0] for each in _latest_said(messages[:start])),
         tuple(re.sub(_QUOTED, "", text, count=1) for text, _ in told),
-        queries,
+        {call: str(each.get("query", "")) for call, each in arguments.items()},
+        arguments,
         tuple(results),
         quoted=tuple(_quote(text) for text, _ in told),
         documents=tuple(dict.fromkeys(documents or _before(messages[:start]))),
@@ -138,6 +198,17 @@ def _turn(messages: Sequence[Message]) -> _Turn:
 
 def _said_in(messages: Sequence[Message]) -> list[UserMessage]:
     return [message for message in messages if isinstance(message, UserMessage)]
+
+
+def _latest_said(messages: Sequence[Message]) -> list[UserMessage]:
+    """The messages in a row that were last answered."""
+    end = len(messages)
+    while end and not isinstance(messages[end - 1], UserMessage):
+        end -= 1
+    start = end
+    while start and isinstance(messages[start - 1], UserMessage):
+        start -= 1
+    return _said_in(messages[start:end])
 
 
 def _before(messages: Sequence[Message]) -> list[int]:
@@ -173,6 +244,7 @@ def _wish(turn: _Turn) -> Reading:
     """Put together what the messages of a turn want: everything told is noted, the last question is searched."""
     facts: list[Fact] = []
     queries: tuple[str, ...] = ()
+    reminders: list[Reminder] = []
     wanted: list[Wanted] = []
     reading, keep = Reading(), False
     asked_what = any(each.say.what in turn.before for each in LANGUAGES)
@@ -183,8 +255,15 @@ def _wish(turn: _Turn) -> Reading:
             reading = reading._replace(facts=(_as_fact(quote),), unfinished=False)
         facts.extend(fact for fact in reading.facts if fact not in facts)
         queries = reading.queries or queries
+        reminders.extend(each for each in reading.reminders if each not in reminders)
         wanted.extend(each for each in reading.wanted if each not in wanted)
-    return reading._replace(facts=tuple(facts), queries=queries, wanted=tuple(wanted), keep=keep)
+    return reading._replace(
+        facts=tuple(facts),
+        queries=queries,
+        reminders=tuple(reminders),
+        wanted=tuple(wanted),
+        keep=keep,
+    )
 
 
 def _as_fact(quote: str) -> Fact:
@@ -205,6 +284,10 @@ def _entry(fact: Fact) -> str:
         return fact.block
     lines = fact.block.splitlines()
     return "\n".join([f"- {fact.text}", *(f"  {line}" if line else "" for line in lines)])
+
+
+def _remind_calls(planned: Sequence[Planned]) -> Iterator[ToolCall]:
+    return (_call(REMIND, when=each.when, text=each.text) for each in planned)
 
 
 def _keep_calls(documents: Sequence[int]) -> Iterator[ToolCall]:
@@ -239,6 +322,29 @@ def _looked(result: ToolResult, turn: _Turn) -> Looked:
         return Looked(query, error=_error(result, content))
     notice = content.get("notice", "")
     return Looked(query, [hit for hit in hits if isinstance(hit, dict)], str(notice))
+
+
+def _reminded(result: ToolResult, turn: _Turn) -> Reminded:
+    content, asked = _object(result.content), turn.arguments.get(result.call_id, {})
+    text, when = str(asked.get("text", "")), str(asked.get("when", ""))
+    if result.failed or "number" not in content:
+        return Reminded(text, when, error=_error(result, content))
+    return Reminded(
+        text,
+        when,
+        number=str(content["number"]),
+        due=str(content.get("due", "")),
+        at=str(content.get("at", "")),
+        comes_again="every" in content,
+        while_open="note" in content,
+    )
+
+
+def _shown(result: ToolResult, turn: _Turn, paths: Mapping[str, Look]) -> Shown:
+    path = str(turn.arguments.get(result.call_id, {}).get("path", ""))
+    kind: Look = paths.get(path, "about_me")
+    content = {} if result.failed else _object(result.content)
+    return Shown(kind, path, str(content.get("text", "")))
 
 
 def _error(result: ToolResult, content: Mapping[str, Any]) -> str:

@@ -70,7 +70,8 @@ def own_words(language: Language) -> frozenset[str]:
     )
     listed = [phrase for each in single for phrase in each if " " not in phrase]
     listed += language.subjects
-    listed += [phrase.split()[0] for phrase in (*language.remind, *language.change, *language.orders)]
+    orders = (*language.remind, *language.forget, *language.change, *language.orders)
+    listed += [phrase.split()[0] for phrase in orders]
     return frozenset(word for phrase in listed for word in plain_words(fold(phrase)))
 
 

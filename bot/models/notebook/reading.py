@@ -33,6 +33,7 @@ from bot.models.notebook.sentence import (
     without_greeting,
 )
 from bot.models.notebook.wanted import Wanted, read_request, told_and_asked
+from bot.models.notebook.whole_sentences import read_whole_sentence
 
 MAX_QUERIES = 3
 MAX_QUERY_CHARS = 1000
@@ -43,6 +44,9 @@ WITHOUT_FULL_STOP = "[\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff]"
 """Scripts that end no sentence with a dot and are no entry of LANGUAGES: Lao, Burmese, Khmer."""
 
 
+Look = Literal["about_me", "today"]
+
+
 class Fact(NamedTuple):
     """One thing to be noted, as a person would have written it."""
 
@@ -51,6 +55,15 @@ class Fact(NamedTuple):
     target: Literal["core", "daily"] = "daily"
     block: str = ""
     """A list or a block of code below it, as it was written."""
+
+
+class Reminder(NamedTuple):
+    """What somebody wants to be reminded of."""
+
+    request: str
+    """When and what of, in the person's words; blank where neither is said."""
+    note: Fact
+    """How it is noted where no moment is understood; blank where there is nothing to note."""
 
 
 class Reading(NamedTuple):
@@ -64,8 +77,13 @@ class Reading(NamedTuple):
     """The document that came along is to be kept."""
     unfinished: bool = False
     """Something is to be remembered, but the message does not say what."""
+    reminders: tuple[Reminder, ...] = ()
+    look: tuple[Look, ...] = ()
+    """Notes that are asked for as a whole: MEMORY.md, today's log."""
+    forget: str = ""
+    """What is to be removed from the notes."""
     wanted: tuple[Wanted, ...] = ()
-    """What it asks for besides. (`remind` is noted as well: a tool that can remind would be called for it.)"""
+    """What it asks for besides."""
     chat: Literal["thanks", "hello", "fine"] = "hello"
     """What small talk it was."""
 
@@ -90,7 +108,7 @@ def read(text: str, *, expecting_note: bool = False, with_document: bool = False
     return pieces.reading()
 
 
-_Kind = Literal["note", "ask", "unsure", "chat", "empty command", "request", "keep"]
+_Kind = Literal["note", "ask", "unsure", "chat", "empty command", "request", "remind", "look", "keep"]
 """`unsure`: a few words that could be told or asked."""
 
 
@@ -100,6 +118,8 @@ class _Piece(NamedTuple):
     core: bool = False
     block: str = ""
     wanted: Wanted | None = None
+    remind: str = ""
+    look: Look | None = None
 
 
 class _Pieces:
@@ -159,6 +179,13 @@ class _Pieces:
             tuple(dict.fromkeys(queries)),
             keep="keep" in kinds,
             unfinished="empty command" in kinds and not facts and not queries,
+            reminders=tuple(
+                Reminder(each.remind, Fact(finish(each.text) if each.text else "", block=each.block))
+                for each in pieces
+                if each.kind == "remind"
+            ),
+            look=tuple(dict.fromkeys(each.look for each in pieces if each.look)),
+            forget=next((each.text for each in pieces if each.wanted == "forget"), ""),
             wanted=tuple(dict.fromkeys(each.wanted for each in pieces if each.wanted)),
             chat=max(self.chat, key=("fine", "hello", "thanks").index, default="hello"),
         )
@@ -187,10 +214,11 @@ class _Pieces:
             for item in line.items[: MAX_WEIGHED + 1]:
                 alone._take_line(Line(item, listed=True))
             kinds = {piece.kind for piece in alone.pieces}
-            if alone.noting or not kinds <= {"note", "unsure"} or len(line.items) == 1:
+            if alone.noting or not kinds <= {"note", "unsure", "remind"} or len(line.items) == 1:
                 for item in line.items:
                     self._take_line(Line(item, listed=True))
                 return
+            self.pieces += [piece for piece in alone.pieces if piece.kind == "remind"]
         self.pieces.append(_Piece("note", "", block=line.block))
 
     def _take_list(self, header: str, below: Line) -> None:
@@ -205,8 +233,11 @@ class _Pieces:
         if command:
             self._obey(command)
             header, core = command.rest, command.core
-        wanted: Wanted | None = "remind" if request and request.wanted == "remind" else None
-        self.pieces.append(_Piece("note", header, core, below.block, wanted))
+        if request and request.wanted == "remind":
+            wanted = f"{request.remind.rstrip(SEPARATORS)}: {'; '.join(below.items)}"
+            self.pieces.append(_Piece("remind", header, block=below.block, remind=wanted))
+        else:
+            self.pieces.append(_Piece("note", header, core, below.block))
 
     def _take_code(self, below: Line) -> None:
         """Take the block of code that belongs to the sentence before it."""
@@ -234,6 +265,8 @@ class _Pieces:
             above = line
 
     def _weigh(self, sentence: str, *, listed: bool) -> _Piece:
+        if piece := self._whole_sentence(sentence, listed=listed):
+            return piece
         greeting = without_greeting(sentence, self.spoken)
         sentence = greeting.rest
         if not sentence:
@@ -252,9 +285,12 @@ class _Pieces:
         if command and not command.asks:
             self._obey(command)
             request = read_request(command.rest, self.spoken)
-            wanted: Wanted | None = "remind" if request and request.wanted == "remind" else None
+            if request and request.wanted == "remind" and request.remind:
+                return _Piece("remind", command.rest, remind=request.remind)
             kind: _Kind = "note" if command.rest else "empty command"
-            return _Piece(kind, command.rest, command.core, wanted=wanted)
+            return _Piece(kind, command.rest, command.core)
+        if not command and (piece := self._whole_sentence(sentence, listed=listed)):
+            return piece
         if not command and (piece := self._request(sentence, listed=listed)):
             return piece
         query = read_search(sentence, self.spoken)
@@ -262,18 +298,33 @@ class _Pieces:
             return _Piece("ask" if has_words(query) else "chat", query)
         if command or asks(sentence, self.spoken):
             return _Piece("ask", sentence)
+        if greeting.denies:
+            return _Piece("note", sentence, wanted="wrong")
         return _Piece("note" if states(sentence, self.spoken) else "unsure", sentence)
+
+    def _whole_sentence(self, sentence: str, *, listed: bool) -> _Piece | None:
+        if self.noting or self.several or listed:
+            return None
+        found = read_whole_sentence(sentence, self.spoken)
+        if found is None:
+            return None
+        asked, language = found
+        self.answer_in = self.answer_in or language
+        if asked == "about_me" or asked == "today":
+            return _Piece("look", "", look=asked)
+        return _Piece("request", "", wanted=asked)
 
     def _request(self, sentence: str, *, listed: bool) -> _Piece | None:
         request = read_request(sentence, self.spoken)
         if request is None:
             return None
         if request.wanted == "remind":
-            return _Piece("note" if request.rest else "request", request.rest, wanted="remind")
+            return _Piece("remind", request.rest, remind=request.remind)
         if self.noting or self.several or listed:
             return None
-        if request.wanted == "change" and has_words(request.rest) and self._names_something(request.rest):
-            return _Piece("ask", request.rest, wanted="change")
+        named = has_words(request.rest) and self._names_something(request.rest)
+        if request.wanted in ("forget", "change") and named:
+            return _Piece("ask", request.rest, wanted=request.wanted)
         return _Piece("request", "", wanted=request.wanted)
 
     def _obey(self, command: Command) -> None:
@@ -308,10 +359,12 @@ def _heads(line: Line, below: Line) -> bool:
 def finish(text: str) -> str:
     """The fact as it stands in a note: on one line, a capital first, a full stop last where a sentence ends in a word.
 
-    What holds code stays as it is.
+    What holds code, and a heading, stays as it is.
     """
     text = " ".join(text.split())
-    return text if re.search(_CODE, text) else _with_full_stop(_with_capital(text))
+    return (
+        text if re.search(_CODE, text) or re.match(r"#{1,6} ", text) else _with_full_stop(_with_capital(text))
+    )
 
 
 _CODE = r"(?:^|\s)(?:--?[a-z]|[~.]?/\w)|[`{}<>\\|]"

@@ -356,6 +356,9 @@ def _states_unspaced(text: str, folded: str, language: Language) -> bool:
     return end >= (12 if language is CHINESE else 20 if language is JAPANESE else 30)
 
 
+DENIAL_ENDS = ",，、،;；:：.。!！–—"
+
+
 class Greeting(NamedTuple):
     """A sentence without the small talk that it begins with."""
 
@@ -363,6 +366,8 @@ class Greeting(NamedTuple):
     language: Language | None = None
     """Of the small talk."""
     kind: Literal["thanks", "hello", "fine"] = "hello"
+    denies: bool = False
+    """It begins with "no" and goes on: that word belongs to what is said."""
 
 
 def without_greeting(text: str, spoken: Language) -> Greeting:
@@ -370,6 +375,8 @@ def without_greeting(text: str, spoken: Language) -> Greeting:
         return Greeting("")
     folded = fold(text)
     at, greeted = 0, None
+    before_denial: int | None = None
+    denies = False
     kinds: set[Literal["thanks", "hello", "fine"]] = set()
     while True:
         begin = at
@@ -380,6 +387,8 @@ def without_greeting(text: str, spoken: Language) -> Greeting:
         match = phrase_at(folded, begin, "chat", prefer=spoken)
         if match is None:
             break
+        if before_denial is None and match.phrase in match.language.denials:
+            before_denial = at
         greeted = greeted or match.language
         kinds.add(
             "thanks"
@@ -389,10 +398,13 @@ def without_greeting(text: str, spoken: Language) -> Greeting:
             else "hello"
         )
         at = match.end
+        denies = denies or (before_denial is not None and folded[at : at + 1] in tuple(DENIAL_ENDS))
+    if before_denial is not None and denies:
+        at = before_denial
     kept = 0
     for stop in range(at, 0, -1):
         if folded[stop : stop + 1] in (",", "，", "!", "！", "、", "،", ".", "。", "–", "—"):
             kept = stop + 1
             break
     rest = text[kept:].lstrip(SEPARATORS + "-–—") if kept else text
-    return Greeting(rest, greeted if kept else None)
+    return Greeting(rest, greeted if kept else None, denies=denies)

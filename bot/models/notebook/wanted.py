@@ -1,6 +1,7 @@
-"""Pure: what a sentence wants that the notebook cannot do, and what two sentences with one question mark hold."""
+"""Pure: what a sentence wants beside notes and answers, and what two sentences with one question mark hold."""
 
 import re
+from datetime import UTC, datetime
 from typing import Literal, NamedTuple
 
 from bot.models.notebook.language import Language
@@ -17,10 +18,20 @@ from bot.models.notebook.phrases import (
     phrase_up_to,
     skip,
 )
+from bot.models.notebook.reminding import is_moment, without_links
 from bot.models.notebook.sentence import asks, begins_with_question, is_idiom, without_greeting
 
-Wanted = Literal["remind", "change", "do", "leave"]
-_KINDS: tuple[tuple[str, Wanted], ...] = (("remind", "remind"), ("change", "change"), ("orders", "do"))
+Wanted = Literal[
+    "remind", "forget", "change", "do", "leave", "wrong", "list_notes", "list_reminders", "add_model"
+]
+LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
+"""So that any moment lies ahead: here it only matters whether words are one."""
+_KINDS: tuple[tuple[str, Wanted], ...] = (
+    ("remind", "remind"),
+    ("forget", "forget"),
+    ("change", "change"),
+    ("orders", "do"),
+)
 
 
 class Request(NamedTuple):
@@ -28,14 +39,32 @@ class Request(NamedTuple):
 
     wanted: Wanted
     rest: str
-    """What is to be changed, or what to be reminded of in the person's words; blank where that is not said."""
+    """What is to be changed or removed, or the whole request to be reminded; blank where that is not said."""
+    remind: str = ""
+    """Of a request to be reminded: when and what of, in the person's words."""
 
 
 def read_request(text: str, spoken: Language) -> Request | None:
     """Read "Could you remind me to …", "Forget …", "Write a …"; None where it is not plainly such a request."""
     if _wants_to_leave(text, spoken):
         return Request("leave", "")
-    return _read_start(text, spoken) or _read_end(text, spoken)
+    return _read_start(text, spoken) or _read_end(text, spoken) or _read_moment_first(text, spoken)
+
+
+def _read_moment_first(text: str, spoken: Language) -> Request | None:
+    """Read "Tomorrow at 9 remind me to …", "明天9点提醒我…": a moment and nothing else stands before the verb."""
+    head = fold(text[:80])
+    for at in range(1, len(head)):
+        if spoken.spacing == "words" and not head[at - 1].isspace():
+            continue
+        verb = phrase_at(head, at, "remind", prefer=spoken, only=True)
+        if verb is None:
+            continue
+        before, behind = text[:at].strip(SEPARATORS), text[verb.end :].strip(SEPARATORS)
+        if not is_moment(before, LONG_AGO, spoken):
+            return None
+        return Request("remind", text, f"{before} {without_links(behind, spoken)}")
+    return None
 
 
 def _wants_to_leave(text: str, spoken: Language) -> bool:
@@ -54,10 +83,10 @@ def _read_start(text: str, spoken: Language) -> Request | None:
             wanted, verb = found
             rest = text[verb.end :].lstrip(SEPARATORS + "-–—")
             if wanted == "remind":
-                if begins_with_question(rest, spoken):
+                if begins_with_question(without_links(rest, spoken), spoken):
                     return None
                 whole = text[at:] if has_words(rest) else ""
-                return Request(wanted, whole.rstrip(" ?？؟") if asked else whole)
+                return Request(wanted, whole.rstrip(" ?？؟") if asked else whole, rest)
             return Request(wanted, rest)
         opening = max(
             (
@@ -75,7 +104,7 @@ def _read_start(text: str, spoken: Language) -> Request | None:
         end = body_end(text)
         if asked and (last := phrase_up_to(fold(text), end, "remind_end", prefer=spoken, only=True)):
             # "Kannst du mich an den Zahnarzt erinnern?"
-            return Request("remind", text[at:end] if last.start > at else "")
+            return Request("remind", text[at:end] if last.start > at else "", text[at : last.start].strip())
     return None
 
 
@@ -114,7 +143,7 @@ def _read_end(text: str, spoken: Language) -> Request | None:
             match = phrase_up_to(tail, at, f"{kind}_end", prefer=spoken, only=True)
             if match:
                 rest = text[: cut + match.start].rstrip(SEPARATORS)
-                return Request(wanted, text if wanted == "remind" and has_words(rest) else rest)
+                return Request(wanted, text if wanted == "remind" and has_words(rest) else rest, rest)
         ending = phrase_up_to(tail, at, "please_end", prefer=spoken, only=True)
         if ending is None:
             return None

@@ -201,7 +201,7 @@ async def test_several_are_ended_at_once(say: Say, reminders: Reminders) -> None
 
 
 async def test_at_a_terminal_it_is_told_when_a_reminder_comes_at_all(say: Say) -> None:
-    assert "open in a terminal" in await say("/remind 20m tea", chat=ChatId("terminal", "main"))
+    assert "while Commonplace is running" in await say("/remind 20m tea", chat=ChatId("terminal", "main"))
     assert "terminal" not in await say("/remind 20m tea")
 
 

@@ -106,7 +106,7 @@ async def test_nothing_is_kept_by_the_old_id_afterwards(
         *(f"{table}.chat" for table in (*chats.MANY, *chats.ONE)),
         *(() if part else {"moves.new"}),
     }
-    assert len(await state.read(lambda db: found(db, str(beside)))) == 7
+    assert len(await state.read(lambda db: found(db, str(beside)))) == 8
 
 
 async def test_moved_once_more_nothing_changes(state: State) -> None:

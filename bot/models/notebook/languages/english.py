@@ -22,17 +22,31 @@ ENGLISH = Language(
         not_found="I could not search your notes: {error}",
         thanks="You're welcome.",
         fine="All right.",
-        cannot_remind="I do not understand times myself; to be reminded, write `/remind tomorrow 9:00 …`.",
         cannot_do="I only keep notes and find them, so I cannot do that. If it is to be noted, "
         "start with “remember”.",
         cannot_read="I cannot look into pictures, files and voice messages; I only keep notes and find them.",
         keep_how="If I am to keep the document in your notes, say “remember this”.",
-        cannot_change="I cannot change notes by myself: edit the file, or tell me what is right, "
-        "starting with “remember”.",
-        leave="To leave, press Ctrl-D in the terminal. Your notes stay.",
-        notice="No language model answers, so I can only keep notes and find them. Models "
-        "are added in config.toml (`chain` under `[models]`, a `[providers.…]` section); the "
-        "README says which ones this version knows.",
+        reminded="Reminder {number} set for {due}: {text}",
+        reminded_again="Reminder {number} set, {when}: {text}. First on {due}.",
+        while_open="I can only remind you while Commonplace is running; otherwise you'll see it next time.",
+        not_reminded="I could not set that reminder: {error}",
+        remind_when="When should I remind you? I didn't find a time that I understand. Answer with one, such "
+        "as “tomorrow 9:00” or “in 20 minutes”, or send `/remind tomorrow 9:00 call Tom`.",
+        remind_what="What should I remind you of? Answer with that, or send `/remind tomorrow 9:00 call Tom`.",
+        forget="To remove it everywhere, send `{command}`. I'll show you first what would go.",
+        correct="To correct a note, send `{command}` with the right words.",
+        list_notes="`/memory list` lists your notes, and `/memory get MEMORY.md` shows one.",
+        reminders="`/reminders` lists your reminders.",
+        about_you="From `MEMORY.md`, which I keep at hand at all times:",
+        about_you_nothing="I keep nothing about you at hand yet. `/remember core: TEXT` puts something there; "
+        "`/recall WORDS` searches everything else.",
+        today="From today's notes:",
+        today_nothing="There is nothing in today's notes yet.",
+        rest="`/memory get {path}` shows all of it.",
+        leave="To leave the terminal, type exit or press Ctrl-D. Your notes stay.",
+        notice="I'm the built-in notebook: I keep notes, find them and set reminders. For more, add a language "
+        "model: set `chain` under `[models]` in config.toml, with its key in a `[providers.…]` section; "
+        "docs/models.md shows how.",
     ),
     abbreviations=phrases(
         "dr|mr|mrs|ms|prof|st|mt|vs|approx|dept|inc|ltd|jr|sr|nos|tel|vol|fig|cf|ca|est|gen|rev|capt"
@@ -98,10 +112,61 @@ ENGLISH = Language(
         "remind me|remind us|set a reminder|set me a reminder|add a reminder|create a reminder|set an alarm"
         "|set a timer|wake me|wake me up"
     ),
+    reminder_links=phrases("to|that|about|of|for"),
+    forget=phrases("forget|forget about|delete|remove|erase"),
     change=phrases(
-        "forget|forget about|delete|remove|erase|undo|correct that|correct this|correct it|change that"
-        "|change this|change it|correct the … to|correct my … to|change the … to|change my … to"
-        "|update the … to|update my … to|rename the … to"
+        "undo|correct that|correct this|correct it|change that|change this|change it"
+        "|correct the … to|correct my … to|change the … to|change my … to|update the … to"
+        "|update my … to|rename the … to"
+    ),
+    denials=phrases("no|nope|nah"),
+    wrong=phrases(
+        "that is wrong|that's wrong|this is wrong|it is wrong|it's wrong|wrong|that is not right"
+        "|that's not right|that isn't right|this is not right|that is incorrect|that's incorrect"
+        "|incorrect|not true|that's not true|that is not true|that isn't true|this is not true"
+        "|this isn't true|that's not correct"
+        "|that is not correct|not correct|you are wrong|you're wrong|that is false|that's false"
+        "|that is a mistake|that's a mistake"
+    ),
+    list_notes=phrases(
+        "show all notes|show all my notes|show me all notes|show me all my notes|show my notes"
+        "|show me my notes|show notes|list all notes|list all my notes|list my notes|list notes"
+        "|what notes do i have|what notes are there|which notes do i have|which notes are there"
+        "|all notes|all my notes|my notes|show everything|list everything|what have you noted"
+        "|what did you note"
+    ),
+    list_reminders=phrases(
+        "what are my reminders|my reminders|show my reminders|show me my reminders"
+        "|show all reminders|show all my reminders|show reminders|list my reminders"
+        "|list all reminders|list all my reminders|list reminders|reminders"
+        "|which reminders do i have|what reminders do i have|do i have any reminders"
+        "|do i have reminders|are there any reminders|what will you remind me of"
+        "|what are you going to remind me of"
+    ),
+    about_me=phrases(
+        "what do you know about me|what do you remember about me|what have you noted about me"
+        "|what did you note about me|tell me what you know about me|show me what you know about me"
+        "|tell me about me|tell me about myself|who am i|what is in your memory"
+        "|what's in your memory"
+    ),
+    today=phrases(
+        "what happened today|what has happened today|what did i do today|what did i tell you today"
+        "|what did i say today|what did i note today|what did you note today"
+        "|what have you noted today|what was noted today|what's new today|show today's log"
+        "|show me today's log|show today's notes|show me today's notes|show today|today's log"
+        "|today's notes|today's note"
+    ),
+    add_model=phrases(
+        "how do i add a model|how do i add a language model|how do i add an ai model"
+        "|how do i add an ai|how do i add a llm|how do i add an llm|how do i add models"
+        "|how can i add a model|how can i add a language model|how to add a model"
+        "|how to add a language model|how do you add a model|add a model|add a language model"
+        "|how do i set up a model|how do i set up a language model|how do i configure a model"
+        "|how do i connect a model|how do i use a model|how do i use a language model"
+        "|how do i get a language model|which models can i use|which models do you support"
+        "|what models can i use|how do i use chatgpt|how do i use claude|how do i use ollama"
+        "|how do i add chatgpt|how do i add claude|how do i add ollama|how do i connect chatgpt"
+        "|how do i connect ollama"
     ),
     orders=phrases(
         "write a|write an|write me|write some|write us|compose a|draw a|draw an|draw the|draw me|generate"

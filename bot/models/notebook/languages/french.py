@@ -22,18 +22,33 @@ FRENCH = Language(
         not_found="Je n’ai pas pu chercher dans vos notes : {error}",
         thanks="Je vous en prie.",
         fine="D’accord.",
-        cannot_remind="Je ne comprends pas les heures moi-même ; pour un rappel, écrivez `/remind tomorrow 9:00 …`.",
         cannot_do="Je ne fais que garder des notes et les retrouver, je ne peux donc pas faire "
         "cela. Pour que je le note, commencez par « note que ».",
         cannot_read="Je ne peux pas regarder les images, fichiers et messages vocaux : je ne fais que garder "
         "des notes et les retrouver.",
         keep_how="Pour que je garde le document dans vos notes, dites « retiens ceci ».",
-        cannot_change="Je ne peux pas modifier les notes moi-même : modifiez le fichier, ou dites-moi "
-        "ce qui est juste en commençant par « note que ».",
-        leave="Pour quitter, appuyez sur Ctrl-D dans le terminal. Vos notes restent.",
         notice="Aucun modèle de langage ne répond : je ne peux que garder des notes et "
         "les retrouver. Les modèles s’ajoutent dans config.toml (`chain` sous `[models]`, "
         "une section `[providers.…]`) ; le README dit lesquels cette version connaît.",
+        reminded="Rappel {number} pour le {due} : {text}",
+        reminded_again="Rappel {number}, {when} : {text}. Le premier, le {due}.",
+        while_open="Je ne peux vous le rappeler que tant que Commonplace tourne ; sinon, vous le verrez la "
+        "prochaine fois.",
+        not_reminded="Je n’ai pas pu créer ce rappel : {error}",
+        remind_when="Quand dois-je vous le rappeler ? Je n’ai pas trouvé d’heure que je comprenne. Répondez "
+        "par exemple « demain 9:00 », ou envoyez `/remind demain 9:00 appeler Tom`.",
+        remind_what="Que dois-je vous rappeler ? Répondez-moi, ou envoyez `/remind demain 9:00 appeler Tom`.",
+        forget="Pour l’effacer partout, envoyez `{command}`. Je vous montrerai d’abord ce qui disparaîtrait.",
+        correct="Pour corriger une note, envoyez `{command}` avec le bon texte.",
+        list_notes="`/memory list` montre vos notes, et `/memory get MEMORY.md` en affiche une.",
+        reminders="`/reminders` montre vos rappels.",
+        about_you="Dans `MEMORY.md`, que j’ai toujours sous la main :",
+        about_you_nothing="Je n’ai encore rien sur vous que j’aie toujours sous la main. `/remember core: "
+        "TEXTE` l’y met ; `/recall MOTS` cherche dans tout le reste.",
+        today="Dans les notes d’aujourd’hui :",
+        today_nothing="Il n’y a pas encore de notes aujourd’hui.",
+        rest="`/memory get {path}` montre tout.",
+        leave="Pour quitter le terminal, tapez exit ou appuyez sur Ctrl-D. Vos notes restent.",
     ),
     abbreviations=phrases("dr|m|mm|mme|mlle|prof|av|bd|tél|st|ste|env|cf"),
     hints=phrases(
@@ -83,7 +98,47 @@ FRENCH = Language(
         "rappelle-moi de|rappelle-moi d'|rappelez-moi de|rappelez-moi d'|rappelle-moi|rappelez-moi"
         "|me rappeler de|me rappeler d'|mets un rappel|mets une alarme|réveille-moi"
     ),
-    change=phrases("supprime|supprimez|efface|effacez|oublie|oubliez|corrige|corrigez|modifie|modifiez"),
+    reminder_links=phrases("de|d'|que|qu'|du|des"),
+    forget=phrases("supprime|supprimez|efface|effacez|oublie|oubliez"),
+    change=phrases("corrige|corrigez|modifie|modifiez"),
+    denials=phrases("non|mais non"),
+    wrong=phrases(
+        "c'est faux|c'est inexact|ce n'est pas vrai|c'est pas vrai|ce n'est pas correct"
+        "|ce n'est pas juste|ce n'est pas ça|c'est pas ça|c'est une erreur|c'est incorrect|faux"
+        "|tu te trompes|vous vous trompez"
+    ),
+    list_notes=phrases(
+        "montre toutes les notes|montre-moi toutes les notes|montre toutes mes notes"
+        "|montre-moi toutes mes notes|montrez-moi toutes mes notes|montre-moi mes notes"
+        "|montrez-moi mes notes|affiche mes notes|affiche toutes les notes|affiche toutes mes notes"
+        "|liste mes notes|liste toutes mes notes|quelles notes ai-je|quelles sont mes notes"
+        "|toutes les notes|toutes mes notes|mes notes"
+    ),
+    list_reminders=phrases(
+        "quels sont mes rappels|quels rappels ai-je|montre mes rappels|montre-moi mes rappels"
+        "|montrez-moi mes rappels|affiche mes rappels|liste mes rappels|mes rappels|rappels"
+        "|ai-je des rappels"
+    ),
+    about_me=phrases(
+        "que sais-tu de moi|que sais-tu sur moi|qu'est-ce que tu sais de moi"
+        "|qu'est-ce que tu sais sur moi|que savez-vous de moi|que savez-vous sur moi"
+        "|qu'est-ce que vous savez de moi|tu sais quoi de moi|tu sais quoi sur moi|qui suis-je"
+        "|dis-moi ce que tu sais de moi"
+    ),
+    today=phrases(
+        "que s'est-il passé aujourd'hui|qu'est-ce qui s'est passé aujourd'hui"
+        "|qu'est-ce que j'ai fait aujourd'hui|qu'ai-je fait aujourd'hui"
+        "|qu'est-ce que je t'ai dit aujourd'hui|qu'as-tu noté aujourd'hui"
+        "|montre-moi les notes d'aujourd'hui|les notes d'aujourd'hui|notes d'aujourd'hui"
+        "|notes du jour"
+    ),
+    add_model=phrases(
+        "comment ajouter un modèle|comment ajouter un modèle de langage|comment j'ajoute un modèle"
+        "|comment puis-je ajouter un modèle|comment configurer un modèle|comment utiliser un modèle"
+        "|ajouter un modèle|ajouter un modèle de langage|quels modèles puis-je utiliser"
+        "|comment utiliser ollama|comment utiliser chatgpt"
+    ),
+    date="%d/%m/%Y à %H:%M",
     orders=phrases(
         "écris-moi|écris un|écris une|écrivez un|écrivez une|rédige|traduis|traduisez|aide-moi|aidez-moi"
         "|calcule|dessine|ouvre la|ouvre le|ouvre les|allume|éteins|raconte-moi une blague"

@@ -22,18 +22,33 @@ GERMAN = Language(
         not_found="Ich konnte deine Notizen nicht durchsuchen: {error}",
         thanks="Gern geschehen.",
         fine="In Ordnung.",
-        cannot_remind="Zeiten verstehe ich selbst nicht; zum Erinnern schreib `/remind morgen um 9 …`.",
         cannot_do="Ich bewahre nur Notizen auf und finde sie wieder, das kann ich also nicht. Soll "
         "ich es notieren, beginne mit „Merk dir“.",
         cannot_read="In Bilder, Dateien und Sprachnachrichten kann ich nicht hineinsehen; ich bewahre nur "
         "Notizen auf und finde sie wieder.",
         keep_how="Soll das Dokument in deine Notizen, sag „Merk dir das“.",
-        cannot_change="Ändern kann ich Notizen nicht selbst: Bearbeite die Datei, oder sag mir mit "
-        "„Merk dir“, was stimmt.",
-        leave="Zum Verlassen im Terminal Strg-D drücken. Deine Notizen bleiben.",
         notice="Es antwortet kein Sprachmodell, deshalb kann ich nur Notizen aufbewahren "
         "und finden. Modelle kommen in config.toml dazu (`chain` unter `[models]`, ein "
         "Abschnitt `[providers.…]`); welche diese Version kennt, steht im README.",
+        reminded="Erinnerung {number} für {due}: {text}",
+        reminded_again="Erinnerung {number}, {when}: {text}. Das erste Mal am {due}.",
+        while_open="Erinnern kann ich dich nur, solange Commonplace läuft; sonst siehst du es beim nächsten Mal.",
+        not_reminded="Diese Erinnerung konnte ich nicht anlegen: {error}",
+        remind_when="Wann soll ich dich erinnern? Ich habe keinen Zeitpunkt gefunden, den ich verstehe. "
+        "Antworte mit einem, etwa „morgen um 9“ oder „in 20 Minuten“, oder schick `/remind morgen um 9 Tom "
+        "anrufen`.",
+        remind_what="Woran soll ich dich erinnern? Antworte damit, oder schick `/remind morgen um 9 Tom anrufen`.",
+        forget="Um das überall zu löschen, schick `{command}`. Ich zeige dir vorher, was wegfällt.",
+        correct="Um eine Notiz zu berichtigen, schick `{command}` mit dem richtigen Text.",
+        list_notes="`/memory list` zeigt, welche Notizen es gibt, und `/memory get MEMORY.md` zeigt eine davon.",
+        reminders="`/reminders` zeigt deine Erinnerungen.",
+        about_you="Aus `MEMORY.md`, das ich immer zur Hand habe:",
+        about_you_nothing="Über dich habe ich noch nichts immer zur Hand. `/remember core: TEXT` legt etwas "
+        "dort ab; alles andere durchsucht `/recall WORTE`.",
+        today="Aus den Notizen von heute:",
+        today_nothing="Für heute gibt es noch keine Notizen.",
+        rest="`/memory get {path}` zeigt alles.",
+        leave="Zum Verlassen im Terminal exit eingeben oder Strg-D drücken. Deine Notizen bleiben.",
     ),
     verb_second=phrases("ich|wir|er|sie|es"),
     ordinal_dots=True,
@@ -88,9 +103,50 @@ GERMAN = Language(
         "|setze eine erinnerung|erstelle eine erinnerung|erinnerung:"
     ),
     remind_end=phrases("erinnern"),
-    change=phrases(
-        "lösche|lösch|vergiss|entferne|korrigiere|korrigier|berichtige|ändere|änder|aktualisiere|streiche"
+    reminder_links=phrases("mich|uns|daran, dass|daran dass|daran|dass|an den|an die|an das|an|zu|ans"),
+    forget=phrases("lösche|lösch|vergiss|entferne|streiche|streich"),
+    change=phrases("korrigiere|korrigier|berichtige|ändere|änder|aktualisiere"),
+    denials=phrases("nein|nee|falsch"),
+    wrong=phrases(
+        "das ist falsch|das stimmt nicht|stimmt nicht|falsch|das ist nicht richtig|nicht richtig"
+        "|das ist nicht wahr|das ist verkehrt|das ist ein fehler|das war falsch|du irrst dich"
+        "|du liegst falsch"
     ),
+    list_notes=phrases(
+        "zeig alle notizen|zeige alle notizen|zeig mir alle notizen|zeige mir alle notizen"
+        "|zeig mir alle meine notizen|zeig alle meine notizen|zeig mir meine notizen"
+        "|zeige mir meine notizen|zeig meine notizen|zeige meine notizen|liste alle notizen auf"
+        "|liste meine notizen auf|liste alle notizen|alle notizen anzeigen|notizen anzeigen"
+        "|welche notizen habe ich|welche notizen gibt es|alle notizen|alle meine notizen"
+        "|meine notizen|was hast du notiert"
+    ),
+    list_reminders=phrases(
+        "was sind meine erinnerungen|welche erinnerungen habe ich|welche erinnerungen gibt es"
+        "|zeig meine erinnerungen|zeige meine erinnerungen|zeig mir meine erinnerungen"
+        "|zeige mir meine erinnerungen|zeig alle erinnerungen|zeige alle erinnerungen"
+        "|meine erinnerungen|erinnerungen|habe ich erinnerungen|woran erinnerst du mich"
+    ),
+    about_me=phrases(
+        "was weißt du über mich|was weisst du über mich|was weißt du von mir"
+        "|was hast du über mich notiert|wer bin ich|sag mir, was du über mich weißt"
+        "|erzähl mir von mir|was steht in deinem gedächtnis"
+    ),
+    today=phrases(
+        "was ist heute passiert|was war heute|was war heute los|was ist heute geschehen"
+        "|was habe ich heute gemacht|was habe ich heute gesagt|was habe ich dir heute gesagt"
+        "|was habe ich heute erzählt|was hast du heute notiert|zeig die notizen von heute"
+        "|zeig mir die notizen von heute|die notizen von heute|notizen von heute|heutige notizen"
+    ),
+    add_model=phrases(
+        "wie füge ich ein modell hinzu|wie füge ich ein sprachmodell hinzu"
+        "|wie kann ich ein modell hinzufügen|wie kann ich ein sprachmodell hinzufügen"
+        "|wie richte ich ein modell ein|wie richte ich ein sprachmodell ein"
+        "|wie verbinde ich ein modell|wie verwende ich ein modell|modell hinzufügen"
+        "|sprachmodell hinzufügen|wie bekomme ich ein sprachmodell"
+        "|welche modelle kann ich verwenden|wie nutze ich ollama|wie nutze ich chatgpt"
+        "|wie verwende ich ollama|wie verwende ich chatgpt"
+    ),
+    date="%d.%m.%Y um %H:%M",
     orders=phrases(
         "schreib mir|schreibe mir|schreib ein|schreib eine|schreib einen|schreibe ein|schreibe eine"
         "|schreibe einen|dichte|übersetze|übersetz|berechne|rechne|zeichne mir|zeichne ein|zeichne eine"

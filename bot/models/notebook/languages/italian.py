@@ -22,18 +22,33 @@ ITALIAN = Language(
         not_found="Non sono riuscito a cercare nelle tue note: {error}",
         thanks="Prego.",
         fine="Va bene.",
-        cannot_remind="Da solo non capisco gli orari; per un promemoria scrivi `/remind tomorrow 9:00 …`.",
         cannot_do="Conservo soltanto note e le ritrovo, quindi questo non posso farlo. Se vuoi che "
         "lo annoti, comincia con “ricorda”.",
         cannot_read="Non posso guardare immagini, file e messaggi vocali: conservo soltanto note e le "
         "ritrovo.",
         keep_how="Se devo tenere il documento nelle tue note, di’ “ricorda questo”.",
-        cannot_change="Non posso modificare le note da solo: modifica il file oppure dimmi che cosa è "
-        "giusto, cominciando con “ricorda”.",
-        leave="Per uscire, premi Ctrl-D nel terminale. Le tue note restano.",
         notice="Nessun modello linguistico risponde, quindi posso solo conservare note e "
         "ritrovarle. I modelli si aggiungono in config.toml (`chain` sotto `[models]`, una "
         "sezione `[providers.…]`); il README dice quali conosce questa versione.",
+        reminded="Promemoria {number} per il {due}: {text}",
+        reminded_again="Promemoria {number}, {when}: {text}. Il primo, il {due}.",
+        while_open="Posso avvisarti solo mentre Commonplace è in funzione; altrimenti lo vedrai la prossima volta.",
+        not_reminded="Non ho potuto creare questo promemoria: {error}",
+        remind_when="Quando te lo ricordo? Non ho trovato un orario che capisco. Rispondi con uno, per esempio "
+        "“domani 9:00”, oppure invia `/remind domani 9:00 chiamare Tommaso`.",
+        remind_what="Che cosa ti ricordo? Rispondi con quello, oppure invia `/remind domani 9:00 chiamare "
+        "Tommaso`.",
+        forget="Per cancellarlo dappertutto, invia `{command}`. Prima ti mostro che cosa sparirebbe.",
+        correct="Per correggere una nota, invia `{command}` con il testo giusto.",
+        list_notes="`/memory list` elenca le tue note e `/memory get MEMORY.md` ne mostra una.",
+        reminders="`/reminders` elenca i tuoi promemoria.",
+        about_you="Da `MEMORY.md`, che ho sempre a portata di mano:",
+        about_you_nothing="Su di te non ho ancora nulla sempre a portata di mano. `/remember core: TESTO` lo "
+        "mette lì; `/recall PAROLE` cerca in tutto il resto.",
+        today="Dalle note di oggi:",
+        today_nothing="Oggi non ci sono ancora note.",
+        rest="`/memory get {path}` mostra tutto.",
+        leave="Per uscire dal terminale, scrivi exit o premi Ctrl-D. Le tue note restano.",
     ),
     abbreviations=phrases("dr|dott|sig|sigg|avv|ing|prof|tel|pag|ca|st"),
     hints=phrases(
@@ -71,7 +86,41 @@ ITALIAN = Language(
     remind=phrases(
         "ricordami|ricordaci|ricordarmi|avvisami|imposta una sveglia|imposta un promemoria|svegliami"
     ),
-    change=phrases("cancella|elimina|dimentica|correggi|modifica|cambia"),
+    reminder_links=phrases("di|che|del|della|dell'"),
+    forget=phrases("cancella|elimina|dimentica"),
+    change=phrases("correggi|modifica|cambia"),
+    denials=phrases("no"),
+    wrong=phrases(
+        "è sbagliato|questo è sbagliato|è errato|non è vero|non è giusto|non è corretto|non è così"
+        "|ti sbagli|sbagliato|è falso|è un errore"
+    ),
+    list_notes=phrases(
+        "mostra tutte le note|mostrami tutte le note|mostra tutte le mie note"
+        "|mostrami tutte le mie note|mostra le mie note|mostrami le mie note|elenca le mie note"
+        "|elenca tutte le note|quali note ho|che note ho|tutte le note|tutte le mie note"
+        "|le mie note"
+    ),
+    list_reminders=phrases(
+        "quali sono i miei promemoria|quali promemoria ho|che promemoria ho"
+        "|mostra i miei promemoria|mostrami i miei promemoria|elenca i miei promemoria"
+        "|i miei promemoria|promemoria|ho dei promemoria"
+    ),
+    about_me=phrases(
+        "che cosa sai di me|cosa sai di me|che cosa sai su di me|cosa sai su di me|che sai di me"
+        "|cosa ricordi di me|chi sono|chi sono io|dimmi cosa sai di me"
+    ),
+    today=phrases(
+        "che cosa è successo oggi|cosa è successo oggi|che è successo oggi|cos'è successo oggi"
+        "|cosa ho fatto oggi|che cosa ho fatto oggi|cosa ti ho detto oggi|cosa hai annotato oggi"
+        "|mostrami le note di oggi|le note di oggi|note di oggi"
+    ),
+    add_model=phrases(
+        "come aggiungo un modello|come si aggiunge un modello|come posso aggiungere un modello"
+        "|come aggiungere un modello|come aggiungo un modello linguistico|come configuro un modello"
+        "|come uso un modello|aggiungere un modello|aggiungi un modello|quali modelli posso usare"
+        "|come uso ollama|come uso chatgpt"
+    ),
+    date="%d/%m/%Y alle %H:%M",
     orders=phrases(
         "traduci|aiutami|calcola|scrivimi|scrivi un|scrivi una|disegnami|apri la|apri il|accendi|spegni"
         "|raccontami una barzelletta|ho bisogno di aiuto"

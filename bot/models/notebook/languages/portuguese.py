@@ -22,18 +22,32 @@ PORTUGUESE = Language(
         not_found="Não consegui procurar nas suas notas: {error}",
         thanks="De nada.",
         fine="Está bem.",
-        cannot_remind="Sozinho não entendo horas; para um lembrete, escreva `/remind tomorrow 9:00 …`.",
         cannot_do="Só guardo notas e volto a encontrá-las, por isso não posso fazer isso. Se é "
         "para anotar, comece com “anote que”.",
         cannot_read="Não consigo ver imagens, arquivos nem mensagens de voz: só guardo notas e volto a "
         "encontrá-las.",
         keep_how="Para eu guardar o documento nas suas notas, diga “anote isto”.",
-        cannot_change="Não posso alterar notas por conta própria: edite o arquivo ou diga-me o que "
-        "está certo, começando com “anote que”.",
-        leave="Para sair, pressione Ctrl-D no terminal. As suas notas ficam.",
         notice="Nenhum modelo de linguagem responde, por isso só posso guardar notas e "
         "encontrá-las. Os modelos são adicionados em config.toml (`chain` sob `[models]`, "
         "uma seção `[providers.…]`); o README diz quais esta versão conhece.",
+        reminded="Lembrete {number} para {due}: {text}",
+        reminded_again="Lembrete {number}, {when}: {text}. O primeiro em {due}.",
+        while_open="Só posso lembrar enquanto o Commonplace estiver em execução; se não, você verá da próxima vez.",
+        not_reminded="Não consegui criar esse lembrete: {error}",
+        remind_when="Quando devo lembrar? Não encontrei um horário que eu entenda. Responda com um, por "
+        "exemplo “amanhã 9:00”, ou envie `/remind amanhã 9:00 ligar para o Tomás`.",
+        remind_what="Do que devo lembrar? Responda com isso, ou envie `/remind amanhã 9:00 ligar para o Tomás`.",
+        forget="Para apagar isso em todo lugar, envie `{command}`. Antes mostro o que seria apagado.",
+        correct="Para corrigir uma nota, envie `{command}` com o texto certo.",
+        list_notes="`/memory list` mostra as suas notas, e `/memory get MEMORY.md` mostra uma delas.",
+        reminders="`/reminders` mostra os seus lembretes.",
+        about_you="De `MEMORY.md`, que tenho sempre à mão:",
+        about_you_nothing="Ainda não tenho nada sobre você sempre à mão. `/remember core: TEXTO` coloca algo "
+        "lá; `/recall PALAVRAS` procura em todo o resto.",
+        today="Das notas de hoje:",
+        today_nothing="Hoje ainda não há notas.",
+        rest="`/memory get {path}` mostra tudo.",
+        leave="Para sair do terminal, digite exit ou pressione Ctrl-D. As suas notas ficam.",
     ),
     abbreviations=phrases("dr|dra|sr|sra|av|tel|prof|profa|pág|núm|st"),
     hints=phrases(
@@ -73,7 +87,45 @@ PORTUGUESE = Language(
         "lembre-me|lembra-me|me lembre|me lembra|me lembrar|lembrar-me|avise-me|me avise|me avisa"
         "|coloque um alarme|me acorde"
     ),
-    change=phrases("apaga|apague|esquece|esqueça|exclua|corrija|corrige|altere|altera|mude"),
+    reminder_links=phrases("de que|de|que|do|da"),
+    forget=phrases("apaga|apague|esquece|esqueça|exclua"),
+    change=phrases("corrija|corrige|altere|altera|mude"),
+    denials=phrases("não"),
+    wrong=phrases(
+        "isso está errado|está errado|isto está errado|isso não está certo|não está certo"
+        "|isso não é verdade|não é verdade|isso é falso|está incorreto|isso está incorreto|errado"
+        "|você está errado|não é assim|isso é um erro"
+    ),
+    list_notes=phrases(
+        "mostra todas as notas|mostre todas as notas|mostre todas as minhas notas"
+        "|mostra todas as minhas notas|mostra as minhas notas|mostre as minhas notas"
+        "|mostre minhas notas|mostra minhas notas|me mostra minhas notas|me mostre minhas notas"
+        "|liste minhas notas|liste todas as notas|que notas tenho|quais notas eu tenho"
+        "|todas as notas|todas as minhas notas|as minhas notas|minhas notas"
+    ),
+    list_reminders=phrases(
+        "quais são os meus lembretes|quais são meus lembretes|que lembretes tenho"
+        "|quais lembretes eu tenho|mostra os meus lembretes|mostre os meus lembretes"
+        "|mostre meus lembretes|liste meus lembretes|os meus lembretes|meus lembretes|lembretes"
+        "|tenho lembretes"
+    ),
+    about_me=phrases(
+        "o que você sabe sobre mim|o que sabe sobre mim|o que sabes sobre mim"
+        "|o que você sabe de mim|o que você lembra de mim|quem sou eu"
+        "|diga o que você sabe sobre mim"
+    ),
+    today=phrases(
+        "o que aconteceu hoje|o que eu fiz hoje|o que fiz hoje|o que eu disse hoje"
+        "|o que eu te disse hoje|o que você anotou hoje|mostre as notas de hoje|as notas de hoje"
+        "|notas de hoje"
+    ),
+    add_model=phrases(
+        "como adiciono um modelo|como eu adiciono um modelo|como adicionar um modelo"
+        "|como posso adicionar um modelo|como adiciono um modelo de linguagem"
+        "|como configuro um modelo|como uso um modelo|adicionar um modelo|quais modelos posso usar"
+        "|que modelos posso usar|como uso o ollama|como uso o chatgpt"
+    ),
+    date="%d/%m/%Y às %H:%M",
     orders=phrases(
         "traduz|traduza|ajude-me|me ajuda|me ajude|calcula|calcule|escreva um|escreva uma|escreve um poema"
         "|me escreva|desenhe|me conta uma piada|conte uma piada|preciso de ajuda"

@@ -22,17 +22,31 @@ SPANISH = Language(
         not_found="No pude buscar en tus notas: {error}",
         thanks="De nada.",
         fine="De acuerdo.",
-        cannot_remind="No entiendo las horas por mi cuenta; para un recordatorio escribe `/remind tomorrow 9:00 …`.",
         cannot_do="Solo guardo notas y las encuentro, así que eso no puedo hacerlo. Si quieres que "
         "lo anote, empieza con «recuerda».",
         cannot_read="No puedo mirar imágenes, archivos ni mensajes de voz: solo guardo notas y las encuentro.",
         keep_how="Para que guarde el documento en tus notas, di «recuerda esto».",
-        cannot_change="No puedo cambiar las notas por mi cuenta: edita el archivo o dime lo correcto "
-        "empezando con «recuerda».",
-        leave="Para salir, pulsa Ctrl-D en la terminal. Tus notas se quedan.",
         notice="No responde ningún modelo de lenguaje, así que solo puedo guardar notas "
         "y encontrarlas. Los modelos se añaden en config.toml (`chain` bajo `[models]`, una "
         "sección `[providers.…]`); el README dice cuáles conoce esta versión.",
+        reminded="Recordatorio {number} para el {due}: {text}",
+        reminded_again="Recordatorio {number}, {when}: {text}. El primero, el {due}.",
+        while_open="Solo puedo avisarte mientras Commonplace esté en marcha; si no, lo verás la próxima vez.",
+        not_reminded="No he podido crear ese recordatorio: {error}",
+        remind_when="¿Cuándo te lo recuerdo? No he encontrado una hora que entienda. Responde con una, por "
+        "ejemplo «mañana 9:00», o envía `/remind mañana 9:00 llamar a Tomás`.",
+        remind_what="¿Qué te recuerdo? Respóndeme con eso, o envía `/remind mañana 9:00 llamar a Tomás`.",
+        forget="Para borrarlo de todas partes, envía `{command}`. Antes te enseñaré qué se borraría.",
+        correct="Para corregir una nota, envía `{command}` con el texto correcto.",
+        list_notes="`/memory list` muestra tus notas y `/memory get MEMORY.md` enseña una de ellas.",
+        reminders="`/reminders` muestra tus recordatorios.",
+        about_you="De `MEMORY.md`, que tengo siempre a mano:",
+        about_you_nothing="Todavía no tengo nada sobre ti siempre a mano. `/remember core: TEXTO` lo pone ahí; "
+        "`/recall PALABRAS` busca en todo lo demás.",
+        today="De las notas de hoy:",
+        today_nothing="Hoy todavía no hay notas.",
+        rest="`/memory get {path}` lo muestra entero.",
+        leave="Para salir de la terminal, escribe exit o pulsa Ctrl-D. Tus notas se quedan.",
     ),
     abbreviations=phrases("dr|dra|sr|sra|srta|ud|uds|av|avda|tel|pág|núm|prof|st"),
     hints=phrases(
@@ -73,7 +87,43 @@ SPANISH = Language(
         "recuérdame|recuerdame|recuérdenos|recordarme|avísame|avisame|pon una alarma|pon un recordatorio"
         "|despiértame"
     ),
-    change=phrases("borra|bórralo|elimina|olvida|corrige|cambia|modifica"),
+    reminder_links=phrases("que|de que|de"),
+    forget=phrases("borra|bórralo|elimina|olvida|olvídate de"),
+    change=phrases("corrige|cambia|modifica"),
+    denials=phrases("no"),
+    wrong=phrases(
+        "eso está mal|está mal|eso es incorrecto|es incorrecto|eso no es correcto|no es correcto"
+        "|eso no es así|no es así|eso no es verdad|no es verdad|eso es falso|te equivocas|mal"
+        "|incorrecto|eso no es cierto|no es cierto"
+    ),
+    list_notes=phrases(
+        "muestra todas las notas|muéstrame todas las notas|muestra todas mis notas"
+        "|muéstrame todas mis notas|muestra mis notas|muéstrame mis notas|enséñame mis notas"
+        "|enséñame todas mis notas|lista mis notas|lista todas las notas|qué notas tengo"
+        "|qué notas hay|todas las notas|todas mis notas|mis notas"
+    ),
+    list_reminders=phrases(
+        "cuáles son mis recordatorios|qué recordatorios tengo|qué recordatorios hay"
+        "|muestra mis recordatorios|muéstrame mis recordatorios|enséñame mis recordatorios"
+        "|lista mis recordatorios|mis recordatorios|recordatorios|tengo recordatorios"
+    ),
+    about_me=phrases(
+        "qué sabes de mí|qué sabes sobre mí|qué recuerdas de mí|qué has anotado sobre mí|quién soy"
+        "|dime qué sabes de mí"
+    ),
+    today=phrases(
+        "qué ha pasado hoy|qué pasó hoy|qué he hecho hoy|qué hice hoy|qué te he dicho hoy"
+        "|qué te dije hoy|qué has anotado hoy|muéstrame las notas de hoy|las notas de hoy"
+        "|notas de hoy"
+    ),
+    add_model=phrases(
+        "cómo añado un modelo|cómo agrego un modelo|cómo añadir un modelo|cómo agregar un modelo"
+        "|cómo puedo añadir un modelo|cómo puedo agregar un modelo|cómo añado un modelo de lenguaje"
+        "|cómo agrego un modelo de lenguaje|cómo configuro un modelo|cómo uso un modelo"
+        "|añadir un modelo|agregar un modelo|qué modelos puedo usar|cómo uso ollama"
+        "|cómo uso chatgpt"
+    ),
+    date="%d/%m/%Y a las %H:%M",
     orders=phrases(
         "traduce|tradúceme|ayúdame|ayudame|calcula|escríbeme|escribe un poema|escribe un haiku"
         "|escribe un cuento|dibújame|cuéntame un chiste|necesito ayuda|pon música"

@@ -12,7 +12,9 @@ from bot.models.notebook.lines import Line, lines_of, sentences
     ("text", "wanted"),
     [
         ("one\r\n\n  two  words ", [("one", False), ("two words", False)]),
-        ("# d\n> e", [("d", True), ("e", True)]),
+        ("d\n> e", [("d", False), ("e", True)]),
+        ("# d\n> e \n\nf?", [("", True, (), "# d\n> e\n\nf?")]),
+        ("d\n# e", [("d", False), ("# e", False)]),
         ("- a\n* b\n• c", [("", True, ("a", "b", "c"), "- a\n* b\n• c")]),
         ("1. a\n2. b\n3) c", [("", True, ("a", "b", "c"), "1. a\n2. b\n3) c")]),
         (

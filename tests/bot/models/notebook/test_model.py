@@ -4,7 +4,9 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -14,6 +16,7 @@ from bot.models.notebook.languages import LANGUAGES
 from bot.models.notebook.languages.english import ENGLISH
 from bot.models.notebook.languages.german import GERMAN
 from bot.models.notebook.model import Notebook
+from bot.models.notebook.reminding import split_reminder
 from bot.models.protocol import (
     Answer,
     AssistantMessage,
@@ -31,14 +34,17 @@ from memory.entry import as_entry
 
 WRITE = ToolSpec("memory_write", "", {"type": "object", "properties": {}})
 SEARCH = ToolSpec("memory_search", "", {"type": "object", "properties": {}})
+GET = ToolSpec("memory_get", "", {"type": "object", "properties": {}})
 OTHER = ToolSpec("remind", "", {"type": "object", "properties": {}})
+ALL = (SEARCH, WRITE, GET, OTHER)
+NOW = datetime(2026, 11, 23, 12, 0, tzinfo=ZoneInfo("Europe/Berlin"))
 TOLD = AssistantMessage(ENGLISH.say.notice)
 
 
 async def step(
     *messages: Message | str, tools: Sequence[ToolSpec] = (SEARCH, WRITE, OTHER)
 ) -> AssistantMessage:
-    model: LanguageModel = Notebook()
+    model: LanguageModel = Notebook(now=lambda: NOW)
     said = tuple(UserMessage(each) if isinstance(each, str) else each for each in messages)
     events = [event async for event in model.stream(ModelRequest("", said, tuple(tools)))]
     *deltas, answer = events
@@ -266,26 +272,187 @@ async def test_small_talk_is_neither_noted_nor_searched() -> None:
 # -- what it cannot do -----------------------------------------------------------------------------------
 
 
-async def test_a_reminder_is_noted_and_it_says_how_to_be_reminded() -> None:
-    talk = Talk([TOLD])
-    answer = await talk.say("Remind me to call mum tomorrow", memory_write=written())
-    assert answer == f"Noted in `2026-11-21.md`, line 3.\n\n{ENGLISH.say.cannot_remind}"
-    assert (await step(TOLD, "Remind me")).text == ENGLISH.say.cannot_remind
-
-
 async def test_it_does_not_note_what_it_was_told_to_do() -> None:
     assert (await step(TOLD, "Write a haiku about autumn")).text == ENGLISH.say.cannot_do
     assert (await step(TOLD, "Schreib mir ein Gedicht")).text == GERMAN.say.cannot_do
 
 
-async def test_what_is_to_be_changed_is_shown_and_it_says_that_it_cannot_change_it() -> None:
+async def test_what_is_to_go_is_shown_with_the_command_that_removes_it() -> None:
     talk = Talk([TOLD])
     results = {"results": [hit("- The boiler code is 4711")]}
-    answer = await talk.say("Forget the boiler code", memory_search=results)
+    answer = await talk.say("Forget the boiler code!", memory_search=results)
     assert answer == (
-        "From your notes:\n\n- The boiler code is 4711 `2026-11-21.md:3`\n\n" + ENGLISH.say.cannot_change
+        "From your notes:\n\n- The boiler code is 4711 `2026-11-21.md:3`\n\n"
+        + ENGLISH.say.forget.format(command="/forget the boiler code")
     )
-    assert (await step(TOLD, "Delete that")).text == ENGLISH.say.cannot_change
+    assert "`/forget WORDS`" in (await step(TOLD, "Delete that")).text
+
+
+async def test_what_is_wrong_is_no_note_and_it_says_how_to_correct_the_line_that_it_showed() -> None:
+    talk = Talk([TOLD])
+    assert "`/correct PATH:LINE TEXT`" in await talk.say("That is wrong")
+    await talk.say("Where is Tom?", memory_search={"results": [hit("- Tom is in Oslo.", line=7)]})
+    assert "`/correct 2026-11-21.md:7 TEXT`" in await talk.say("That's not right!")
+    await talk.say("Eva is 9 now.", memory_write=written("family.md", 4))
+    answer = await talk.say("No, Eva is 10 now.", memory_write=written(line=8))
+    assert answer.startswith("Noted in `2026-11-21.md`, line 8.")
+    assert "`/correct family.md:4 TEXT`" in answer
+
+
+async def test_a_no_stays_in_what_is_noted() -> None:
+    message = await step(TOLD, "不对，是五月四日")
+    assert wishes(message) == [("memory_write", {"content": "不对，是五月四日。", "target": "daily"})]
+
+
+async def test_what_begins_with_a_heading_is_noted_as_it_stands() -> None:
+    text = "# Party\n\nwhere is the cake?\n- 20 balloons\nremind me tomorrow at 9"
+    assert wishes(await step(TOLD, text)) == [("memory_write", {"content": text, "target": "daily"})]
+    assert wishes(await step(TOLD, "# Party")) == [
+        ("memory_write", {"content": "# Party", "target": "daily"})
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        ("show all notes", "`/memory list`"),
+        ("What are my reminders?", "`/reminders`"),
+        ("How do I add a model?", NOTICE_MARK),
+        ("Wie füge ich ein Modell hinzu?", NOTICE_MARK),
+        ("我有哪些提醒？", "`/reminders`"),
+    ],
+)
+async def test_it_says_the_command_that_does_what_it_is_asked(text: str, command: str) -> None:
+    message = await step(TOLD, text)
+    assert not message.calls
+    assert command in message.text
+
+
+async def test_what_it_knows_about_me_comes_from_the_core_note() -> None:
+    talk = Talk([TOLD], tools=ALL)
+    note = {"text": "# Memory\n\n- I am allergic to nuts.\n- I *live* in <Oslo>.\n"}
+    answer = await talk.say("What do you know about me?", memory_get=note)
+    shown = "- I am allergic to nuts.\n- I *live* in \\<Oslo>."
+    assert answer == f"{ENGLISH.say.about_you}\n\n{shown}"
+    asked = [call for each in talk.messages if isinstance(each, AssistantMessage) for call in each.calls]
+    assert [json.loads(call.arguments) for call in asked] == [{"path": "MEMORY.md"}]
+    assert await talk.say("What do you know about me?", memory_get={"error": "no such note"}) == (
+        ENGLISH.say.about_you_nothing
+    )
+    long = {"text": "\n".join(f"- fact {number}" for number in range(40))}
+    answer = await talk.say("¿Qué sabes de mí?", memory_get=long)
+    assert "fact 29" in answer
+    assert "fact 30" not in answer
+    assert "`/memory get MEMORY.md`" in answer
+
+
+async def test_what_happened_today_comes_from_todays_log() -> None:
+    message = await step(TOLD, "What happened today?", tools=ALL)
+    assert wishes(message) == [("memory_get", {"path": "2026-11-23.md"})]
+    talk = Talk([TOLD], tools=ALL)
+    answer = await talk.say("Was ist heute passiert?", memory_get={"text": "# 2026-11-23\n\n- Regen."})
+    assert answer == f"{GERMAN.say.today}\n\n- Regen."
+    assert (await step(TOLD, "What happened today?", tools=())).text == ENGLISH.say.cannot_find
+
+
+# -- reminders -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("message", "when", "text"),
+    [
+        ("remind me to call Tom tomorrow at 10", "tomorrow at 10", "call Tom"),
+        ("Remind me tomorrow at 10 to call Tom.", "tomorrow at 10", "call Tom"),
+        ("Could you please remind me on Friday at 8 about the bins?", "on Friday at 8", "the bins"),
+        ("tomorrow at 10 remind me to call Tom", "tomorrow at 10", "call Tom"),
+        ("Set a reminder for tomorrow at 9 to call Tom", "tomorrow at 9", "call Tom"),
+        ("remind me to call Tom on Monday about the car", "on Monday", "call Tom about the car"),
+        ("remind me every monday at 8 to take out the bins", "every monday at 8", "take out the bins"),
+        ("Erinnere mich morgen um 10 an den Zahnarzt", "morgen um 10", "Zahnarzt"),
+        ("Kannst du mich morgen um 10 an den Zahnarzt erinnern?", "morgen um 10", "Zahnarzt"),
+        ("Erinnere mich daran, dass ich morgen um 9 Tom anrufe", "morgen um 9", "ich Tom anrufe"),
+        ("Recuérdame llamar a Tom mañana a las 10", "mañana a las 10", "llamar a Tom"),
+        ("Recuérdame que mañana a las 9:00 tengo cita", "mañana a las 9:00", "tengo cita"),
+        ("Rappelle-moi demain à 10h d'appeler Tom", "demain à 10h", "appeler Tom"),
+        ("Ricordami domani 9:00 di chiamare Tom", "domani 9:00", "chiamare Tom"),
+        ("Lembre-me de ligar para o Tom amanhã 10:00", "amanhã 10:00", "ligar para o Tom"),
+        ("Напомни мне завтра 9:00 позвонить Тому", "завтра 9:00", "позвонить Тому"),
+        ("提醒我明天10点给汤姆打电话", "明天10点", "给汤姆打电话"),
+        ("20分钟后提醒我喝水", "20分钟后", "喝水"),
+        ("明日9時に薬を飲むことをリマインドしてください", "明日9時", "薬を飲む"),
+        ("내일 깨워 줘: 2026-12-03 14:00", "", ""),
+    ],
+)
+async def test_a_reminder_is_set_with_its_moment_before_or_behind(message: str, when: str, text: str) -> None:
+    wished = wishes(await step(TOLD, message, tools=ALL))
+    reminders = [arguments for name, arguments in wished if name == "remind"]
+    assert reminders == ([{"when": when, "text": text}] if when else [])
+    assert len(wished) == 1
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "remind me to buy milk",
+        "remind me to watch the evening news",
+        "remind me to buy 3 m cable",
+        "Erinnere mich an Toms Geburtstag",
+        "내일 9시에 약 먹으라고 알림 설정해 줘",
+    ],
+)
+async def test_without_a_moment_it_is_noted_and_asked_back(message: str) -> None:
+    talk = Talk([TOLD], tools=ALL)
+    answer = await talk.say(message, memory_write=written())
+    language = next(each for each in LANGUAGES if each.say.remind_when in answer)
+    (call,) = [call for each in talk.messages if isinstance(each, AssistantMessage) for call in each.calls]
+    assert call.name == "memory_write"
+    assert json.loads(call.arguments)["content"].startswith(message[:10].capitalize())
+    assert answer.startswith(language.say.noted.partition("{")[0])
+
+
+async def test_the_answer_to_when_completes_the_reminder() -> None:
+    talk = Talk([TOLD], tools=ALL)
+    await talk.say("Remind me to buy milk", memory_write=written())
+    result = {"number": 3, "due": "Tuesday, 24 November 2026 at 09:00 (Europe/Berlin)", "at": ""}
+    answer = await talk.say("tomorrow 9:00", remind=result)
+    assert answer == "Reminder 3 set for Tuesday, 24 November 2026 at 09:00 (Europe/Berlin): buy milk"
+    await talk.say("Remind me to buy milk", memory_write=written())
+    assert "Noted" in await talk.say("I moved to Oslo yesterday.", memory_write=written())
+
+
+async def test_the_answer_to_what_completes_the_reminder() -> None:
+    talk = Talk([TOLD], tools=ALL)
+    assert await talk.say("Erinnere mich morgen um 9") == GERMAN.say.remind_what
+    result = {"number": 3, "due": "… (Europe/Berlin)", "at": "2026-11-24T09:00:00+01:00", "note": "…"}
+    answer = await talk.say("Tom anrufen", remind=result)
+    assert answer == (
+        f"Erinnerung 3 für 24.11.2026 um 09:00 (Europe/Berlin): Tom anrufen\n\n{GERMAN.say.while_open}"
+    )
+
+
+async def test_a_reminder_that_comes_again_is_told_in_the_persons_words() -> None:
+    talk = Talk([TOLD], tools=ALL)
+    result = {"number": 4, "due": "Monday", "at": "2026-11-30T08:00:00+01:00", "every": "every week"}
+    answer = await talk.say("提醒我每周一8点倒垃圾", remind=result)
+    assert answer == "已设提醒 4，每周一8点：倒垃圾。第一次在 2026-11-30 08:00。"
+    answer = await talk.say("Remind me tomorrow at 9 to sing", remind={"error": "too many"})
+    assert answer == "I could not set that reminder: too many"
+
+
+async def test_a_moment_that_cannot_be_is_told_why() -> None:
+    talk = Talk([TOLD], tools=ALL)
+    answer = await talk.say("remind me today at 8:00 to call", memory_write=written())
+    assert "23 November 2026" in answer
+    assert ENGLISH.say.remind_when in answer
+
+
+@pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.code)
+def test_the_example_of_a_reminder_is_understood(language: Language) -> None:
+    for asking in (language.say.remind_when, language.say.remind_what):
+        (example,) = re.findall("`/remind ([^`]+)`", asking)
+        parts = split_reminder(example, NOW, language)
+        assert parts.when
+        assert parts.text
 
 
 async def test_a_block_is_written_below_what_it_belongs_to() -> None:
@@ -323,6 +490,20 @@ async def test_that_no_model_is_configured_is_told_once_in_a_conversation() -> N
     assert [NOTICE_MARK in answer for answer in answers] == [True, False, False]
     assert answers[0].endswith(ENGLISH.say.notice)
     assert NOTICE_MARK in await Talk().say("hi")
+
+
+async def test_a_chat_that_was_told_is_not_told_again_in_a_new_conversation() -> None:
+    request = ModelRequest("", (UserMessage("hi"),), ALL, told_no_model=True)
+    *_, answer = [event async for event in Notebook().stream(request)]
+    assert isinstance(answer, Answer)
+    assert answer.message.text == ENGLISH.say.hello
+
+
+async def test_the_notice_is_in_the_language_of_the_chat_not_of_one_message() -> None:
+    said = ("Where is the key?", "Is it at the office?", "¿Dónde está la llave?")
+    messages = [each for text in said for each in (UserMessage(text), AssistantMessage("…"))][:-1]
+    answer = await Talk(list(messages[:-1])).say(said[-1], memory_search={"results": []})
+    assert answer.endswith(ENGLISH.say.notice)
 
 
 async def test_the_notice_comes_with_the_answer_not_with_the_calls() -> None:

@@ -41,6 +41,8 @@ def told(reading: Reading) -> list[str]:
         for fact in reading.facts
     ]
     lines += [f"? {query}" for query in reading.queries]
+    lines += [f"@ {reminder.request}" for reminder in reading.reminders]
+    lines += [f"= {note}" for note in reading.look]
     lines += [f"! {wanted}" for wanted in reading.wanted]
     return lines or ["…" if reading.unfinished else "-" if reading.chat == "hello" else f"- {reading.chat}"]
 

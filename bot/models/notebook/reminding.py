@@ -1,0 +1,134 @@
+"""Pure: a request to be reminded falls into the moment and what to be reminded of."""
+
+import re
+from datetime import UTC, datetime
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
+
+from bot import phrases
+from bot.models.notebook.language import Language
+from bot.models.notebook.phrases import ENDS, SEPARATORS, fold, has_words, phrase_at, phrase_up_to
+from bot.when import NoMoment, read_when
+from memory.dates.lexicon import lexicon
+from memory.dates.text import fold_letters
+
+_LONGEST = 2000
+_MOST_BEFORE = 7
+"""How many words a moment in the middle has before it, at most."""
+_BEGINS_WITH_TIME = r"(?:\S{1,4}\s+){0,2}\d{1,2}(?:[.:h]\d\d)?(?:\s|$)"
+"""What is left behind a day and begins like this is a time of day that was not understood."""
+_ISO_DATE = r"\d{4}-\d\d-\d\d"
+
+
+class Parts(NamedTuple):
+    """A reminder as it was asked for."""
+
+    when: str
+    """In the person's own words; "" where no moment was found."""
+    text: str
+    """"" where nothing is said of what to be reminded of."""
+    reason: str = ""
+    """Why a moment that was found cannot be one, in the parser's words."""
+
+
+def split_reminder(request: str, now: datetime, language: Language) -> Parts:
+    """Split "to call Tom tomorrow at 10", the moment first or last, by the parser that the reminders have.
+
+    `now` is aware, on the owner's clock. What has no moment that is understood comes back as text alone.
+    """
+    request = without_links(request[:_LONGEST], language)
+    try:
+        found = _split(request, now)
+    except NoMoment as error:
+        if str(error) != phrases.WHEN_UNREAD:
+            return Parts("", request, str(error))
+        found = _split_in_the_middle(request, now)
+    if found is None or not _is_certain(found, language):
+        return Parts("", request)
+    return Parts(found.when, without_links(found.text, language))
+
+
+def is_moment(text: str, now: datetime, language: Language) -> bool:
+    """Return whether a text is a moment and nothing else."""
+    text = _trimmed(text)
+    try:
+        found = _split(text, now) if has_words(text) else None
+    except NoMoment:
+        return False
+    return found is not None and not found.text and _is_certain(found, language)
+
+
+def _split(request: str, now: datetime) -> Parts | None:
+    """Find the words of the moment: the parser gives only those beside it, and raises NoMoment for none."""
+    rest = _rest_beside_moment(request, now)
+    if not rest:
+        return Parts(request, "")
+    at = request.rfind(rest) if request.endswith(rest) else request.find(rest)
+    if at < 0:
+        return None
+    moment = request[:at] if request.endswith(rest) else request[at + len(rest) :]
+    words = moment.split()
+    # A linking word such as "to" may stand between the two, and is part of neither.
+    for end in range(len(words), max(len(words) - 2, 0), -1):
+        when = _trimmed(" ".join(words[:end]))
+        if when and _is_whole_moment(when, now):
+            return Parts(when, _trimmed(rest))
+    return None
+
+
+def _split_in_the_middle(request: str, now: datetime) -> Parts | None:
+    """Find a moment with a named day behind the first words: "dass ich morgen um 9 Tom anrufe"."""
+    words = request.split()
+    for at in range(1, min(len(words), _MOST_BEFORE)):
+        try:
+            found = _split(" ".join(words[at:]), now)
+        except NoMoment:
+            continue
+        if found and found.text and _names_day(found.when):
+            return Parts(found.when, f"{' '.join(words[:at])} {found.text}")
+    return None
+
+
+def _names_day(text: str) -> bool:
+    days = lexicon().days.keys() | lexicon().weekdays.keys()
+    return not days.isdisjoint(fold_letters(text).split())
+
+
+def _is_whole_moment(text: str, now: datetime) -> bool:
+    try:
+        return _rest_beside_moment(text, now) == ""
+    except NoMoment:
+        return False
+
+
+def _rest_beside_moment(text: str, now: datetime) -> str:
+    zone = now.tzinfo if isinstance(now.tzinfo, ZoneInfo) else ZoneInfo("UTC")
+    return read_when(text, now if now.tzinfo else now.replace(tzinfo=UTC), zone)[1]
+
+
+def _is_certain(parts: Parts, language: Language) -> bool:
+    """Return whether nothing speaks for a moment that was only half understood, such as a day beside it."""
+    if not language.moments:
+        return bool(re.search(_ISO_DATE, parts.when))
+    if re.match(_BEGINS_WITH_TIME, parts.text) and not any(map(str.isdigit, parts.when)):
+        return False
+    words = parts.text.split()
+    return _names_day(parts.when) or not _names_day(" ".join(words[:2] + words[-2:]))
+
+
+def without_links(text: str, language: Language) -> str:
+    """Drop what links a verb to what to be reminded of: "to", "that"; at the end where verbs stand last."""
+    text = _trimmed(text)
+    for _ in range(3):
+        folded = fold(text)
+        link = phrase_at(folded, 0, "reminder_links", prefer=language, only=True)
+        rest = text[link.end :].lstrip(SEPARATORS) if link else ""
+        if link is None or not has_words(rest):
+            break
+        text = rest
+    ending = phrase_up_to(fold(text), len(text), "reminder_links_end", prefer=language, only=True)
+    return text[: ending.start].rstrip(SEPARATORS) if ending and ending.start else text
+
+
+def _trimmed(text: str) -> str:
+    return text.strip(SEPARATORS + "-–—").rstrip(ENDS + SEPARATORS)

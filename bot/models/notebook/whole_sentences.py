@@ -1,0 +1,49 @@
+"""Pure: sentences that ask for something a command shows, or that call an answer wrong."""
+
+from typing import Literal
+
+from bot.models.notebook.language import Language
+from bot.models.notebook.languages import LANGUAGES
+from bot.models.notebook.languages.english import ENGLISH
+from bot.models.notebook.phrases import OPENERS, SEPARATORS, body_end, fold, phrase_at, phrase_up_to, skip
+
+Asked = Literal["wrong", "list_notes", "list_reminders", "about_me", "today", "add_model"]
+KINDS: tuple[Asked, ...] = ("wrong", "list_notes", "list_reminders", "about_me", "today", "add_model")
+_LONGEST = 120
+
+
+def read_whole_sentence(text: str, spoken: Language) -> tuple[Asked, Language] | None:
+    """Return what a sentence is as a whole, and in which language; None where it is none of `KINDS`."""
+    if len(text) > _LONGEST:
+        return None
+    for language in dict.fromkeys((spoken, ENGLISH, *LANGUAGES)):
+        for bare in _bare_forms(text, language):
+            # One word may mean something else in the language that is spoken here.
+            if language not in (spoken, ENGLISH) and language.spacing == "words" and " " not in bare:
+                continue
+            for kind in KINDS:
+                if bare in getattr(language, kind):
+                    return kind, language
+    return None
+
+
+def _bare_forms(text: str, language: Language) -> set[str]:
+    """The sentence as it is, and without what makes it polite or joins it to what was said before."""
+    folded = fold(text[: body_end(text)])
+    at = skip(folded, 0, SEPARATORS + "¿¡" + OPENERS)
+    forms = {folded[at:]}
+    for _ in range(4):
+        openings = (
+            phrase_at(folded, at, kind, prefer=language, only=True)
+            for kind in ("could_you", "please", "before", "denials")
+        )
+        opening = max(filter(None, openings), key=lambda match: match.end, default=None)
+        if opening is None:
+            break
+        at = skip(folded, opening.end, SEPARATORS)
+        forms.add(folded[at:])
+    for form in tuple(forms):
+        for kind in ("please", "please_end"):
+            if ending := phrase_up_to(form, len(form), kind, prefer=language, only=True):
+                forms.add(form[: ending.start].rstrip(SEPARATORS))
+    return forms - {""}

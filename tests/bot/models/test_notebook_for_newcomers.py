@@ -1,0 +1,73 @@
+"""What somebody says in the first hour, without any language model, through the whole program."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from bot.models.notebook.language import NOTICE_MARK
+from tests.fakes.commonplace import Commonplace, CommonplaceHere
+from tests.fakes.one_day import day_that_lasts
+
+
+@pytest.fixture
+def commonplace(tmp_path: Path) -> Commonplace:
+    here = CommonplaceHere(tmp_path)
+    here.environment["COMMONPLACE_TIMEZONE"] = "UTC"
+    return here
+
+
+def said(commonplace: Commonplace, *lines: str) -> list[str]:
+    return [commonplace.says("chat", "-m", line) for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("remind me to call Tom tomorrow at 10", "call Tom"),
+        ("Erinnere mich morgen um 10 an den Zahnarzt", "Zahnarzt"),
+        ("明天10点提醒我给汤姆打电话", "给汤姆打电话"),
+    ],
+)
+def test_a_reminder_in_ones_own_words_is_set_like_one_by_command(
+    commonplace: Commonplace, line: str, text: str
+) -> None:
+    day_that_lasts()
+    (answer,) = said(commonplace, line)
+    assert text in answer
+    assert "10:00" in answer
+    (listed,) = said(commonplace, "/reminders")
+    assert re.search(rf"at 10:00: {text}$", listed, re.MULTILINE)
+    assert list(commonplace.memory.glob("*.md")) == [], "it is no note"
+
+
+def test_a_reminder_without_a_moment_is_not_lost_and_the_next_message_completes_it(
+    commonplace: Commonplace,
+) -> None:
+    asked, answer = said(commonplace, "remind me to buy milk", "tomorrow 9:00")
+    assert "When should I remind you?" in asked
+    (note,) = commonplace.memory.glob("*.md")
+    assert "Remind me to buy milk." in note.read_text("utf-8")
+    assert "buy milk" in answer
+    assert "at 09:00: buy milk" in said(commonplace, "/reminders")[0]
+
+
+def test_that_no_model_answers_is_told_once_in_a_chat_for_ever(commonplace: Commonplace) -> None:
+    answers = said(commonplace, "hi", "hola", "/new", "hi", "I live in Oslo now.")
+    assert [NOTICE_MARK in answer for answer in answers] == [True, False, False, False, False]
+    assert NOTICE_MARK in commonplace.says("chat", "--session", "other", "-m", "hi")
+
+
+def test_what_it_knows_is_shown_from_the_notes(commonplace: Commonplace) -> None:
+    day_that_lasts()
+    said(commonplace, "Never forget that I am allergic to nuts", "We moved to Oslo.", "不对，是卑尔根")
+    about_me, today = said(commonplace, "what do you know about me?", "what happened today?")
+    assert "- I am allergic to nuts." in about_me
+    assert "- We moved to Oslo." in today
+    assert "- 不对，是卑尔根。" in today
+
+
+def test_a_note_with_headings_stands_there_as_it_was_written(commonplace: Commonplace) -> None:
+    said(commonplace, "# Party\n\nwhere is the cake?\n\n- 20 balloons")
+    (note,) = commonplace.memory.glob("*.md")
+    assert note.read_text("utf-8").endswith("# Party\n\nwhere is the cake?\n\n- 20 balloons\n")
