@@ -31,6 +31,7 @@ PAGES = tuple(ROOT / name for name in ("README.md", "docs/memory.md", "docs/mode
 NOT_RUN: Mapping[str, str] = {
     "make": "sets up another environment; that the target exists is tested",
     "docker": "wants Docker's engine",
+    "docker/setup": "writes into the clone; its own test runs it",
     "git": "fetches this project anew",
     "sudo": "changes the whole machine",
     "ssh": "wants another machine",

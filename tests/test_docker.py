@@ -31,7 +31,8 @@ from tests.fakes.commonplace import Commonplace
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs/docker.md").read_text("utf-8")
 WRAPPER = ROOT / "docker/commonplace"
-SCRIPTS = (WRAPPER, ROOT / "scripts/try_dockerfile.sh")
+SETUP = ROOT / "docker/setup"
+SCRIPTS = (WRAPPER, SETUP, ROOT / "scripts/try_dockerfile.sh")
 PRIVATE = (
     ".env",
     "config.toml",
@@ -215,9 +216,78 @@ def test_notes_are_a_folder_and_databases_a_volume(compose: dict[str, Any], serv
     ].keys()
 
 
-def test_nothing_secret_stands_in_compose_and_no_env_file_is_needed(service: dict[str, Any]) -> None:
-    assert service["env_file"] == [{"path": ".env", "required": False}]
+def test_nothing_secret_stands_in_compose(service: dict[str, Any]) -> None:
+    assert service["env_file"] == ".env"
     assert "environment" not in service
+
+
+def test_a_compose_older_than_the_long_form_of_env_file_takes_it(service: dict[str, Any]) -> None:
+    """Compose knows the long form, and `required`, since 2.24; `name` at the top since 2.3."""
+    assert isinstance(service["env_file"], str)
+    assert "with Compose 2.3 or" in PAGE
+
+
+def test_a_model_on_this_machine_has_the_name_that_the_page_says(service: dict[str, Any]) -> None:
+    assert service["extra_hosts"] == ["host.docker.internal:host-gateway"]
+
+
+# -- docker/setup -------------------------------------------------------------------------------------------
+
+
+class Clone:
+    """A folder with the script in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / "docker").mkdir()
+        shutil.copy(SETUP, folder / "docker/setup")
+
+    def __call__(self, *arguments: str, code: int = 0, **environment: str) -> list[str]:
+        done = subprocess.run(
+            [self.folder / "docker/setup", *arguments],
+            env={"PATH": os.environ["PATH"], **environment},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == code, done
+        return (self.folder / ".env").read_text("utf-8").splitlines()
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Clone:
+    return Clone(tmp_path)
+
+
+def test_the_first_step_makes_folders_and_says_who_and_where_you_are(clone: Clone) -> None:
+    lines = clone(TZ="Europe/Berlin")
+    assert lines == [f"HOST_UID={os.getuid()}", f"HOST_GID={os.getgid()}", "TZ=Europe/Berlin"]
+    assert (clone.folder / "config").is_dir()
+    assert (clone.folder / "workspace/memory").is_dir()
+    assert (clone.folder / ".env").stat().st_mode & 0o777 == 0o600
+
+
+def test_repeating_the_steps_changes_nothing(clone: Clone) -> None:
+    chain = """COMMONPLACE_MODELS__CHAIN=["ollama/qwen3", "builtin/notebook"]"""
+    clone(chain, "A_TOKEN=1", TZ="Europe/Berlin")
+    file = clone.folder / ".env"
+    file.write_text(f"{file.read_text('utf-8')}MINE=as it is\n# a comment\n", "utf-8")
+    before = clone(TZ="Asia/Tokyo")
+    assert before[-2:] == ["MINE=as it is", "# a comment"]
+    assert sorted(clone(chain, "A_TOKEN=1", TZ="Asia/Tokyo")) == sorted(before)
+    changed = clone("A_TOKEN=2", "TZ=Asia/Tokyo")
+    assert len(changed) == len(before)
+    assert {"A_TOKEN=2", "TZ=Asia/Tokyo", "MINE=as it is"} <= set(changed)
+
+
+def test_a_list_arrives_as_it_is(clone: Clone) -> None:
+    lines = clone("""CHAIN=["a/b", "c"]""", TZ="UTC")
+    assert lines[-1] == """CHAIN='["a/b", "c"]'"""
+
+
+@pytest.mark.parametrize("wrong", ["TZ", "=x", "A B=1", "1A=2", "A;B=1"])
+def test_what_is_no_setting_is_refused_and_nothing_set(clone: Clone, wrong: str) -> None:
+    assert not any(line.startswith("GOOD") for line in clone("GOOD=1", wrong, code=2))
 
 
 def test_compose_and_page_name_the_base_that_the_dockerfile_has(service: dict[str, Any]) -> None:
@@ -411,7 +481,21 @@ def commands() -> list[list[str]]:
 
 OWN = {"build", "compose", "run", "inspect", "image", "buildx"}
 TAKES_VALUE = {"-v", "--user", "--cap-add", "--entrypoint", "--signal"}
-PLAIN = {"up", "logs", "ps", "stop", "start", "restart", "build", "down", "cp", "kill", "exec", "run"}
+PLAIN = {
+    "version",
+    "up",
+    "logs",
+    "ps",
+    "stop",
+    "start",
+    "restart",
+    "build",
+    "down",
+    "cp",
+    "kill",
+    "exec",
+    "run",
+}
 
 
 def test_every_command_of_the_page_calls_what_there_is(compose: dict[str, Any]) -> None:
@@ -444,7 +528,7 @@ def test_every_variable_of_compose_is_explained_and_every_one_explained_is_used(
     used = set(re.findall(r"\$\{(\w+)", text))
     assert {name for name in used if not re.search(rf"\b{name}\b", PAGE)} == set()
     written = set(re.findall(r"(?:`|^|'|\\n)([A-Z][A-Z_]+)=", PAGE, flags=re.MULTILINE))
-    of_ours = {name for name in written if not name.startswith("COMMONPLACE_")}
+    of_ours = {name for name in written if not name.startswith(("COMMONPLACE_", "OLLAMA_"))}
     assert of_ours - used <= {"TELEGRAM_BOT_TOKEN", "DISCORD_BOT_TOKEN", "ANTHROPIC_API_KEY", "TZ"}
 
 
@@ -454,7 +538,9 @@ def test_the_environment_that_the_page_shows_is_accepted(
     for name in [name for name in os.environ if name.startswith("COMMONPLACE_")]:
         monkeypatch.delenv(name)
     (block,) = blocks("ini")
-    inline = re.findall(r"`(COMMONPLACE_\w+=[^`]+)`", PAGE)
+    set_up = [shlex.split(line) for sh in blocks("sh") for line in sh.splitlines() if "docker/setup" in line]
+    set_up_here = [pair for _, *pairs in set_up for pair in pairs if pair.startswith("COMMONPLACE_")]
+    inline = [*re.findall(r"`(COMMONPLACE_\w+=[^`]+)`", PAGE), *set_up_here]
     for line in [*block.splitlines(), *inline]:
         name, value = line.split("=", 1)
         if name.startswith("COMMONPLACE_") or name == "TZ":
@@ -462,13 +548,12 @@ def test_the_environment_that_the_page_shows_is_accepted(
     monkeypatch.chdir(tmp_path)
     settings = load_settings(None, None)
     assert settings.zone.key == "Europe/Berlin"
-    assert settings.access.owners == ("telegram:7654321",)
     assert settings.models.chain[-1] == "builtin/notebook"
     assert settings.memory.embedding.provider == "local"
-    assert settings.providers["ollama"].base_url == "http://host.docker.internal:11434"
+    assert settings.providers["ollama"].base_url == "http://host.docker.internal:11434/v1"
 
 
-@pytest.mark.parametrize("block", blocks("yaml"), ids=["secrets", "host"])
+@pytest.mark.parametrize("block", blocks("yaml"), ids=["secrets"])
 def test_an_override_of_the_page_fits_compose(block: str, compose: dict[str, Any]) -> None:
     override = yaml.safe_load(block)
     assert override["services"].keys() == compose["services"].keys()

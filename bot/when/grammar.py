@@ -508,7 +508,9 @@ class Grammar:
             return replace(said, every=_every_of(nth_unit[0], nth_unit[1])), nth_unit[2]
         if amount := self._amount(at):
             count, of, end = amount
-            every_other = line.folded(at - 1) == "每隔" and count == 1 and of not in ("second", "minute", "hour")
+            every_other = (
+                line.folded(at - 1) == "每隔" and count == 1 and of not in ("second", "minute", "hour")
+            )
             return replace(said, every=_every_of(2 if every_other else count, of)), end
         if found := self._date_with_month(said, at):
             return replace(found[0], every=Every("year")), found[1]
