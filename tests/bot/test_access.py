@@ -512,7 +512,7 @@ async def test_the_log_says_how_to_become_an_owner_until_the_channel_has_one(
 
 async def test_codes_that_an_earlier_version_gave_still_count(tmp_path: Path, clock: FakeClock) -> None:
     file, at = tmp_path / "earlier.db", stored(clock.now())
-    earlier = MIGRATIONS[: MIGRATIONS.index(access.m015_owners)]
+    earlier = MIGRATIONS[: MIGRATIONS.index(access.m016_owners)]
     db = apsw.Connection(str(file))
     for migration in earlier:
         migration(db)
