@@ -6,6 +6,7 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
+from bot.models.notebook.history import Statement, tell_apart
 from bot.models.notebook.language import Language
 from bot.models.notebook.phrases import ENDS
 from bot.models.notebook.wanted import Wanted
@@ -238,12 +239,17 @@ class _Passage(NamedTuple):
     score: float
     share: float
     """How much of what was asked for stands in it, 0 to 1."""
+    told: str = ""
+    """The day on which it was told, as ISO has it."""
+    saying: str = ""
+    """How a line is quoted that holds since a day, or held; with `{text}`."""
 
 
 def _findings(searched: Sequence[Looked], language: Language) -> list[str]:
     shown: dict[str, _Passage] = {}
     for looked in searched:
         best = worth_showing([_passage(hit, looked.query, language) for hit in looked.hits])
+        best = _latest_first(best, looked.query, language)
         for passage in best[: MAX_SHOWN if len(searched) == 1 else MAX_SHOWN_EACH]:
             shown.setdefault(passage.place, passage)
     if shown:
@@ -283,7 +289,28 @@ def _passage(hit: Mapping[str, Any], query: str, language: Language) -> _Passage
         tuple(filter(None, map(_line, text.splitlines()))),
         float(score) if isinstance(score, int | float) else 0.0,
         1.0 if by_meaning else _share_of_words(query, context, language),
+        _day(hit.get("told")),
     )
+
+
+def _day(told: object) -> str:
+    return told if isinstance(told, str) and re.fullmatch(r"\d{4}-\d{2}-\d{2}", told, re.ASCII) else ""
+
+
+def _latest_first(passages: list[_Passage], query: str, language: Language) -> list[_Passage]:
+    """Put statements about something that changed first, the latest before the others, and say since when they hold."""
+    told = [each for each in passages if each.told and len(each.lines) == 1]
+    statements = [Statement(each.lines[0], each.told, each.score) for each in told]
+    held = tell_apart(statements, query, language)
+    if not held:
+        return passages
+    sayings = [language.say.since, *[language.say.before_that] * (len(held) - 1)]
+    changed = [
+        told[each.number]._replace(saying=saying.replace("{date}", each.since))
+        for each, saying in zip(held, sayings, strict=True)
+    ]
+    lines = {each.lines for each in changed}
+    return [*changed, *(each for each in passages if not (each.told and each.lines in lines))]
 
 
 def _share_of_words(query: str, text: str, language: Language) -> float:
@@ -317,6 +344,8 @@ _OPENING = r"(\d{1,9})?(?(1)(?=[.)](?:\s|$))|(?=>|#{1,6}(?:\s|$)|[-+](?:\s|$)|=+
 
 def _quoted(passage: _Passage) -> str:
     *lines, last = [plain(line) for line in passage.lines]
+    if passage.saying:
+        last = passage.saying.replace("{text}", last)
     # A place after several lines stands on its own.
     lines = [*lines, last, f"`{passage.place}`"] if lines else [f"{last} `{passage.place}`"]
     return "- " + "  \n  ".join(lines)

@@ -21,6 +21,10 @@ class Sayings(NamedTuple):
     """Heads the passages."""
     close: str
     """Heads them where they share too little with the question to be called an answer."""
+    since: str
+    """The latest of several statements about one thing: `{date}` and `{text}`."""
+    before_that: str
+    """An earlier one; likewise."""
     nothing: str
     hello: str
     thanks: str
@@ -181,6 +185,8 @@ class Language:
     """Begin a statement, however short."""
     verbs: tuple[str, ...] = ()
     """Make a statement of a few words."""
+    states: tuple[str, ...] = ()
+    """Tell how something is, until another statement says otherwise."""
     topics: str = ""
     """Particles that mark what a statement is about."""
     chat: tuple[str, ...] = ()

@@ -10,6 +10,8 @@ CHINESE = Language(
         lines="`{path}` 第 {lines} 行",
         found="笔记里是这样写的：",
         close="不确定是不是你要找的，比较接近的有：",
+        since="{date} 起：{text}",
+        before_that="在那之前，{date} 起：{text}",
         nothing="笔记里没有找到相关内容。换个说法也许能找到；如果想让我记下来，请用“记住”开头。",
         hello="我替你记笔记，也替你找出来。告诉我要记的事，比如“记住备用钥匙在小王那里”，"
         "或者直接问“备用钥匙在哪里？”",
@@ -46,6 +48,7 @@ CHINESE = Language(
         rest="`/memory get {path}` 显示全部内容。",
         leave="要离开终端，请输入 exit 或按 Ctrl-D。笔记会留着。",
     ),
+    states=phrases("是|住|叫|姓|在|喜欢|喜歡|工作"),
     spacing="none",
     full_stop="。",
     script="\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff",

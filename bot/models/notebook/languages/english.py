@@ -10,6 +10,8 @@ ENGLISH = Language(
         lines="`{path}`, lines {lines}",
         found="From your notes:",
         close="I am not sure that this is what you mean, but it comes close:",
+        since="Since {date}: {text}",
+        before_that="Before that, from {date}: {text}",
         nothing="I found nothing about that in your notes. Other words may find it; if you were telling me "
         "something, start with “remember” and I will note it.",
         hello="I keep your notes and find them again. Tell me something to keep, such as “Remember that the "
@@ -47,6 +49,9 @@ ENGLISH = Language(
         notice="I'm the built-in notebook: I keep notes, find them and set reminders. For more, add a language "
         "model: set `chain` under `[models]` in config.toml, with its key in a `[providers.…]` section; "
         "docs/models.md shows how.",
+    ),
+    states=phrases(
+        "is|are|am|lives|live|works|work|likes|like|prefers|prefer|has|have|uses|use|owns|costs|weighs|called|drives|studies"
     ),
     abbreviations=phrases(
         "dr|mr|mrs|ms|prof|st|mt|vs|approx|dept|inc|ltd|jr|sr|nos|tel|vol|fig|cf|ca|est|gen|rev|capt"

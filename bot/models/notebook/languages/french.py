@@ -10,6 +10,8 @@ FRENCH = Language(
         lines="`{path}`, lignes {lines}",
         found="Dans vos notes :",
         close="Je ne suis pas sûr que ce soit cela, mais cela s’en approche :",
+        since="Depuis le {date} : {text}",
+        before_that="Avant, à partir du {date} : {text}",
         nothing="Je n’ai rien trouvé à ce sujet dans vos notes. D’autres mots le trouveront peut-être ; pour que "
         "je le note, commencez par « note que ».",
         hello="Je garde vos notes et je les retrouve. Dites-moi quelque chose, par exemple « Note que le "
@@ -50,6 +52,7 @@ FRENCH = Language(
         rest="`/memory get {path}` montre tout.",
         leave="Pour quitter le terminal, tapez exit ou appuyez sur Ctrl-D. Vos notes restent.",
     ),
+    states=phrases("est|sont|suis|habite|habitent|vit|travaille|aime|préfère|a|ai|ont|coûte|appelle|utilise"),
     abbreviations=phrases("dr|m|mm|mme|mlle|prof|av|bd|tél|st|ste|env|cf"),
     hints=phrases(
         "le|la|les|des|du|un|une|et|est|sont|dans|avec|pour|par|sur|mon|ma|mes|ton|ta|tes|son|sa|ses|notre"

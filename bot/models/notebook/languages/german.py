@@ -10,6 +10,8 @@ GERMAN = Language(
         lines="`{path}`, Zeilen {lines}",
         found="Aus deinen Notizen:",
         close="Ich bin nicht sicher, ob du das meinst, aber es kommt dem nahe:",
+        since="Seit {date}: {text}",
+        before_that="Davor, ab {date}: {text}",
         nothing="Dazu finde ich nichts in deinen Notizen. Vielleicht helfen andere Worte; wenn ich es mir merken "
         "soll, beginne mit „Merk dir“.",
         hello="Ich bewahre deine Notizen auf und finde sie wieder. Sag mir etwas, zum Beispiel „Merk dir, dass "
@@ -49,6 +51,9 @@ GERMAN = Language(
         today_nothing="Für heute gibt es noch keine Notizen.",
         rest="`/memory get {path}` zeigt alles.",
         leave="Zum Verlassen im Terminal exit eingeben oder Strg-D drücken. Deine Notizen bleiben.",
+    ),
+    states=phrases(
+        "ist|sind|bin|heißt|heiße|wohnt|wohne|wohnen|lebt|lebe|leben|arbeitet|arbeite|mag|hat|habe|haben|liegt|steht|kostet|fährt|lautet"
     ),
     verb_second=phrases("ich|wir|er|sie|es"),
     ordinal_dots=True,

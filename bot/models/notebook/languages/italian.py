@@ -10,6 +10,8 @@ ITALIAN = Language(
         lines="`{path}`, righe {lines}",
         found="Dalle tue note:",
         close="Non sono sicuro che sia questo, ma ci si avvicina:",
+        since="Dal {date}: {text}",
+        before_that="Prima, dal {date}: {text}",
         nothing="Non trovo nulla su questo nelle tue note. Forse con altre parole; se volevi che lo annotassi, "
         "comincia con “ricorda”.",
         hello="Conservo le tue note e le ritrovo. Dimmi qualcosa, per esempio “Ricorda che la chiave di "
@@ -50,6 +52,7 @@ ITALIAN = Language(
         rest="`/memory get {path}` mostra tutto.",
         leave="Per uscire dal terminale, scrivi exit o premi Ctrl-D. Le tue note restano.",
     ),
+    states=phrases("è|sono|vive|vivo|abita|abito|abitiamo|lavora|lavoro|preferisce|ha|ho|costa|chiama|usa"),
     abbreviations=phrases("dr|dott|sig|sigg|avv|ing|prof|tel|pag|ca|st"),
     hints=phrases(
         "a|il|lo|la|gli|le|un|una|uno|del|della|dei|delle|nel|nella|sul|sulla|al|alla|e|è|in|con|per|di|mio"

@@ -10,6 +10,8 @@ JAPANESE = Language(
         lines="`{path}` の {lines} 行目",
         found="メモにはこうあります：",
         close="お探しのものかどうか分かりませんが、近いものはこれです：",
+        since="{date} から：{text}",
+        before_that="その前は {date} から：{text}",
         nothing="メモには見つかりませんでした。別の言い方なら見つかるかもしれません。"
         "書き留めてほしいときは「…と覚えておいて」と言ってください。",
         hello="メモを預かり、あとで探し出します。「合鍵は田中さんの家にあると覚えておいて」のように話すか、"
@@ -51,6 +53,7 @@ JAPANESE = Language(
         rest="`/memory get {path}` で全部見られます。",
         leave="端末を終えるには、exit と入力するか Ctrl-D を押してください。メモは残ります。",
     ),
+    states=phrases("です|だ|である|は|住んで|いる|ある"),
     spacing="none",
     verb_last=True,
     full_stop="。",

@@ -10,6 +10,8 @@ KOREAN = Language(
         lines="`{path}` {lines}번째 줄",
         found="메모에 이렇게 적혀 있습니다:",
         close="찾으시는 것인지 확실하지 않지만 비슷한 것은 다음과 같습니다:",
+        since="{date}부터: {text}",
+        before_that="그 전에는 {date}부터: {text}",
         nothing="메모에서 찾지 못했습니다. 다른 말로 찾아보세요. 적어 두길 원하시면 “기억해 줘:”로 시작해 주세요.",
         hello="메모를 보관하고 다시 찾아 드립니다. “기억해 줘: 예비 열쇠는 민수 집에 있어”처럼 말하거나 “예비 "
         "열쇠 어디 있어?”라고 물어보세요.",
@@ -48,6 +50,7 @@ KOREAN = Language(
         rest="`/memory get {path}` 로 전부 볼 수 있습니다.",
         leave="터미널에서 나가려면 exit를 입력하거나 Ctrl-D를 누르세요. 메모는 그대로 남습니다.",
     ),
+    states=phrases("은|는|입니다|이다|이야|예요|이에요|살아|산다|살고"),
     spacing="particles",
     verb_last=True,
     script="\u1100-\u11ff\u3131-\u318e\uac00-\ud7a3",

@@ -10,6 +10,8 @@ PORTUGUESE = Language(
         lines="`{path}`, linhas {lines}",
         found="Nas suas notas:",
         close="Não tenho certeza de que seja isto, mas é parecido:",
+        since="Desde {date}: {text}",
+        before_that="Antes disso, desde {date}: {text}",
         nothing="Não encontrei nada sobre isso nas suas notas. Talvez com outras palavras; se era para anotar, "
         "comece com “anote que”.",
         hello="Guardo as suas notas e volto a encontrá-las. Conte-me algo, por exemplo “Lembre-se de que a "
@@ -48,6 +50,9 @@ PORTUGUESE = Language(
         today_nothing="Hoje ainda não há notas.",
         rest="`/memory get {path}` mostra tudo.",
         leave="Para sair do terminal, digite exit ou pressione Ctrl-D. As suas notas ficam.",
+    ),
+    states=phrases(
+        "é|são|sou|está|estão|mora|moro|moramos|vive|trabalha|trabalho|prefere|tem|tenho|custa|chama|usa"
     ),
     abbreviations=phrases("dr|dra|sr|sra|av|tel|prof|profa|pág|núm|st"),
     hints=phrases(

@@ -10,6 +10,8 @@ SPANISH = Language(
         lines="`{path}`, líneas {lines}",
         found="En tus notas:",
         close="No estoy seguro de que sea lo que buscas, pero se parece:",
+        since="Desde el {date}: {text}",
+        before_that="Antes, desde el {date}: {text}",
         nothing="No encuentro nada de eso en tus notas. Quizá con otras palabras; si querías que lo anote, "
         "empieza con «recuerda».",
         hello="Guardo tus notas y las vuelvo a encontrar. Cuéntame algo, por ejemplo «Recuerda que la llave de "
@@ -47,6 +49,9 @@ SPANISH = Language(
         today_nothing="Hoy todavía no hay notas.",
         rest="`/memory get {path}` lo muestra entero.",
         leave="Para salir de la terminal, escribe exit o pulsa Ctrl-D. Tus notas se quedan.",
+    ),
+    states=phrases(
+        "es|son|soy|está|están|vive|vivo|vivimos|trabaja|trabajo|prefiere|tiene|tengo|cuesta|llama|usa"
     ),
     abbreviations=phrases("dr|dra|sr|sra|srta|ud|uds|av|avda|tel|pág|núm|prof|st"),
     hints=phrases(
