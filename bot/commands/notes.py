@@ -4,14 +4,13 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from bot import phrases
 from bot.attachments.wording import in_bytes
 from bot.commands.command import CommandCall, CommandContext
 from bot.places import read_place, written_place
-from bot.when import moment_in_short
 
 if TYPE_CHECKING:
     from memory.listing import NoteStat
@@ -83,10 +82,8 @@ def _folders_in(folder: str, notes: Iterable["NoteStat"]) -> Sequence[str]:
 
 
 def _row(note: "NoteStat", now: datetime) -> str:
-    changed = datetime.fromtimestamp(note.mtime_ns / 1e9, UTC)
-    return phrases.NOTE_ROW.format(
-        path=note.path, size=in_bytes(note.size), time=moment_in_short(changed, now)
-    )
+    changed = datetime.fromtimestamp(note.mtime_ns / 1e9, now.tzinfo)
+    return phrases.NOTE_ROW.format(path=note.path, size=in_bytes(note.size), time=f"{changed:%Y-%m-%d %H:%M}")
 
 
 async def correct_line(call: CommandCall, context: CommandContext) -> str:

@@ -8,7 +8,6 @@ from bot.commands.command import CommandCall, CommandContext
 from bot.journal import PutBack
 from bot.places import written_place
 from bot.plain_text import one_line
-from bot.when import moment_in_short
 from memory.errors import MemoryFault
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ async def _list(context: CommandContext) -> str:
         words = one_line(await context.memory.removed_text(each), limit=WORDS_SHOWN)
         if not words:  # torn by a crash
             continue
-        time = moment_in_short(each.at, context.now())
+        time = f"{each.at.astimezone(context.now().tzinfo):%Y-%m-%d %H:%M}"
         rows.append(phrases.TRASH_ROW.format(number=each.number, time=time, note=each.note, words=words))
     if not rows:
         return phrases.TRASH_EMPTY

@@ -343,7 +343,7 @@ async def test_the_memory_command(house: House) -> None:
         "Cleared 0 cached vectors that no note needs, and 0 of questions; 0 that your notes need stay."
     )
     assert await house.say("/memory cache") == "Usage: `/memory cache clear`"
-    assert "status|search|get|rebuild|cache|on|off" in await house.say("/memory burn")
+    assert (await house.say("/memory burn")).startswith("Usage: `/memory [status|search|get|")
 
 
 async def test_a_look_at_all_notes_tells_what_it_found(house: House, tmp_path: Path) -> None:
