@@ -138,7 +138,7 @@ class Journal:
 
         A second time with the same key tells where it stands, whatever stands in that line by then.
         """
-        key = _key(key, "correct")
+        key = _key(key, "correct", path, str(line), text)
 
         async def find() -> tuple[str, Mapping[str, Any]]:
             found = await self._memory.hold(path, lambda note: note.correction(line, text), existing=True)
@@ -254,7 +254,7 @@ class Journal:
             change(lambda db: journal.done(db, other.key, asdict(written)))
 
     def _empty_trash_of(self, intent: Mapping[str, Any]) -> None:
-        """Take out of the trash what was put back; before that is known to be done, so that no crash leaves both."""
+        """Take out of the trash what was put back, before the journal knows it as done: no crash leaves it in both."""
         if file := intent.get("trash"):
             self._memory.mark_restored(str(file))
 

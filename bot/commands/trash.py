@@ -52,7 +52,9 @@ class _NotThere(Exception):
 
 async def _restore(number: int, call: CommandCall, context: CommandContext) -> str:
     try:
-        written = await context.journal.put_back(lambda: _find(number, context.memory), key=call.key)
+        written = await context.journal.put_back(
+            lambda: _find(number, context.memory), key=f"{call.key}-{number}"
+        )
     except _NotThere as problem:
         return str(problem)
     return phrases.RESTORED.format(place=written_place(written.path, written.line_start, written.line_end))

@@ -12,7 +12,8 @@ import pytest
 
 from bot.access import Access
 from bot.channels import Channels
-from bot.config.settings import AccessSettings
+from bot.config.settings import AccessSettings, Settings
+from bot.service.opening import open_assistant
 from bot.state.database import State
 from bot.upkeep.core_notice import CoreNotice
 from memory.memory import Memory
@@ -130,3 +131,20 @@ async def test_a_process_that_dies_right_after_it_is_noted_tells_it_once(told: T
     died = await asyncio.create_subprocess_exec(sys.executable, "-c", TELLER, str(told.folder))
     assert await died.wait() == -signal.SIGKILL
     assert len(await told.send()) == 1
+
+
+async def test_it_is_sent_by_the_service_at_night(tmp_path: Path) -> None:
+    settings = Settings(workspace=tmp_path, access=RULES)
+    laid_state(settings.private_folder / "state.db")
+    settings.memory_folder.mkdir()
+    (settings.memory_folder / "MEMORY.md").write_text(LONG)
+    async with open_assistant(settings, alone=True) as parts:
+        parts.assistant.attach(telegram := RecordingAdapter("telegram"))
+        assert parts.upkeep._nights
+        for work in parts.upkeep._nights.tidy:
+            await work()
+        assert parts.woken.is_set()
+        await parts.assistant.take_up()
+        await parts.assistant.idle()
+    [text] = telegram.replies().values()
+    assert "MEMORY.md has 11,099 characters" in text
