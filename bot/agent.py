@@ -222,9 +222,11 @@ class Agent:
                 for task, _ in ended:
                     del running[task]  # cancelled from here on, the append comes to its end all the same
                 await conversation.append(*(_result(call, task) for task, call in ended))
-        except BaseException as error:
-            stopped = isinstance(error, asyncio.CancelledError) and not assignment.parked
-            await to_the_end(_stop_calls(conversation, running, record=stopped))
+        except asyncio.CancelledError:
+            await to_the_end(_stop_calls(conversation, running, parked=assignment.parked))
+            raise
+        except BaseException:
+            await to_the_end(_cancel(running))
             raise
 
     async def _run_call(self, call: ToolCall, use: ToolUse) -> ToolResult:
@@ -292,22 +294,31 @@ class _Told:
         return _joined(*texts, cut, instead)
 
 
-async def _stop_calls(
-    conversation: Conversation, running: Mapping[asyncio.Task[ToolResult], ToolCall], *, record: bool
-) -> None:
-    """End the calls that still run; `record` a result of each."""
+_Running = Mapping[asyncio.Task[ToolResult], ToolCall]
+
+
+async def _stop_calls(conversation: Conversation, running: _Running, *, parked: bool) -> None:
+    """End the calls that still run, and record a result of each; of a turn that is parked, only of those that ended."""
+    await _cancel(running)
+    results = [_result(call, task) for task, call in running.items() if not parked or _has_ended(task)]
+    await conversation.interrupt("", results)
+
+
+async def _cancel(running: _Running) -> None:
     for task in running:
         task.cancel()
     if running:
         _, deaf = await asyncio.wait(running, timeout=STOP_GRACE)
         if deaf:
             log.warning("%d of %d tools did not end when they were stopped", len(deaf), len(running))
-    if record:
-        await conversation.interrupt("", [_result(call, task) for task, call in running.items()])
 
 
 def _result(call: ToolCall, task: asyncio.Task[ToolResult]) -> ToolResult:
-    return task.result() if task.done() and not task.cancelled() else interrupted(call)
+    return task.result() if _has_ended(task) else interrupted(call)
+
+
+def _has_ended(task: asyncio.Task[ToolResult]) -> bool:
+    return task.done() and not task.cancelled()
 
 
 def _without(closed: Collection[str], message: Message) -> Message:

@@ -839,6 +839,40 @@ async def test_kill_9_in_a_step_of_three_calls_runs_only_the_unfinished_one_agai
     assert results == ['{"done": "first"}', '{"done": "second, after the crash"}', '{"done": "third"}']
 
 
+async def test_a_turn_that_is_parked_in_a_step_of_two_calls_runs_the_unfinished_one_again(
+    tmp_path: Path,
+) -> None:
+    ran: list[str] = []
+    leaves = asyncio.Event()
+
+    @tool
+    async def quick() -> dict[str, Any]:
+        ran.append("quick")
+        return {}
+
+    @tool
+    async def waits() -> dict[str, Any]:
+        ran.append("waits")
+        await leaves.wait()
+        return {}
+
+    async with open_house(tmp_path, tools=[quick, waits]) as house:
+        house.model.enqueue("", calls=[("waits", {}), ("quick", {})])
+        await house.accept("go", chat="telegram:1", sender="telegram:1", alone=False)
+        async with asyncio.timeout(10):
+            while sorted(ran) != ["quick", "waits"]:  # noqa: ASYNC110
+                await asyncio.sleep(0.001)
+    leaves.set()
+    model = ScriptedModel()
+    model.enqueue("Done.")
+    async with open_house(tmp_path, tools=[quick, waits], model=model) as house:
+        await house.asked(1)
+        await house.quiet()
+        assert list(house.telegram.replies().values()) == ["Done."]
+    assert ran[2:] == ["waits"]
+    assert_valid(model.history[0].messages)
+
+
 def test_importing_the_agent_is_light() -> None:
     script = (
         "import sys, bot.agent, bot.prompt, bot.tools.memory; heavy = 'aiohttp httpx numpy rich prompt_toolkit "
