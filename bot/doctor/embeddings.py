@@ -12,6 +12,7 @@ from memory.embeddings.auto import Choice, open_provider
 from memory.embeddings.errors import EmbeddingError
 from memory.embeddings.model_files import exists_locally, local_path
 from memory.embeddings.opening import Embedding
+from memory.embeddings.protocol import ModelId, split_stored_name
 from memory.embeddings.vectors import BYTES_A_NUMBER
 from memory.index.sqlite_checkup import IndexCheckup
 from memory.vectors import PROBE
@@ -67,7 +68,7 @@ async def _check_provider(
     if choice.provider == "local":
         if find_spec("llama_cpp") is None:
             return not_usable("llama-cpp-python is not installed", f"{INSTALL_LOCAL}; {BY_WORDS}")
-        local = settings.memory.embedding.local
+        local = choice.options or settings.memory.embedding.local
         if not exists_locally(local.model_path, local.cache_dir):
             if local.model_path and not local.model_path.startswith("hf:"):
                 return not_usable(
@@ -80,7 +81,7 @@ async def _check_provider(
         if alive:
             return [TOPIC.ok(name, "its model is there; it is not loaded a second time beside what runs")]
     try:
-        dimensions = await _dimensions(choice)
+        model = await _model(choice)
     except EmbeddingError as error:
         if choice.unsure:
             mend = f"set memory.embedding.provider, or leave it: {BY_WORDS}"
@@ -88,39 +89,46 @@ async def _check_provider(
         return not_usable(str(error), f"mend that, or set memory.embedding.provider to another; {BY_WORDS}")
     except (ImportError, ValueError, OSError) as error:
         return not_usable(f"{choice.provider} cannot be opened: {error}", "check the proxy and its settings")
-    checks = [TOPIC.ok(name, f"it answers, with vectors of {dimensions} numbers")]
+    checks = [TOPIC.ok(name, f"it answers, with vectors of {model.dimensions} numbers")]
     if index is not None:
-        checks += _check_stored(choice, dimensions, index)
+        checks += _check_stored(model, index)
     return checks
 
 
-async def _dimensions(choice: Choice) -> int:
-    """How long its vectors are. Raises EmbeddingError, and what opening raises."""
+async def _model(choice: Choice) -> ModelId:
+    """Which model it is, by an answer. Raises EmbeddingError, and what opening raises."""
     provider = open_provider(choice)
     if provider is None:
-        return 0
+        return ModelId(choice.provider, "", 0)
     try:
         [vector] = await provider.embed([PROBE], purpose="query")
-        return len(vector) // BYTES_A_NUMBER
+        return ModelId(provider.provider, provider.model, len(vector) // BYTES_A_NUMBER, provider.version)
     finally:
         async with asyncio.timeout(2):
             await provider.close()
 
 
-def _check_stored(choice: Choice, dimensions: int, index: IndexCheckup) -> Iterator[Check]:
+def _check_stored(model: ModelId, index: IndexCheckup) -> Iterator[Check]:
     """Tell where what is stored was made by another model, and so is of no use."""
-    model = choice.options.model if choice.options else ""
-    theirs = [each for each in index.vectors if each.provider == choice.provider and each.count]
-    fitting = [
-        each for each in theirs if each.dimensions == dimensions and (not model or each.model == model)
+    named = [
+        each
+        for each in index.vectors
+        if each.count
+        and (each.provider, each.dimensions) == (model.provider, model.dimensions)
+        and model.is_version_of(each.model)
     ]
+    fitting = [each for each in named if each.model == model.stored_name]
     if fitting:
-        yield TOPIC.ok("stored", f"{fitting[0].count} of {fitting[0].model}")
+        yield TOPIC.ok("stored", f"{fitting[0].count} of {model.model}")
+    elif named:
+        told = f"{named[0].count} of {model.model} as it was before: kept where a few texts give the same vectors"
+        yield TOPIC.ok("stored", told)
     elif index.vectors and any(each.count for each in index.vectors):
         last = next(each for each in index.vectors if each.count)
+        name, _ = split_stored_name(last.model)
         told = (
-            f"{last.count} of {last.model} ({last.dimensions} numbers), none of the model of now "
-            f"({dimensions} numbers): all are made anew, which the provider may charge for"
+            f"{last.count} of {name} ({last.dimensions} numbers), none of the model of now "
+            f"({model.dimensions} numbers): all are made anew, which the provider may charge for"
         )
         yield TOPIC.warn("stored", told, "commonplace memory index makes them; or set the former model again")
     elif index.stamps:

@@ -10,6 +10,7 @@ Purpose = Literal["query", "document"]
 
 VERSION_MARK = "@"
 VERSION_LETTERS = 16
+_VERSION = re.compile(rf"{VERSION_MARK}([0-9a-f]{{{VERSION_LETTERS}}})$")
 
 Vector = bytes
 """float32, little-endian, of length 1: as it is stored, compared and cached."""
@@ -40,13 +41,13 @@ class ModelId:
 
     def is_version_of(self, stored_name: str) -> bool:
         """Return whether this is the name of the same model, in this version or in another one."""
-        return stored_name.removesuffix(f"{VERSION_MARK}{self.version_in(stored_name)}") == self.model
+        return split_stored_name(stored_name)[0] == self.model
 
-    @staticmethod
-    def version_in(stored_name: str) -> str:
-        """Return the version that a stored name ends in; "" where it ends in none."""
-        found = re.search(rf"{VERSION_MARK}([0-9a-f]{{{VERSION_LETTERS}}})$", stored_name)
-        return found[1] if found else ""
+
+def split_stored_name(stored_name: str) -> tuple[str, str]:
+    """Return the model's name and its version, of what stands for both in an index."""
+    found = _VERSION.search(stored_name)
+    return (stored_name[: found.start()], found[1]) if found else (stored_name, "")
 
 
 def version_of(*parts: str) -> str:

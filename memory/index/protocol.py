@@ -200,7 +200,10 @@ class Index(Protocol):
         ...
 
     def complete(self, model: ModelId) -> ModelId:
-        """`model` with its dimensions as last seen, where they are not known (0) yet."""
+        """`model` with its dimensions as last seen, where they are not known (0) yet.
+
+        While it is not known which model it is, the one that the provider had last; of this name where it has one.
+        """
         ...
 
     def other_versions(self, model: ModelId) -> list[ModelId]:

@@ -171,9 +171,11 @@ class SqliteIndex:
 
     def complete(self, model: ModelId) -> ModelId:
         """See `Index.complete`."""
-        if model.dimensions:
+        if model.dimensions and model.is_known:
             return model
         with self._file.reading() as moment:
+            if not model.is_known:
+                return sqlite_versions.last_model(moment.db, model)
             return replace(model, dimensions=sqlite_vectors.last_dimensions(moment.db, model))
 
     def other_versions(self, model: ModelId) -> list[ModelId]:

@@ -2,7 +2,7 @@
 
 import apsw
 
-from memory.embeddings.protocol import ModelId, Vector
+from memory.embeddings.protocol import ModelId, Vector, split_stored_name
 from memory.index.protocol import Unembedded
 from memory.index.sqlite_schema import Tables, data, number, text
 from memory.index.sqlite_vectors import read_unembedded
@@ -11,7 +11,7 @@ from memory.index.sqlite_vectors import read_unembedded
 def other_versions(db: apsw.Connection, model: ModelId) -> list[ModelId]:
     """See `Index.other_versions`."""
     named = [
-        ModelId(model.provider, model.model, number(row[1]), model.version_in(text(row[0])))
+        ModelId(model.provider, model.model, number(row[1]), split_stored_name(text(row[0]))[1])
         for row in db.execute(
             "SELECT model, dimensions FROM models WHERE provider = ? ORDER BY seen DESC, id DESC",
             (model.provider,),
@@ -19,6 +19,18 @@ def other_versions(db: apsw.Connection, model: ModelId) -> list[ModelId]:
         if model.is_version_of(text(row[0]))
     ]
     return [] if any(each.version == model.version for each in named) else named
+
+
+def last_model(db: apsw.Connection, model: ModelId) -> ModelId:
+    """Return the model of this provider, and name where it has one, that made vectors last; `model` where none has."""
+    for row in db.execute(
+        "SELECT model, dimensions FROM models WHERE provider = ? ORDER BY seen DESC, id DESC",
+        (model.provider,),
+    ):
+        name, version = split_stored_name(text(row[0]))
+        if model.model in {"", name} and model.dimensions in {0, row[1]}:
+            return ModelId(model.provider, name, number(row[1]), version)
+    return model
 
 
 def sample(tables: Tables, model_id: int, *, most: int) -> list[tuple[Unembedded, Vector]]:

@@ -398,6 +398,20 @@ def test_models_have_vectors_of_their_own(index: Index) -> None:
     assert index.complete(ModelId("fake", "other", 0)).dimensions == 0
 
 
+def test_while_nobody_knows_which_model_it_is_the_last_one_counts(index: Index) -> None:
+    index.apply([note("a.md", "- alpha")])
+    unknown = ModelId("fake", "", 0, version=None)
+    assert index.complete(unknown) == unknown
+    embed(index, replace(MODEL, version="0123456789abcdef"))
+    assert index.complete(unknown) == replace(MODEL, version="0123456789abcdef")
+    index.apply([note("b.md", "- bravo")])
+    embed(index, replace(MODEL, model="others"))
+    assert index.complete(unknown) == replace(MODEL, model="others")
+    named = replace(unknown, model="letters")
+    assert index.complete(named) == replace(MODEL, version="0123456789abcdef")
+    assert index.complete(replace(unknown, provider="nobody")).model == ""
+
+
 def test_vectors_of_another_version_can_be_looked_at_and_taken_over(index: Index, open_index: Open) -> None:
     old, new = MODEL, replace(MODEL, version="0123456789abcdef")
     index.apply([note("a.md", "\n".join(f"- line number {n}" for n in range(8)))])

@@ -1346,6 +1346,24 @@ async def test_an_ollama_without_an_embedding_model_is_none_and_one_that_comes_l
         assert not run.done()
 
 
+async def test_while_ollama_is_away_what_its_last_model_made_counts(
+    open_memory: Open, server: EmbeddingServer, tmp_path: Path
+) -> None:
+    put(tmp_path, "a.md", "The kitten sleeps.\n")
+    options = {"provider": "auto", "api_key": "", "dimensions": 0}
+    memory = open_memory(**options, chat=ollama_chat(server))
+    await filled(memory)
+    await memory.close()
+    async with EmbeddingServer() as gone:
+        chat = ollama_chat(gone)
+    memory = open_memory(**options, chat=chat)
+    await memory.probe()
+    status = await memory.status()
+    assert "cannot be reached" in status.embedding_problem
+    assert (status.embedding_model, status.dimensions) == ("nomic-embed-text", 768)
+    assert (status.chunks_with_embedding, status.missing_vectors) == (1, 0)
+
+
 async def test_a_look_at_the_status_tells_that_ollama_has_no_embedding_model(
     open_memory: Open, server: EmbeddingServer
 ) -> None:

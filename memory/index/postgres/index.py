@@ -271,6 +271,8 @@ class PostgresIndex:
 
     def complete(self, model: ModelId) -> ModelId:
         """See `Index.complete`."""
+        if not model.is_known:
+            return self._read(lambda moment: versions.last_model(moment.db, model))
         if model.dimensions:
             return model
         dimensions = self._read(lambda moment: stored.last_dimensions(moment.db, model))

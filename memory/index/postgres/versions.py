@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from memory.embeddings.protocol import ModelId, Vector
+from memory.embeddings.protocol import ModelId, Vector, split_stored_name
 from memory.index.postgres.schema import VECTORS_LOCK, Tables
 from memory.index.postgres.vectors import find_model, packed_numbers, read_texts
 from memory.index.protocol import Unembedded
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def other_versions(db: "Db", model: ModelId) -> list[ModelId]:
     """See `Index.other_versions`."""
     named = [
-        ModelId(model.provider, model.model, int(row[1]), model.version_in(row[0]))
+        ModelId(model.provider, model.model, int(row[1]), split_stored_name(row[0])[1])
         for row in db.execute(
             "SELECT model, dimensions FROM commonplace.models WHERE provider = %s ORDER BY seen DESC, id DESC",
             [model.provider],
@@ -25,6 +25,18 @@ def other_versions(db: "Db", model: ModelId) -> list[ModelId]:
         if model.is_version_of(row[0])
     ]
     return [] if any(each.version == model.version for each in named) else named
+
+
+def last_model(db: "Db", model: ModelId) -> ModelId:
+    """Return the model of this provider, and name where it has one, that made vectors last; `model` where none has."""
+    for stored_name, dimensions in db.execute(
+        "SELECT model, dimensions FROM commonplace.models WHERE provider = %s ORDER BY seen DESC, id DESC",
+        [model.provider],
+    ):
+        name, version = split_stored_name(stored_name)
+        if model.model in {"", name} and model.dimensions in {0, dimensions}:
+            return ModelId(model.provider, name, int(dimensions), version)
+    return model
 
 
 def sample(tables: Tables, model_id: int, *, most: int) -> list[tuple[Unembedded, Vector]]:

@@ -7,6 +7,7 @@ import pytest
 from bot.doctor.check import Check
 from bot.doctor.embeddings import check_embeddings
 from bot.service.embedding import open_embedding_of
+from memory.embeddings.protocol import version_of
 from memory.index.sqlite_checkup import IndexCheckup, ModelVectors
 from tests.bot.doctor.found import about, everything, named, statuses
 from tests.fakes.embedding_server import KEY, EmbeddingServer, error
@@ -90,8 +91,13 @@ async def test_a_provider_that_hangs_leaves_its_fallback_to_be_checked() -> None
 async def test_vectors_of_another_model_are_told_before_they_are_paid_for_again() -> None:
     async with EmbeddingServer() as server:
         section = {"provider": "openai", "base_url": server.base_url("openai"), "api_key": KEY}
-        mine = ModelVectors("openai", "text-embedding-3-small", 1536, 12)
+        version = version_of(server.base_url("openai"))
+        mine = ModelVectors("openai", f"text-embedding-3-small@{version}", 1536, 12)
         assert named(await told(section, indexed(mine)), "stored").told == "12 of text-embedding-3-small"
+        before = ModelVectors("openai", "text-embedding-3-small", 1536, 12)
+        check = named(await told(section, indexed(before)), "stored")
+        assert check.status == "ok"
+        assert check.told.startswith("12 of text-embedding-3-small as it was before: kept where")
         shorter = ModelVectors("openai", "text-embedding-3-small", 512, 12)
         other = ModelVectors("gemini", "gemini-embedding-001", 768, 12)
         for stored in (shorter, other):
