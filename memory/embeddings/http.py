@@ -35,7 +35,7 @@ from memory.http_answers import (
 )
 from memory.redaction import secret_of_address
 
-CONNECT_SECONDS = 10.0
+CONNECT_SECONDS = 6.0
 CONNECTIONS = 8
 ANSWER_BYTES = 1 << 20
 ANSWER_BYTES_A_TEXT = 1 << 18  # 8,192 numbers, written out

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from bot import phrases
+from bot.commands.memory import how_it_searches
 from bot.messages import ChannelHealth
 from bot.models.errors import Overloaded, RateLimited
 from bot.models.health import Outcome
@@ -110,6 +111,28 @@ async def test_it_tells_why_vectors_fail_and_no_key(tmp_path: Path) -> None:
             assert "openai answered 401" in shown.by_id("attention").text
             assert facts(shown)["Vector search"].startswith("on, but not working ")
             assert not any(secret in text for secret in ("s3cret-key", TOKEN))
+
+
+async def test_it_tells_who_makes_vectors_while_the_first_one_fails(tmp_path: Path) -> None:
+    async with EmbeddingServer() as server:
+        embedding = {
+            "provider": "openai", "base_url": server.base_url("openai"), "api_key": "wrong",
+            "fallback": "voyage", "fallback_model": "voyage-3.5-lite",
+        }  # fmt: skip
+        voyage = {"base_url": server.base_url("voyage"), "api_key": KEY}
+        memory = {"embedding": embedding}
+        async with open_website(tmp_path, memory=memory, providers={"voyage": voyage}) as site:
+            await site.parts.memory.write("The boiler's code is E119")
+            await site.parts.memory.fill_vectors()
+            shown = await page(site)
+            told = facts(shown)
+            assert (told["with vectors"], told["Missing vectors"]) == ("1", "none")
+            assert told["Provider"] == "openai, then voyage"
+            assert told["Vectors made now by"] == "voyage, voyage-3.5-lite"
+            assert told["Vector search"].startswith("on, by voyage openai answered 401")
+            assert "where voyage stands in" in shown.by_id("attention").text
+            said = how_it_searches(await site.parts.memory.status(), why=True)
+            assert said == "by meaning and by words, with voyage-3.5-lite of voyage as the fallback for now"
 
 
 async def test_models_are_shown_with_their_keys_and_their_last_day(site: Website) -> None:
