@@ -1,6 +1,6 @@
 """What people are told of models that failed: plain words, and nothing of what a provider said."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from bot import phrases
 from bot.models.errors import CutOff, ModelError, NoModelAnswered
@@ -27,6 +27,15 @@ def answered_instead(model: str, tries: Sequence[ModelError], *, prefer: str, to
         return ""
     reasons = phrases.LIST_MARK.join(_why(tries, name) for name in failed)
     return phrases.ANSWERED_INSTEAD.format(model=model, reasons=reasons)
+
+
+def none_answers(failing: Mapping[str, str], *, is_owner: bool) -> str:
+    """Say that the latest call of every model failed, why, and what to do; `failing`: kinds of errors by model."""
+    reasons = phrases.LIST_MARK.join(
+        phrases.MODEL_REASON.format(model=model, reason=reason(kind)) for model, kind in failing.items()
+    )
+    phrase = phrases.STATUS_NO_MODEL if is_owner else phrases.STATUS_NO_MODEL_FOR_OTHERS
+    return phrase.format(reasons=reasons)
 
 
 def reason(kind: str) -> str:

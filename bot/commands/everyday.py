@@ -9,6 +9,8 @@ from bot.access import Standing
 from bot.channel_store import ChannelStore
 from bot.commands.command import Command, CommandCall, CommandContext, unknown_command, usable_by
 from bot.commands.memory import how_it_keeps_up, how_it_searches, how_many
+from bot.model_trouble import none_answers
+from bot.models.status import failing_models
 from bot.plain_text import one_line
 from bot.state import inbox
 from bot.when import moment_in_short
@@ -43,13 +45,12 @@ async def stop_turn(call: CommandCall, context: CommandContext) -> str:
 async def show_status(call: CommandCall, context: CommandContext) -> str:
     """Name the model, the chat, what the memory holds, and how it is searched; the owner is told why so.
 
+    Where the latest call of every model failed, the failure and its remedy take the model's place.
+
     Guests are told nothing of the memory.
     """
-    chosen = await context.state.chosen_model(str(call.message.chat))
     owner = call.standing is Standing.OWNER
-    model = context.model.name
-    if chosen in context.model.plan.candidates:
-        model = phrases.STATUS_CHOSEN.format(model=chosen)
+    model = await _which_model(call, context, is_owner=owner)
     if call.standing < Standing.ALLOWED:
         return phrases.STATUS_GUEST.format(model=model, chat=call.message.chat)
     status = await context.memory.status()
@@ -69,6 +70,17 @@ async def show_status(call: CommandCall, context: CommandContext) -> str:
     instance = await _instance(context)
     does = _who_does_what(instance, context.now()) if instance else ()
     return "\n".join([text, *open_ones, *does, *channels, *keeps_up])
+
+
+async def _which_model(call: CommandCall, context: CommandContext, *, is_owner: bool) -> str:
+    """Name the model that answers here, or why none does."""
+    await context.model.health.refresh()
+    if failing := failing_models(context.model.plan, context.model.health):
+        return none_answers(failing, is_owner=is_owner)
+    chosen = await context.state.chosen_model(str(call.message.chat))
+    if chosen in context.model.plan.candidates:
+        return phrases.STATUS_MODEL.format(model=phrases.STATUS_CHOSEN.format(model=chosen))
+    return phrases.STATUS_MODEL.format(model=context.model.name)
 
 
 async def _instance(context: CommandContext) -> "InstanceStatus | None":

@@ -47,6 +47,18 @@ def models_status(plan: Plan, health: HealthBook) -> list[ModelStatus]:
     ]
 
 
+def failing_models(plan: Plan, health: HealthBook) -> dict[str, str]:
+    """Return the kind of each model's latest error if the latest call of every language model failed; else nothing."""
+    asked = plan.chain if plan.fallback else plan.chain[:1]
+    kinds: dict[str, str] = {}
+    for candidate in (each for each in asked if not each.last_resort):
+        known = [health.of(route.name) for route in candidate.routes]
+        if not all(each.failed_in_a_row for each in known):
+            return {}
+        kinds[candidate.name] = max(known, key=lambda each: each.last_failure_at).last_error_kind
+    return kinds
+
+
 def _status(candidate: Candidate, route: Route, number: int, plan: Plan, health: HealthBook) -> ModelStatus:
     known, now = health.of(route.name), health.now()
     state: State = (

@@ -125,6 +125,23 @@ def test_when_nobody_answers_one_line_lists_every_try_and_no_secret(house: House
     assert KEY not in line
 
 
+def test_with_every_key_refused_the_status_names_the_failure_and_the_remedy(house: House) -> None:
+    assert f"Model: openai/{MODEL}\n" in house.say("/status")
+    for server in (house.openai, house.anthropic, house.gemini):
+        server.key = "another-key"
+    house.configure(f'"openai/{MODEL}", "anthropic/{CLAUDE}", "gemini/{GEMINI}", "builtin/notebook"')
+    house.say("Hi")
+    status = house.say("/status")
+    assert status.startswith(f"No model is answering: openai/{MODEL}: our key is missing or not accepted; ")
+    assert f"anthropic/{CLAUDE}: our key" in status
+    assert f"gemini/{GEMINI}: our key" in status
+    assert "Run `commonplace doctor` to see what to fix.\n" in status
+    assert "Model:" not in status
+    house.gemini.key = KEY
+    house.say("Hi")
+    assert house.say("/status").startswith(f"Model: openai/{MODEL}\n")
+
+
 def test_a_breaker_is_open_also_for_the_next_process(house: House) -> None:
     house.openai.always(proxy_error())
     house.anthropic.always(Says("From Claude."))

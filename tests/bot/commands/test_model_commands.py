@@ -231,6 +231,29 @@ async def test_a_choice_that_is_no_longer_configured_is_no_choice(chat: Chat) ->
     assert await chat.say("Hi") == "From GPT."
 
 
+async def test_the_status_says_so_only_while_every_language_model_fails(chat: Chat) -> None:
+    gpt, claude = (chat.models[name] for name in NAMES[:2])
+    gpt.enqueue(error=BadKey("answered 401"))
+    claude.enqueue("From Claude.")
+    await chat.say("Hi")
+    assert (await chat.say("/status")).startswith("Model: openai/gpt-4.1\n")
+    gpt.enqueue(error=BadKey("answered 401"))
+    claude.enqueue(error=ServerFailed("answered 500"))
+    chat.models["builtin/notebook"].enqueue("From the notebook.")
+    await chat.say("Hi")
+    for person, remedy in (
+        ("terminal:owner", "Run `commonplace doctor` to see what to fix."),
+        ("telegram:1", "An owner can find out more with `commonplace doctor`."),
+    ):
+        (line, *_) = (await chat.say("/status", person=person, chat="telegram:1")).splitlines()
+        assert line == (
+            "No model is answering: openai/gpt-4.1: our key is missing or not accepted; "
+            f"anthropic/claude-sonnet-4-5: its server has a fault. {remedy}"
+        )
+    await chat.say("/models reset")
+    assert (await chat.say("/status")).startswith("Model: openai/gpt-4.1\n")
+
+
 # -- /models and /usage -----------------------------------------------------------------------------------------
 
 
