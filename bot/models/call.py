@@ -83,11 +83,12 @@ class Call:
         while True:
             # Who is no language model answers only what no model does, however short.
             if too_long and (not waiting or self._next_of(waiting).last_resort):
-                if any(candidate.name not in self._guesses for candidate in too_long):
+                waiting[:0] = filter(self._is_guess, too_long)
+                if sure := [each for each in too_long if not self._is_guess(each)]:
                     self._insist_on_all(self._latest_too_long())
-                if shorter < SHORTER_AT_MOST and self._shorten(too_long):
-                    waiting[:0] = sorted(too_long, key=self._has_no_room)
-                    shorter += 1
+                    if shorter < SHORTER_AT_MOST and self._shorten(sure):
+                        waiting[:0] = sorted(sure, key=self._has_no_room)
+                        shorter += 1
                 too_long = []
             if not waiting:
                 waiting, self._left_out = self._left_out, []
@@ -95,7 +96,10 @@ class Call:
                 return
             candidate = self._take(waiting)
             whole = self.request, self._tokens
-            if self._is_sure_to_refuse(candidate):
+            if self._is_guess(candidate):
+                if not self._shorten([candidate]):
+                    continue
+            elif self._is_sure_to_refuse(candidate):
                 if roomy := self._roomier(candidate, waiting):
                     waiting = [*roomy, candidate, *(each for each in waiting if each not in roomy)]
                     continue
@@ -250,7 +254,7 @@ class Call:
             ratio = self._health.of(candidate.routes[0].name).tokens_ratio
             window = self._window(candidate.name)
             tokens = round((window or SMALLEST_WINDOW) * NEARLY_FULL * NEARLY_FULL / ratio)
-            if candidate.name in self._guesses:  # there is one try: it had better be short enough
+            if self._is_guess(candidate):  # there is one try: it had better be short enough
                 fitting.append(min(tokens, self._tokens // 2))
             elif window and tokens < self._tokens:  # else the window is not what we take it for
                 fitting.append(tokens)
@@ -373,6 +377,10 @@ class Call:
         if window and length > window * NEARLY_FULL:
             return True
         return error.unexplained and length > (window or SMALLEST_WINDOW) * LONG
+
+    def _is_guess(self, candidate: Candidate) -> bool:
+        """Return whether it refused the request without a reason, and is to be asked once with less."""
+        return candidate.name in self._guesses
 
     def _proved(self, guess: Outcome) -> Outcome:
         """Return the outcome of a request that was answered once it was shorter: its length was the reason."""

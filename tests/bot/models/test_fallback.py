@@ -757,6 +757,21 @@ async def test_without_an_answer_to_less_there_is_no_second_try(build: Build) ->
     assert chain.health.of(RouteName("a/one")).window == 0
 
 
+async def test_each_model_has_its_own_try_with_less_and_whoever_comes_after_is_told_all(build: Build) -> None:
+    chain = build("a/one", "b/two", "builtin/notebook", last_resort="builtin/notebook")
+    for name in ("a/one", "b/two"):
+        fail(chain.models[name], UNEXPLAINED, 2)
+    say(chain.models["builtin/notebook"], "Noted.")
+    request = replace(long_request(), may_shorten=False)
+    assert (await chain.ask(request)).message.text == "Noted."
+    assert chain.asked() == {"a/one": 2, "b/two": 2, "builtin/notebook": 1}
+    for name in ("a/one", "b/two"):
+        whole, shorter = map(tokens_of_request, chain.models[name].history)
+        assert shorter <= whole / 2
+    (shown,) = chain.models["builtin/notebook"].history
+    assert shown.messages == request.messages
+
+
 @pytest.mark.parametrize(
     ("error", "windows", "messages"),
     [

@@ -207,6 +207,7 @@ STAYS: list[Callable[[], ModelError]] = [
     lambda: OutOfCredit("402"),
     lambda: ModelNotFound("404"),
     lambda: BadRequest("400"),
+    lambda: BadRequest("400", unexplained=True),
     lambda: ContentRefused("no"),
     lambda: ContextTooLong("too long"),
     lambda: ContextTooLong("too long", window=2000),
