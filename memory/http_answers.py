@@ -18,6 +18,7 @@ import httpx
 from memory.redaction import HIDDEN, redacted, secrets_of_proxies, without_secrets
 
 MESSAGE_LETTERS = 200
+READ_LETTERS = 8000
 LONGEST_RETRY_AFTER = 86_400.0
 TEXT_BYTES = 4096
 """Of a refusal that is not JSON: what is kept of its text."""
@@ -117,9 +118,16 @@ def one_line(text: str, *, secrets: Sequence[str] = ()) -> str:
     Secrets go before the text is cut: half of one is no secret that anybody knows any more.
     """
     secrets = (*secrets, *secrets_of_proxies(os.environ))
-    text = redacted(without_secrets(visible(text), secrets))
+    text = redacted(without_secrets(visible(_beginning(text)), secrets))
     text = " ".join(_KEYS.sub(HIDDEN, text).split())
     return text if len(text) <= MESSAGE_LETTERS else text[: MESSAGE_LETTERS - 1] + "…"
+
+
+def _beginning(text: str) -> str:
+    """More of a text than is ever shown, up to a space: to look for secrets in all of 64 KB takes most of a second."""
+    return (
+        text if len(text) <= READ_LETTERS else text[:READ_LETTERS].rpartition(" ")[0] or text[:READ_LETTERS]
+    )
 
 
 def visible(text: str) -> str:

@@ -7,7 +7,7 @@ import pytest
 from memory.embeddings.errors import EmbeddingError, ModelUnusable
 from memory.embeddings.model_files import fetch
 from memory.http_answers import MESSAGE_LETTERS, one_line
-from memory.redaction import secret_of_address, without_secrets
+from memory.redaction import Redaction, redact_by, secret_of_address, without_secrets
 
 SECRET = 'Zx9+/key =Tail"ü-_.~'
 FORMS = {
@@ -91,3 +91,14 @@ def test_a_token_that_cannot_be_sent_is_not_shown(tmp_path: Path, token: str) ->
     with pytest.raises(ModelUnusable, match="HF_TOKEN") as caught:
         fetch("hf:o/r/f.gguf", tmp_path, environment=environment, pause=0)
     assert "t0ken" not in str(caught.value)
+
+
+@pytest.mark.parametrize("before", ["", " " * 7990, "x" * 190, "x" * 7990, "\n" * 7999])
+def test_no_secret_is_shown_where_a_long_text_is_cut(before: str) -> None:
+    secret = "Kx7pQvT4mZw9Lr2Jh3kP0dWq8sYc5Rb"
+    redaction = redact_by(Redaction([secret]))
+    try:
+        shown = one_line(f"{before} {secret} " * 5)
+    finally:
+        redact_by(redaction)
+    assert not any(secret[at : at + 6] in shown for at in range(len(secret) - 5))
