@@ -1,15 +1,14 @@
 """The library's client: one connection to Discord, that tells a listener what happens, in order."""
 
-import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Protocol
 
 import aiohttp
 import discord
 
 from adapters.backoff import Backoff
+from adapters.discord.answers import watch_answers
 from adapters.discord.library import guard_events, let_others_go_on, pace_openings, silence_logs
 
 log = logging.getLogger(__name__)
@@ -83,15 +82,14 @@ def open_client(
     heartbeat_within: float,
     openings: Backoff,
     hello_within: float,
-    answers: "Answers",
     is_ours: Callable[[], bool] = lambda: True,
 ) -> discord.Client:
     """Give a client that has asked nothing yet; it serves for one login.
 
     `guilds_within`: seconds after the last guild that Discord told of until all are taken to be known;
-    `heartbeat_within`: seconds without a sign of life until a connection is taken to be dead; `openings` paces new
-    ones, and `hello_within` is how many seconds one may stay silent at first. `answers` is told of all requests. While
-    the bot is not `is_ours`, every request fails with a ConnectionError.
+    `heartbeat_within`: seconds without a sign of life until a connection is taken to be dead; `openings` paces
+    new ones, and `hello_within` is how many seconds one may stay silent at first. While the bot is not
+    `is_ours`, every request fails with a ConnectionError.
     """
     silence_logs()
     options: dict[str, Any] = {
@@ -103,7 +101,7 @@ def open_client(
         "heartbeat_timeout": heartbeat_within,
         "max_ratelimit_timeout": LONGEST_HOLD,
         "allowed_mentions": discord.AllowedMentions.none(),
-        "http_trace": _asking_first(is_ours, answers),
+        "http_trace": _asking_first(is_ours),
     }
     client = _Sharded(shard_count=shards, **options) if shards > 1 else _Single(**options)
     client.listener = listener
@@ -119,35 +117,7 @@ def may_read_all(client: discord.Client) -> bool:
     return flags.gateway_message_content or flags.gateway_message_content_limited
 
 
-class Answers:
-    """Give up a request that is not answered, and not one that waits for the end of a rate limit."""
-
-    def __init__(self) -> None:
-        self._limit: asyncio.Timeout | None = None
-        self._seconds = 0.0
-
-    @asynccontextmanager
-    async def within(self, seconds: float) -> AsyncIterator[None]:
-        """Raise TimeoutError if a request of this task is without an answer for so long."""
-        self._seconds = seconds
-        try:
-            async with asyncio.timeout(None) as self._limit:
-                yield
-        finally:
-            self._limit = None
-
-    async def asked(self, *_: object) -> None:
-        """Note that a request begins."""
-        if self._limit:
-            self._limit.reschedule(asyncio.get_running_loop().time() + self._seconds)
-
-    async def answered(self, *_: object) -> None:
-        """Note that its answer begins, or that it failed."""
-        if self._limit and not self._limit.expired():
-            self._limit.reschedule(None)
-
-
-def _asking_first(is_ours: Callable[[], bool], answers: Answers) -> aiohttp.TraceConfig:
+def _asking_first(is_ours: Callable[[], bool]) -> aiohttp.TraceConfig:
     """Stop what another instance is to do now before it leaves: all that the library asks of Discord comes by here."""
 
     async def ask(*_: object) -> None:
@@ -156,9 +126,7 @@ def _asking_first(is_ours: Callable[[], bool], answers: Answers) -> aiohttp.Trac
 
     trace = aiohttp.TraceConfig()
     trace.on_request_start.append(ask)
-    trace.on_request_start.append(answers.asked)
-    trace.on_request_end.append(answers.answered)
-    trace.on_request_exception.append(answers.answered)
+    watch_answers(trace)
     return trace
 
 

@@ -14,7 +14,8 @@ import aiohttp
 import discord
 
 from adapters.backoff import Backoff, Growth
-from adapters.discord.client import Answers, may_read_all, open_client
+from adapters.discord.answers import answered_within
+from adapters.discord.client import may_read_all, open_client
 from adapters.discord.condition import (
     Condition,
     ConnectionLost,
@@ -192,7 +193,6 @@ class Connection:
             raise TooManySessions(gateway.reset_after)
         self._sessions_left, self._shards = gateway.sessions, gateway.shards
         point_at(self._api_base, gateway.address)
-        answers = Answers()
         client = open_client(
             _Listener(self, receiver),
             shards=gateway.shards,
@@ -200,11 +200,10 @@ class Connection:
             heartbeat_within=self._waits.heartbeat,
             openings=Backoff(Growth(self._waits.first, self._waits.short, self._waits.longest)),
             hello_within=self._waits.answer,
-            answers=answers,
             is_ours=self._is_ours,
         )
         try:
-            async with asyncio.timeout(self._waits.call), answers.within(answer):
+            async with asyncio.timeout(self._waits.call), answered_within(answer):
                 await client.login(self._token)
             self._reads_all = may_read_all(client) and not self._is_text_refused
             if self._reads_all:

@@ -15,6 +15,7 @@ import discord
 from discord.utils import time_snowflake
 
 from adapters.backoff import Backoff, Growth, wait_longer
+from adapters.discord.answers import answered_within
 from adapters.discord.catch_up import (
     PAGE,
     PASSING,
@@ -69,6 +70,8 @@ class Pauses:
     short: float = 4.0
     """The longest in the first minute of failures."""
     longest: float = 60.0
+    answer: float = 8.0
+    """For an answer, in the first minute of failures; later ten times as long."""
     save: float = 3.0
     """Between two times that it is noted how far all is taken in."""
     slack: float = SLACK.total_seconds()
@@ -370,6 +373,9 @@ class Receiver:
     def _begin_backoff(self) -> Backoff:
         return Backoff(Growth(self._pauses.first, self._pauses.short, self._pauses.longest))
 
+    def _answer_seconds(self, backoff: Backoff) -> float:
+        return self._pauses.answer * (1 if backoff.is_young else 10)
+
     # -- direct conversations -------------------------------------------------------------------------------
 
     async def _open_directs(self, client: discord.Client, session: int) -> None:
@@ -381,7 +387,8 @@ class Receiver:
         backoff = self._begin_backoff()
         while session == self._session:
             try:
-                await self._open_new_directs(client, mark)
+                async with answered_within(self._answer_seconds(backoff)):
+                    await self._open_new_directs(client, mark)
                 break
             except (*PASSING, StateFault) as error:
                 log.debug("discord: direct conversations cannot be opened: %s", type(error).__name__)
@@ -438,7 +445,7 @@ class Receiver:
             try:
                 if client is None or client.is_closed():
                     raise ConnectionError
-                async with self._reading:
+                async with self._reading, answered_within(self._answer_seconds(backoff)):
                     channel = await find_channel(client, lane.channel, is_direct=lane.is_direct)
                     page = await read_page(client, lane.channel, after)
             except CannotRead as error:
@@ -487,7 +494,9 @@ class Receiver:
                 elif _number_of(said) in self._deleted:
                     return
                 elif not self._heard.knows(said.message.id):
-                    await self._accepted(lane, await self._with_roles(lane, said))
+                    async with answered_within(self._answer_seconds(backoff)):
+                        said_fully = await self._with_roles(lane, said)
+                    await self._accepted(lane, said_fully)
             except (NotAccepted, StateFault) as refusal:
                 self._refused(str(refusal))
                 await wait_longer(backoff)

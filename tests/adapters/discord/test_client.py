@@ -4,7 +4,7 @@ import pytest
 from discord.http import Route
 
 from adapters.backoff import Backoff, Growth
-from adapters.discord.client import Answers, Listener, open_client
+from adapters.discord.client import Listener, open_client
 from tests.fakes.discord_api.server import DiscordApi
 
 
@@ -20,7 +20,6 @@ async def test_nothing_is_asked_while_another_instance_has_the_bot(monkeypatch: 
             heartbeat_within=1,
             openings=Backoff(Growth()),
             hello_within=1,
-            answers=Answers(),
             is_ours=lambda: ours,
         )
         try:

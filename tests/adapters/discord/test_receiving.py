@@ -136,6 +136,24 @@ async def test_what_is_deleted_while_it_is_accepted_is_withdrawn_afterwards(
     assert ear.texts == ["one"]
 
 
+@pytest.mark.parametrize("call", ["history", "member"])
+async def test_a_request_that_is_not_answered_holds_up_nobody_for_long(
+    call: str, api: DiscordApi, anna: Person, general: Channel, tmp_path: Path
+) -> None:
+    ear = Ear()
+    async with listening(api, tmp_path, ear):
+        await anna.ask("before", general)
+        await ear.until(lambda: ear.messages)
+        await asyncio.sleep(10 * PAUSES.save)
+    await anna.ask("missed", general)
+    api.fail(call, Fault.hang(), times=2)
+    async with listening(api, tmp_path, ear, pauses=dataclasses.replace(PAUSES, answer=0.2)):
+        await anna.ask("live", general)
+        await ear.until(lambda: "live" in ear.texts)
+        assert len(api.calls_of(call)) > 2
+    assert ear.texts == ["before", "missed", "live"]
+
+
 async def test_another_channel_goes_on_while_one_is_not_accepted(
     api: DiscordApi, anna: Person, general: Channel, tmp_path: Path
 ) -> None:
