@@ -4,10 +4,21 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
 
 import aiohttp
 
-_LIMIT: ContextVar[tuple[asyncio.Timeout, float] | None] = ContextVar("discord_answer_limit", default=None)
+
+@dataclass(frozen=True, slots=True)
+class _Limit:
+    task: asyncio.Task[Any] | None
+    """Tasks that this one starts have the variable too, and go on without a limit."""
+    timeout: asyncio.Timeout
+    seconds: float
+
+
+_LIMIT: ContextVar[_Limit | None] = ContextVar("discord_answer_limit", default=None)
 
 
 @asynccontextmanager
@@ -16,8 +27,8 @@ async def answered_within(seconds: float) -> AsyncIterator[None]:
 
     The library may wait between its tries: that is not limited here.
     """
-    async with asyncio.timeout(None) as limit:
-        token = _LIMIT.set((limit, seconds))
+    async with asyncio.timeout(None) as timeout:
+        token = _LIMIT.set(_Limit(asyncio.current_task(), timeout, seconds))
         try:
             yield
         finally:
@@ -32,11 +43,15 @@ def watch_answers(trace: aiohttp.TraceConfig) -> None:
 
 
 async def _asked(*_: object) -> None:
-    if found := _LIMIT.get():
-        limit, seconds = found
-        limit.reschedule(asyncio.get_running_loop().time() + seconds)
+    if limit := _limit():
+        limit.timeout.reschedule(asyncio.get_running_loop().time() + limit.seconds)
 
 
 async def _answered(*_: object) -> None:
-    if (found := _LIMIT.get()) and not found[0].expired():
-        found[0].reschedule(None)
+    if (limit := _limit()) and not limit.timeout.expired():
+        limit.timeout.reschedule(None)
+
+
+def _limit() -> _Limit | None:
+    limit = _LIMIT.get()
+    return limit if limit and limit.task is asyncio.current_task() else None
