@@ -250,8 +250,8 @@ RESTORED = "Restored in {place}."
 RESTORED_BEFORE = "Number {number} was already restored."
 
 IN_COMPANY = (
-    'Another terminal is in this conversation ("{session}") already: each is answered where it asks, one after the '
-    "other, not always in the order in which you write. With --session NAME you have one of your own."
+    'Another terminal is already in this conversation ("{session}"). Each gets the answers to its own questions. '
+    "For a conversation of its own, start this one with --session NAME."
 )
 BANNER_NOTES = "{name}: your notes are in {folder}"
 BANNER_MODEL = "Model: {model}"
@@ -259,6 +259,7 @@ BANNER_NOTEBOOK = (
     "Model: none yet. The built-in notebook keeps notes and finds them; docs/models.md adds a language model."
 )
 BANNER_PAGE = "Status page: {page}"
+EXIT_HELP = "leaves the terminal"
 BANNER_KEYS = "Just say something. /help lists the commands, Alt-Enter starts a new line, exit leaves."
 """When a person sits down at the terminal."""
 

@@ -48,7 +48,10 @@ def open_terminal(parts: "Parts", *, session: str, page: str = "") -> Adapter:
             sender=OWNER_AT_TERMINAL,
             now=settings.now,
             stop=parts.assistant.stop,
-            commands={command.name: command.help for command in usable_by(Standing.OWNER, COMMANDS)},
+            commands={
+                **{command.name: command.help for command in usable_by(Standing.OWNER, COMMANDS)},
+                "exit": phrases.EXIT_HELP,
+            },
             history=settings.private_folder / TYPED,
             greeting=banner(settings, model=parts.model.name, page=page),
         )

@@ -1,8 +1,11 @@
 """What somebody says in the first hour, without any language model, through the whole program."""
 
 import re
+import subprocess
+import time
 from pathlib import Path
 
+import apsw
 import pytest
 
 from bot.models.notebook.language import NOTICE_MARK
@@ -71,3 +74,35 @@ def test_a_note_with_headings_stands_there_as_it_was_written(commonplace: Common
     said(commonplace, "# Party\n\nwhere is the cake?\n\n- 20 balloons")
     (note,) = commonplace.memory.glob("*.md")
     assert note.read_text("utf-8").endswith("# Party\n\nwhere is the cake?\n\n- 20 balloons\n")
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("milliseconds", [0, 5, 10, 20, 40, 80, 160])
+def test_a_reminder_is_set_once_however_the_process_is_killed(tmp_path: Path, milliseconds: int) -> None:
+    commonplace, state = Commonplace(tmp_path), tmp_path / "workspace/.commonplace/state.db"
+    commonplace.environment["COMMONPLACE_SERVER__ENABLED"] = "false"
+    commonplace.says("chat", "-m", "hi")
+    with commonplace.start("run", stdin=subprocess.PIPE) as process:
+        assert process.stdin
+        assert process.stdout
+        process.stdin.write("hello\n")
+        process.stdin.flush()
+        assert process.stdout.readline(), "it is up"
+        process.stdin.write("remind me tomorrow at 9 to call Tom\n")
+        process.stdin.flush()
+        _wait_until_accepted(state)
+        time.sleep(milliseconds / 1000)  # somewhere in the turn, or behind it
+        process.kill()
+    answered = commonplace("run", stdin="")
+    assert answered.returncode == 0
+    assert said(commonplace, "/reminders")[0].count("call Tom") == 1
+
+
+def _wait_until_accepted(state: Path) -> None:
+    db = apsw.Connection(str(state), flags=apsw.SQLITE_OPEN_READONLY)
+    db.set_busy_timeout(1000)
+    deadline = time.monotonic() + 20
+    while not db.execute("SELECT count(*) FROM inbox WHERE payload LIKE '%call Tom%'").get:
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+    db.close()

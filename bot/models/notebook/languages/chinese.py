@@ -13,8 +13,8 @@ CHINESE = Language(
         since="{date} 起：{text}",
         before_that="在那之前，{date} 起：{text}",
         nothing="笔记里没有找到相关内容。换个说法也许能找到；如果想让我记下来，请用“记住”开头。",
-        hello="我替你记笔记，也替你找出来。告诉我要记的事，比如“记住备用钥匙在小王那里”，"
-        "或者直接问“备用钥匙在哪里？”",
+        hello="我替你记笔记，也替你找出来。告诉我要记的事，比如“记住备用钥匙在小王那里”，或者直接问“备用钥匙"
+        "在哪里？”也可以说“提醒我明天9点给小王打电话”。",
         what="要我记住什么？",
         cannot_note="这里不能记：在这个聊天里我不能使用记忆。",
         cannot_find="这里不能查：在这个聊天里我不能使用记忆。",
@@ -26,9 +26,8 @@ CHINESE = Language(
         cannot_do="我只会记笔记和查笔记，这件事做不了。如果想让我记下来，请用“记住”开头。",
         cannot_read="图片、文件和语音我看不了也听不了；我只会记笔记和查笔记。",
         keep_how="要把文件存进笔记，请说“记住这个”。",
-        notice="没有语言模型回答，所以我只能记笔记和查笔记。模型在 config.toml "
-        "里添加（`[models]` 下的 `chain`，以及 `[providers.…]` 一节）；这个版本支持哪些，见 "
-        "README。",
+        notice="我是内置的记事本：会记笔记、查笔记，也会提醒你。想做更多，需要一个语言模型：在 config.toml 的 "
+        "`[models]` 下设置 `chain`，密钥写在 `[providers.…]` 一节；做法见 docs/models.md。",
         reminded="已设提醒 {number}，{due}：{text}",
         reminded_again="已设提醒 {number}，{when}：{text}。第一次在 {due}。",
         while_open="只有 Commonplace 在运行时我才能提醒你；否则你下次打开时会看到。",

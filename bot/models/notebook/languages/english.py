@@ -15,19 +15,21 @@ ENGLISH = Language(
         nothing="I found nothing about that in your notes. Other words may find it; if you were telling me "
         "something, start with “remember” and I will note it.",
         hello="I keep your notes and find them again. Tell me something to keep, such as “Remember that the "
-        "spare key is at Tom's”, or ask: “Where is the spare key?”",
+        "spare key is at Tom's”, or ask: “Where is the spare key?” Or say: “Remind me tomorrow at 9 to call "
+        "Tom.”",
         what="What should I remember?",
-        cannot_note="I cannot note anything here: in this chat I have no access to the memory.",
-        cannot_find="I cannot look that up here: in this chat I have no access to the memory.",
+        cannot_note="I can't note anything here: this chat has no access to the memory.",
+        cannot_find="I can't look that up here: this chat has no access to the memory.",
         closed="In groups the memory is off until an owner sends `/memory on`.",
         not_noted="I could not note that: {error}",
         not_found="I could not search your notes: {error}",
         thanks="You're welcome.",
         fine="All right.",
-        cannot_do="I only keep notes and find them, so I cannot do that. If it is to be noted, "
+        cannot_do="I can only keep notes, find them and remind you, so I can't do that. To have it noted, "
         "start with “remember”.",
-        cannot_read="I cannot look into pictures, files and voice messages; I only keep notes and find them.",
-        keep_how="If I am to keep the document in your notes, say “remember this”.",
+        cannot_read="I can't look into pictures, files or voice messages; I can only keep notes, find them and "
+        "remind you.",
+        keep_how="To keep the document in your notes, say “remember this”.",
         reminded="Reminder {number} set for {due}: {text}",
         reminded_again="Reminder {number} set, {when}: {text}. First on {due}.",
         while_open="I can only remind you while Commonplace is running; otherwise you'll see it next time.",

@@ -15,7 +15,8 @@ FRENCH = Language(
         nothing="Je n’ai rien trouvé à ce sujet dans vos notes. D’autres mots le trouveront peut-être ; pour que "
         "je le note, commencez par « note que ».",
         hello="Je garde vos notes et je les retrouve. Dites-moi quelque chose, par exemple « Note que le "
-        "double des clés est chez Tom », ou demandez : « Où est le double des clés ? »",
+        "double des clés est chez Tom », ou demandez : « Où est le double des clés ? » Ou dites : « "
+        "Rappelle-moi demain à 9h d’appeler Tom. »",
         what="Que dois-je retenir ?",
         cannot_note="Je ne peux rien noter ici : dans cette conversation, je n’ai pas accès à la mémoire.",
         cannot_find="Je ne peux pas chercher ici : dans cette conversation, je n’ai pas accès à la mémoire.",
@@ -29,9 +30,9 @@ FRENCH = Language(
         cannot_read="Je ne peux pas regarder les images, fichiers et messages vocaux : je ne fais que garder "
         "des notes et les retrouver.",
         keep_how="Pour que je garde le document dans vos notes, dites « retiens ceci ».",
-        notice="Aucun modèle de langage ne répond : je ne peux que garder des notes et "
-        "les retrouver. Les modèles s’ajoutent dans config.toml (`chain` sous `[models]`, "
-        "une section `[providers.…]`) ; le README dit lesquels cette version connaît.",
+        notice="Je suis le carnet intégré : je garde des notes, je les retrouve et je vous les rappelle. Pour "
+        "le reste, il faut un modèle de langage : `chain` sous `[models]` dans config.toml, avec sa clé dans "
+        "une section `[providers.…]` ; docs/models.md explique comment.",
         reminded="Rappel {number} pour le {due} : {text}",
         reminded_again="Rappel {number}, {when} : {text}. Le premier, le {due}.",
         while_open="Je ne peux vous le rappeler que tant que Commonplace tourne ; sinon, vous le verrez la "

@@ -15,7 +15,8 @@ GERMAN = Language(
         nothing="Dazu finde ich nichts in deinen Notizen. Vielleicht helfen andere Worte; wenn ich es mir merken "
         "soll, beginne mit „Merk dir“.",
         hello="Ich bewahre deine Notizen auf und finde sie wieder. Sag mir etwas, zum Beispiel „Merk dir, dass "
-        "der Ersatzschlüssel bei Tom liegt“, oder frag: „Wo ist der Ersatzschlüssel?“",
+        "der Ersatzschlüssel bei Tom liegt“, oder frag: „Wo ist der Ersatzschlüssel?“ Oder sag: „Erinnere mich "
+        "morgen um 9 an den Zahnarzt.“",
         what="Was soll ich mir merken?",
         cannot_note="Hier kann ich nichts notieren: In diesem Chat habe ich keinen Zugang zum Gedächtnis.",
         cannot_find="Hier kann ich nicht nachsehen: In diesem Chat habe ich keinen Zugang zum Gedächtnis.",
@@ -29,9 +30,9 @@ GERMAN = Language(
         cannot_read="In Bilder, Dateien und Sprachnachrichten kann ich nicht hineinsehen; ich bewahre nur "
         "Notizen auf und finde sie wieder.",
         keep_how="Soll das Dokument in deine Notizen, sag „Merk dir das“.",
-        notice="Es antwortet kein Sprachmodell, deshalb kann ich nur Notizen aufbewahren "
-        "und finden. Modelle kommen in config.toml dazu (`chain` unter `[models]`, ein "
-        "Abschnitt `[providers.…]`); welche diese Version kennt, steht im README.",
+        notice="Ich bin das eingebaute Notizbuch: Ich merke mir etwas, finde es wieder und erinnere dich. Für "
+        "mehr braucht es ein Sprachmodell: `chain` unter `[models]` in config.toml, mit Schlüssel in einem "
+        "Abschnitt `[providers.…]`; docs/models.md zeigt, wie.",
         reminded="Erinnerung {number} für {due}: {text}",
         reminded_again="Erinnerung {number}, {when}: {text}. Das erste Mal am {due}.",
         while_open="Erinnern kann ich dich nur, solange Commonplace läuft; sonst siehst du es beim nächsten Mal.",

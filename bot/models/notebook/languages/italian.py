@@ -29,9 +29,9 @@ ITALIAN = Language(
         cannot_read="Non posso guardare immagini, file e messaggi vocali: conservo soltanto note e le "
         "ritrovo.",
         keep_how="Se devo tenere il documento nelle tue note, di’ “ricorda questo”.",
-        notice="Nessun modello linguistico risponde, quindi posso solo conservare note e "
-        "ritrovarle. I modelli si aggiungono in config.toml (`chain` sotto `[models]`, una "
-        "sezione `[providers.…]`); il README dice quali conosce questa versione.",
+        notice="Sono il taccuino integrato: conservo note, le ritrovo e ti avviso. Per il resto serve un "
+        "modello linguistico: `chain` sotto `[models]` in config.toml, con la chiave in una sezione "
+        "`[providers.…]`; docs/models.md spiega come.",
         reminded="Promemoria {number} per il {due}: {text}",
         reminded_again="Promemoria {number}, {when}: {text}. Il primo, il {due}.",
         while_open="Posso avvisarti solo mentre Commonplace è in funzione; altrimenti lo vedrai la prossima volta.",

@@ -29,9 +29,9 @@ PORTUGUESE = Language(
         cannot_read="Não consigo ver imagens, arquivos nem mensagens de voz: só guardo notas e volto a "
         "encontrá-las.",
         keep_how="Para eu guardar o documento nas suas notas, diga “anote isto”.",
-        notice="Nenhum modelo de linguagem responde, por isso só posso guardar notas e "
-        "encontrá-las. Os modelos são adicionados em config.toml (`chain` sob `[models]`, "
-        "uma seção `[providers.…]`); o README diz quais esta versão conhece.",
+        notice="Sou o caderno integrado: guardo notas, volto a encontrá-las e lembro você. Para o resto é "
+        "preciso um modelo de linguagem: `chain` sob `[models]` em config.toml, com a chave numa seção "
+        "`[providers.…]`; docs/models.md explica como.",
         reminded="Lembrete {number} para {due}: {text}",
         reminded_again="Lembrete {number}, {when}: {text}. O primeiro em {due}.",
         while_open="Só posso lembrar enquanto o Commonplace estiver em execução; se não, você verá da próxima vez.",

@@ -15,7 +15,8 @@ SPANISH = Language(
         nothing="No encuentro nada de eso en tus notas. Quizá con otras palabras; si querías que lo anote, "
         "empieza con «recuerda».",
         hello="Guardo tus notas y las vuelvo a encontrar. Cuéntame algo, por ejemplo «Recuerda que la llave de "
-        "repuesto está en casa de Tomás», o pregunta: «¿Dónde está la llave de repuesto?»",
+        "repuesto está en casa de Tomás», o pregunta: «¿Dónde está la llave de repuesto?» O di: «Recuérdame "
+        "llamar a Tomás mañana a las 9».",
         what="¿Qué debo recordar?",
         cannot_note="Aquí no puedo anotar nada: en este chat no tengo acceso a la memoria.",
         cannot_find="Aquí no puedo buscarlo: en este chat no tengo acceso a la memoria.",
@@ -28,9 +29,9 @@ SPANISH = Language(
         "lo anote, empieza con «recuerda».",
         cannot_read="No puedo mirar imágenes, archivos ni mensajes de voz: solo guardo notas y las encuentro.",
         keep_how="Para que guarde el documento en tus notas, di «recuerda esto».",
-        notice="No responde ningún modelo de lenguaje, así que solo puedo guardar notas "
-        "y encontrarlas. Los modelos se añaden en config.toml (`chain` bajo `[models]`, una "
-        "sección `[providers.…]`); el README dice cuáles conoce esta versión.",
+        notice="Soy el cuaderno integrado: guardo notas, las encuentro y te aviso. Para algo más hace falta un "
+        "modelo de lenguaje: `chain` bajo `[models]` en config.toml, con su clave en una sección "
+        "`[providers.…]`; docs/models.md explica cómo.",
         reminded="Recordatorio {number} para el {due}: {text}",
         reminded_again="Recordatorio {number}, {when}: {text}. El primero, el {due}.",
         while_open="Solo puedo avisarte mientras Commonplace esté en marcha; si no, lo verás la próxima vez.",

@@ -477,6 +477,15 @@ async def test_remember_alone_is_asked_back_and_the_next_message_is_the_fact() -
     assert wishes(message) == [("memory_write", {"content": "Blue folder.", "target": "daily"})]
 
 
+@pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.code)
+async def test_what_the_welcome_gives_as_examples_is_understood(language: Language) -> None:
+    examples = re.findall("[“„«「]\\s?([^”“»」]+?)\\s?[”“»」]", language.say.hello)
+    assert len(examples) >= 2
+    names = [wishes(await step(TOLD, example, tools=ALL))[0][0] for example in examples]
+    assert names[:2] == ["memory_write", "memory_search"]
+    assert names[2:] in ([], ["remind"])
+
+
 # -- the notice ------------------------------------------------------------------------------------------
 
 
