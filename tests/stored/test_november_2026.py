@@ -4,9 +4,11 @@ import gzip
 import json
 import shutil
 from collections.abc import AsyncIterator, Iterator
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
+import apsw
 import pytest
 
 from bot.config.settings import MemorySettings
@@ -199,7 +201,14 @@ def embedding_settings(server: EmbeddingServer) -> MemorySettings:
     return MemorySettings.model_validate({"embedding": embedding, "watch": {"enabled": False}})
 
 
-async def test_the_vectors_of_an_index_are_not_paid_for_again(workspace: Path) -> None:
+def stored_vectors(workspace: Path) -> list[tuple[object, ...]]:
+    with closing(apsw.Connection(str(workspace / ".commonplace" / "index.db"))) as db:
+        return db.execute("SELECT * FROM vectors ORDER BY rowid").fetchall()
+
+
+async def test_the_vectors_of_an_index_are_kept(workspace: Path) -> None:
+    """The address is another one, so a sample of the texts is asked for once: the same vectors, the same model."""
+    before = stored_vectors(workspace)
     async with EmbeddingServer() as server:
         settings = embedding_settings(server)
         embedding = open_embedding(settings.embedding, sections={}, environment={})
@@ -208,10 +217,12 @@ async def test_the_vectors_of_an_index_are_not_paid_for_again(workspace: Path) -
             await memory.fill_vectors()
             status = await memory.status()
             found = await memory.search("Who serviced the boiler?")
-        texts = [text for asked in server.requests for text in asked.texts]
+        asked = [each.texts for each in server.requests]
     assert (status.files, status.chunks_with_embedding) == (NOTES, status.total_chunks)
     assert [each.path for each in found.hits][:1] == ["2026-11-19.md"]
-    assert texts == ["Who serviced the boiler?"]
+    assert asked[1:] == [("Who serviced the boiler?",)]
+    assert before
+    assert stored_vectors(workspace) == before
 
 
 @pytest.fixture(scope="module")
@@ -240,10 +251,10 @@ async def test_an_index_on_postgresql_opens_with_its_vectors(
                 await memory.fill_vectors()
                 status = await memory.status()
                 found = await memory.search("Who serviced the boiler?")
-        texts = [text for asked in service.requests for text in asked.texts]
+        asked = [each.texts for each in service.requests]
     assert (status.files, status.chunks_with_embedding) == (NOTES, status.total_chunks)
     assert [each.path for each in found.hits][:1] == ["2026-11-19.md"]
-    assert texts == ["Who serviced the boiler?"]
+    assert asked[1:] == [("Who serviced the boiler?",)]
 
 
 # -- the command --------------------------------------------------------------------------------------------
