@@ -1,7 +1,7 @@
 """Pure: blank out secrets in text that others wrote, in every form in which they may have repeated them."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from urllib.parse import unquote, urlsplit
 
@@ -65,10 +65,10 @@ class Redaction:
         return text
 
 
-_in_use = Redaction()
+_in_use: Callable[[str], str] = Redaction()
 
 
-def redact_by(redaction: Redaction) -> Redaction:
+def redact_by(redaction: Callable[[str], str]) -> Callable[[str], str]:
     """Have `redacted` use this redaction in the whole process; return the one before."""
     global _in_use
     before, _in_use = _in_use, redaction

@@ -8,8 +8,13 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import cache
 from pathlib import Path
-from typing import Any, Literal, NoReturn, TextIO
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TextIO
+
+if TYPE_CHECKING:
+    from bot.config.settings import Settings
+    from memory.redaction import Redaction
 
 DONE, FAILED, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
 PROGRAM = "commonplace"
@@ -62,6 +67,20 @@ def _no_garbage_collection() -> Iterator[None]:
     finally:
         gc.freeze()  # or the interpreter goes through everything once more before it ends
         gc.enable()
+
+
+def _keep_secrets_from_texts(settings: "Settings") -> None:
+    """Blank out every secret of the settings in what servers say; they are collected when a server says something."""
+    from memory.redaction import redact_by
+
+    @cache
+    def redaction() -> "Redaction":
+        from bot.log import secrets_of
+        from memory.redaction import Redaction
+
+        return Redaction(secrets_of(settings))
+
+    redact_by(lambda text: redaction()(text))
 
 
 def complain(text: str, code: int = FAILED) -> int:
@@ -276,6 +295,7 @@ def _run(options: argparse.Namespace) -> int:
         from bot.config.settings import load_settings
 
         settings = load_settings(config, workspace)
+        _keep_secrets_from_texts(settings)
         if options.command != "restore" and os.path.lexists(settings.private_folder / "restore.json"):
             from bot.presence import UNFINISHED
 

@@ -363,3 +363,17 @@ def test_an_interrupt_while_vectors_are_made_is_no_traceback(
         running.send_signal(signal.SIGINT)
         assert running.communicate() == ("", "")
         assert running.returncode == 130
+
+
+def test_no_secret_that_the_server_says_back_is_kept_or_shown(run: Run, server: EmbeddingServer) -> None:
+    token = "123456789:AAHnVt5_zQe8Lk2PwXc7Rm4Sd9Gf1Bj6Yu3"
+    secret = "Kx7pQ-vT4mZ-w9Lr2"
+    run.commonplace.environment |= {"TELEGRAM_BOT_TOKEN": token, "COMMONPLACE_SERVER__TOKEN": secret}
+    server.always(fails(400, f"{'x' * 140} {secret} {token}"))
+    done = run.commonplace("memory", "index")
+    shown = done.stdout + done.stderr + run.commonplace("memory", "status").stdout
+    assert "answered 400" in shown
+    kept = [file.read_bytes() for file in run.commonplace.memory.parent.rglob("*") if file.is_file()]
+    for piece in (text[at : at + 8] for text in (secret, token) for at in range(len(text) - 7)):
+        assert piece not in shown
+        assert not any(piece.encode() in content for content in kept)
