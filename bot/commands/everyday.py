@@ -75,9 +75,9 @@ async def show_status(call: CommandCall, context: CommandContext) -> str:
 async def _which_model(call: CommandCall, context: CommandContext, *, is_owner: bool) -> str:
     """Name the model that answers here, or why none does."""
     await context.model.health.refresh()
-    if failing := failing_models(context.model.plan, context.model.health):
-        return none_answers(failing, is_owner=is_owner)
     chosen = await context.state.chosen_model(str(call.message.chat))
+    if failing := failing_models(context.model.plan, context.model.health, prefer=chosen):
+        return none_answers(failing, is_owner=is_owner)
     if chosen in context.model.plan.candidates:
         return phrases.STATUS_MODEL.format(model=phrases.STATUS_CHOSEN.format(model=chosen))
     return phrases.STATUS_MODEL.format(model=context.model.name)

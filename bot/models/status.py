@@ -47,9 +47,15 @@ def models_status(plan: Plan, health: HealthBook) -> list[ModelStatus]:
     ]
 
 
-def failing_models(plan: Plan, health: HealthBook) -> dict[str, str]:
-    """Return the kind of each model's latest error if the latest call of every language model failed; else nothing."""
-    asked = plan.chain if plan.fallback else plan.chain[:1]
+def failing_models(plan: Plan, health: HealthBook, *, prefer: str = "") -> dict[str, str]:
+    """Return the kind of each model's latest error if the latest call of every language model failed; else nothing.
+
+    `prefer`: the model that was chosen for the chat.
+    """
+    chosen = [plan.candidates[prefer]] if prefer in plan.candidates else []
+    asked = [*chosen, *(each for each in plan.chain if each not in chosen)]
+    if not plan.fallback:
+        del asked[1:]
     kinds: dict[str, str] = {}
     for candidate in (each for each in asked if not each.last_resort):
         known = [health.of(route.name) for route in candidate.routes]

@@ -16,11 +16,12 @@ from bot.messages import Choice
 from bot.models.candidate import Candidate, Route
 from bot.models.errors import BadKey, CutOff, Overloaded, RateLimited, ServerFailed
 from bot.models.fallback import FallbackModel
-from bot.models.health import RouteName
+from bot.models.health import Outcome, RouteName
 from bot.models.health_book import HealthBook
 from bot.models.patience import Patience
 from bot.models.plan import Plan
 from bot.models.protocol import AssistantMessage
+from bot.models.status import failing_models
 from bot.state.database import State
 from memory.memory import Memory
 from tests.fakes.house import open_house
@@ -252,6 +253,34 @@ async def test_the_status_says_so_only_while_every_language_model_fails(chat: Ch
         )
     await chat.say("/models reset")
     assert (await chat.say("/status")).startswith("Model: openai/gpt-4.1\n")
+
+
+@pytest.mark.parametrize(
+    ("fallback", "prefer", "failing"),
+    [
+        (True, "", ["a/one", "b/two"]),
+        (True, "c/well", []),
+        (True, "d/ill", ["d/ill", "a/one", "b/two"]),
+        (False, "", ["a/one"]),
+        (False, "c/well", []),
+        (False, "d/ill", ["d/ill"]),
+    ],
+)
+def test_who_is_asked_in_a_chat_decides_whether_all_fail(
+    fallback: bool, prefer: str, failing: list[str]
+) -> None:
+    a, b, c, d, notebook = (
+        Candidate(
+            name, (Route(ScriptedModel(name=name), RouteName(name)),), last_resort=name.startswith("builtin")
+        )
+        for name in ("a/one", "b/two", "c/well", "d/ill", "builtin/notebook")
+    )
+    health = HealthBook(now=NOW.timestamp)
+    for each in (a, b, d):
+        error = BadKey("answered 401", model=each.name)
+        health.record([Outcome(RouteName(each.name), NOW.timestamp(), error=error)])
+    plan = Plan((a, b, notebook), (c, d), fallback=fallback)
+    assert failing_models(plan, health, prefer=prefer) == dict.fromkeys(failing, "auth")
 
 
 # -- /models and /usage -----------------------------------------------------------------------------------------
