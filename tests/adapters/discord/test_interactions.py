@@ -440,9 +440,9 @@ async def test_a_stranger_alone_with_the_bot_hears_only_that(
     bot: Commanding, anna: Person, tmp_path: Path
 ) -> None:
     first = await (await anna.use("memory", action="status")).answer()
-    again = await (await anna.use("config")).answer()
+    again = [(await (await anna.use("config")).answer()).content for _ in range(3)]
     assert first.content == phrases.STRANGER
-    assert again.content == phrases.NO_ANSWER_HERE
+    assert again == [phrases.STRANGER, phrases.STRANGER, phrases.NO_ANSWER_HERE]
     assert not list(tmp_path.rglob("*.md"))
 
 

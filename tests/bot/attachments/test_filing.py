@@ -298,7 +298,7 @@ async def test_the_notebook_notes_what_is_said_besides(notebook: House, tmp_path
 
 async def test_the_notebook_takes_no_question_for_a_wish(notebook: House, tmp_path: Path) -> None:
     told = await notebook.say("What is in it?", attachments=(REPORT,))
-    assert told.startswith("I cannot look into pictures, files and voice messages;")
+    assert told.startswith("I can't look into pictures, files or voice messages;")
     assert "say “remember this”" in told.partition("\n\n")[0]
     assert "found nothing" not in told
     for said in ("Where did I put the file?", "don't save this file", "What is in it?"):
@@ -318,7 +318,7 @@ async def test_the_notebook_remembers_what_is_replied_to(notebook: House, tmp_pa
 
 async def test_the_notebook_says_where_it_may_not(notebook: House, tmp_path: Path) -> None:
     told = await notebook.say("remember this", chat="telegram:3", sender="telegram:3", attachments=(REPORT,))
-    assert "I cannot note anything here" in told
+    assert "I can't note anything here" in told
     assert notes(tmp_path) == {}
 
 
