@@ -123,7 +123,7 @@ def test_without_a_command_and_for_help_the_help_is_shown(commonplace: Commonpla
     assert "\n    chat " in shown
     assert commonplace.says() == commonplace.says("help") == shown
     assert commonplace.says("help", "memory", "search") == commonplace.says("memory", "search", "--help")
-    assert list(commonplace.folder.iterdir()) == []
+    assert [file for file in commonplace.folder.rglob("*") if file.is_file()] == []
 
 
 def test_version(commonplace: Commonplace) -> None:
