@@ -16,6 +16,7 @@ from bot.journal import Journal
 from bot.tools.toolbox import tool
 from memory.embeddings.opening import open_embedding
 from memory.memory import Memory
+from memory.vectors import SAMPLE
 from tests.fakes.commonplace import Commonplace
 from tests.fakes.embedding_server import KEY, EmbeddingServer
 from tests.fakes.house import House, open_house
@@ -26,6 +27,7 @@ from tests.stored.write_workspace import DIMENSIONS
 
 STORED = Path(__file__).parent / "november_2026"
 NOTES = 6
+VECTORS = 13
 STORED_IDS = 100
 """Ids of messages below that are known to it: a message with one of them is no new one."""
 OWNER = "telegram:1"
