@@ -115,6 +115,7 @@ CHANNEL_STATES = {
     "standby": "standby",
     "stand-in": "standing in",
 }
+CHANNEL_STOPPED = "it failed and restarts shortly; the log has the details"
 HELD_BY = "{holder} has it"
 STANDS_IN = "a second process here serves it for {workspace}"
 LEASES_UNKNOWN = "who has it is not known while the index's server cannot be asked"
@@ -206,6 +207,12 @@ WATCH = {
     "polling": "Watching the folder: by looking regularly",
 }
 WATCH_DEAD = "Watching the folder: no longer"
+TASK_STOPPED = (
+    "The background task “{task}” failed ({error}) and restarts at {again}. The log has the details."
+)
+TASK_RESTARTED = (
+    "The background task “{task}” failed at {time} ({error}) and is running again. The log has the details."
+)
 UPKEEP_PROBLEM = "Keeping up with the notes broke off and begins anew: {problem}"
 REINDEX = "Last look at all notes: {last}; next: {next}"
 REINDEX_ELSEWHERE = "Regular look at all notes: by {holder}"

@@ -1,21 +1,24 @@
 """Work that goes on beside: held on to until it has ended, and ended with the program."""
 
 import asyncio
+import logging
 from collections.abc import Coroutine
 from typing import Any
 
+log = logging.getLogger(__name__)
+
 
 class Tasks:
-    """A set of tasks that nobody else holds on to; none of them may raise."""
+    """A set of short tasks that nobody else holds on to; none of them should raise, and one that does is logged."""
 
     def __init__(self) -> None:
         self._running: set[asyncio.Task[None]] = set()
 
     def start(self, work: Coroutine[Any, Any, None]) -> None:
         """Begin something."""
-        task = asyncio.create_task(work)
+        task = asyncio.create_task(work, name=getattr(work, "__qualname__", None))
         self._running.add(task)
-        task.add_done_callback(self._running.discard)
+        task.add_done_callback(self._end)
 
     @property
     def running(self) -> int:
@@ -31,6 +34,11 @@ class Tasks:
         except TimeoutError:
             return False
         return True
+
+    def _end(self, task: asyncio.Task[None]) -> None:
+        self._running.discard(task)
+        if not task.cancelled() and (error := task.exception()):
+            log.error("a short task failed: %s", task.get_name(), exc_info=error)
 
     def cancel(self) -> None:
         """End them where they are."""

@@ -1,0 +1,122 @@
+"""Keep long-lived tasks running: one that fails is logged, reported, and started again after a growing pause."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+
+from bot import phrases
+from bot.log.faults import where
+from bot.plain_text import one_line
+from bot.state.database import StateFault
+from bot.tasks import being_cancelled
+from bot.when import moment_in_short
+from memory.errors import MemoryFault
+
+log = logging.getLogger(__name__)
+
+PAUSES = (1.0, 5.0, 15.0, 60.0)
+"""Seconds before a task that failed is started again: after the first failure in a row, the second, …; the last one
+counts for all that follow."""
+
+STEADY_SECONDS = 60.0
+"""A task that has run for so long since its last failure is well again."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFailure:
+    """A long-lived task that failed, until it is well again."""
+
+    name: str
+    error: str
+    """What happened, in one line that holds no secret and nothing that people wrote."""
+    failed_at: datetime
+    failures: int
+    """In a row."""
+    restarts_at: datetime | None
+    """None where it runs again, but not yet for long enough to be taken for well."""
+
+
+def failure_in_words(failure: TaskFailure, now: datetime) -> str:
+    """Return a sentence for the owner; `now` is on the owner's clock."""
+    if failure.restarts_at is None:
+        return phrases.TASK_RESTARTED.format(
+            task=failure.name, error=failure.error, time=moment_in_short(failure.failed_at, now)
+        )
+    again = moment_in_short(failure.restarts_at, now)
+    return phrases.TASK_STOPPED.format(task=failure.name, error=failure.error, again=again)
+
+
+class Supervisor:
+    """Runs the long-lived tasks of a process and knows which of them have failed."""
+
+    def __init__(
+        self,
+        *,
+        pauses: Sequence[float] = PAUSES,
+        steady_seconds: float = STEADY_SECONDS,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        """`now`: the time for reports; aware."""
+        self._pauses = pauses
+        self._steady_seconds = steady_seconds
+        self._now = now
+        self._failures: dict[str, TaskFailure] = {}
+
+    @property
+    def failures(self) -> tuple[TaskFailure, ...]:
+        """The tasks that are not well, by name."""
+        return tuple(self._failures[name] for name in sorted(self._failures))
+
+    def is_stopped(self, name: str) -> bool:
+        """Return whether a task has failed and does not run just now."""
+        failure = self._failures.get(name)
+        return failure is not None and failure.restarts_at is not None
+
+    def start(self, name: str, work: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
+        """Run `work`, again after each failure, until it returns; cancel the returned task to end it."""
+        return asyncio.create_task(self._keep_running(name, work), name=name)
+
+    async def _keep_running(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
+        try:
+            while True:
+                well = asyncio.get_running_loop().call_later(
+                    self._steady_seconds, self._failures.pop, name, None
+                )
+                try:
+                    return await work()
+                except (Exception, asyncio.CancelledError) as error:
+                    # A cancellation may also come out of what the task awaits, such as a lost connection.
+                    if isinstance(error, asyncio.CancelledError) and being_cancelled():
+                        raise
+                    pause = self._note(name, error)
+                finally:
+                    well.cancel()
+                await asyncio.sleep(pause)
+                self._failures[name] = replace(self._failures[name], restarts_at=None)
+        finally:
+            self._failures.pop(name, None)
+
+    def _note(self, name: str, error: BaseException) -> float:
+        """Log and keep a failure; return the seconds until the next start."""
+        before = self._failures.get(name)
+        count = before.failures + 1 if before else 1
+        pause = self._pauses[min(count, len(self._pauses)) - 1]
+        cause = error
+        while isinstance(cause, BaseExceptionGroup):
+            cause = cause.exceptions[0]
+        is_expected = isinstance(
+            cause, StateFault | MemoryFault
+        )  # says in its text what is wrong, and the remedy
+        told = one_line(str(cause)) if is_expected else where(cause)
+        log.error(
+            "the background task %s failed, and starts again in %g s: %s",
+            name,
+            pause,
+            told,
+            exc_info=None if is_expected else error,
+        )
+        now = self._now()
+        self._failures[name] = TaskFailure(name, told, now, count, now + timedelta(seconds=pause))
+        return pause
