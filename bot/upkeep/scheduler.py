@@ -9,11 +9,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Self
 
 from bot.log.work import working_on
+from bot.supervision import Supervisor
 from memory.errors import MemoryFault
 
 if TYPE_CHECKING:
     from apscheduler.job import Job
     from apscheduler.schedulers.asyncio import AsyncIOScheduler
+    from apscheduler.triggers.base import BaseTrigger
 
 log = logging.getLogger(__name__)
 
@@ -51,17 +53,30 @@ class JobFailed(Exception):
 DAY_MINUTES = 24 * 60.0
 
 
-def next_daily(after: datetime, at: time, zone: tzinfo) -> datetime:
-    """The next moment after `after` (aware) at which a clock in `zone` shows `at`; in UTC, once on each day.
+@dataclass(slots=True, eq=False)
+class _Job:
+    """One job, and what it needs to be scheduled."""
 
-    Where that day's clock shows it twice, the first time counts; where it skips it, as long after the change.
-    """
-    day = after.astimezone(zone).date() - timedelta(days=1)
-    while True:
-        moment = datetime.combine(day, at.replace(fold=0), zone).astimezone(UTC)
-        if moment > after:
-            return moment
-        day += timedelta(days=1)
+    status: JobStatus
+    work: Callable[[], Awaitable[object]]
+    new_trigger: "Callable[[], BaseTrigger]"
+    """Make the trigger, which counts from the moment at which it is made."""
+    soon: datetime | None = None
+    """When it runs for the first time at the latest, where a run was missed."""
+
+    def due(self, now: datetime) -> datetime:
+        """Return when it is due next, seen from now; in UTC."""
+        due: datetime = self.new_trigger().get_next_fire_time(None, now)
+        return due.astimezone(UTC)
+
+    def first_due(self, now: datetime) -> datetime:
+        """Return when it is due for the first time: soon after a run was missed, else at its usual time."""
+        due = self.due(now)
+        if self.soon is None or self.soon > due:
+            return due
+        last = self.status.last_run
+        is_overdue = not last or self.due(datetime.fromisoformat(last)) <= now
+        return self.soon if is_overdue else due
 
 
 class Schedule:
@@ -76,22 +91,20 @@ class Schedule:
         *,
         settle_seconds: float = 0.0,
         check_seconds: float = CHECK_SECONDS,
+        supervisor: Supervisor | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         """`settle_seconds`: so long nothing is begun, nor what begins it loaded, while the service has better to do."""
         self._now = now
         self._settle_seconds = settle_seconds
         self._check_seconds = check_seconds
-        self._statuses: dict[str, JobStatus] = {}
-        self._nexts: dict[str, Callable[[datetime], datetime]] = {}
-        self._works: dict[str, Callable[[], Awaitable[object]]] = {}
-        self._firsts: dict[str, datetime] = {}
-        """When jobs are due that APScheduler has not been told of yet."""
+        self._supervisor = supervisor or Supervisor()
+        self._jobs: dict[str, _Job] = {}
         self._scheduler: AsyncIOScheduler | None = None
         self._running: set[asyncio.Task[object]] = set()
 
     async def __aenter__(self) -> Self:
-        self._clock: asyncio.Task[object] = asyncio.create_task(self._mind_the_clock(), name="schedule clock")
+        self._clock = self._supervisor.start("schedule", self._keep_schedule)
         return self
 
     def _open(self) -> None:
@@ -99,19 +112,18 @@ class Schedule:
 
         # It tells of each run at INFO, and with a traceback of what `_run` has told already.
         logging.getLogger("apscheduler").setLevel(logging.ERROR)
-        self._scheduler = AsyncIOScheduler(
+        scheduler = AsyncIOScheduler(
             timezone=UTC, job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1}
         )
-        self._scheduler.start()
-        for name in list(self._firsts):
-            self._hand_over(name)
+        for job in self._jobs.values():
+            self._hand_over(scheduler, job)
+        scheduler.start()
+        self._scheduler = scheduler
 
-    def _hand_over(self, name: str) -> None:
+    def _hand_over(self, scheduler: "AsyncIOScheduler", job: _Job) -> None:
         """Have APScheduler begin a job when it is due."""
-        assert self._scheduler is not None
-        first = self._firsts.pop(name).astimezone(UTC)
-        work, trigger = partial(self._run, self._works[name], name), _trigger(self._nexts[name])
-        self._scheduler.add_job(work, trigger, id=name, name=name, next_run_time=first)
+        name, first = job.status.name, job.first_due(self._now())
+        scheduler.add_job(partial(self._run, job), job.new_trigger(), id=name, name=name, next_run_time=first)
 
     async def __aexit__(self, *_: object) -> None:
         if self._scheduler:
@@ -128,7 +140,14 @@ class Schedule:
 
     def every(self, minutes: float, job: Callable[[], Awaitable[object]], *, name: str) -> None:
         """Run `job` each so many minutes, for the first time when they have passed. A name serves once."""
-        self._add(JobStatus(name, minutes), job, lambda now: now + timedelta(minutes=minutes))
+
+        def trigger() -> "BaseTrigger":
+            from apscheduler.triggers.interval import IntervalTrigger
+
+            start = self._now() + timedelta(minutes=minutes)
+            return _from_now(IntervalTrigger(seconds=minutes * 60, start_date=start, timezone=UTC))
+
+        self._add(_Job(JobStatus(name, minutes), job, trigger))
 
     def daily(
         self,
@@ -140,106 +159,111 @@ class Schedule:
         last_run: datetime | None = None,
         soon: timedelta | None = None,
     ) -> None:
-        """Run `job` each day when a clock in `zone` shows `at`; with `soon`, for the first time so long from now on.
+        """Run `job` each day when a clock in `zone` shows `at`. A name serves once.
 
-        `last_run`: when an earlier process ran it. A name serves once.
+        `last_run`: when an earlier process ran it. With `soon`, a run that was missed since then is made up for so
+        long from now. Where a night's clock shows `at` twice it runs twice; where it skips `at`, an hour later, or at
+        a change at midnight the next day.
         """
-        status = JobStatus(name, DAY_MINUTES, last_run=_iso(last_run) if last_run else "")
-        self._add(status, job, lambda now: next_daily(now, at, zone), soon=soon)
 
-    def _add(
-        self,
-        status: JobStatus,
-        job: Callable[[], Awaitable[object]],
-        following: Callable[[datetime], datetime],
-        *,
-        soon: timedelta | None = None,
-    ) -> None:
-        """Add a job that is due next at `following(now)`, with `soon` not later than so long from now on."""
-        name = status.name
-        if name in self._statuses:
+        def trigger() -> "BaseTrigger":
+            from apscheduler.triggers.cron import CronTrigger
+
+            return _from_now(CronTrigger(hour=at.hour, minute=at.minute, second=at.second, timezone=zone))
+
+        status = JobStatus(name, DAY_MINUTES, last_run=_iso(last_run) if last_run else "")
+        self._add(_Job(status, job, trigger, soon=self._now() + soon if soon is not None else None))
+
+    def _add(self, job: _Job) -> None:
+        name = job.status.name
+        if name in self._jobs:
             raise ValueError(f"there is a job called {name} already")
-        self._statuses[name] = status
-        self._nexts[name] = following
-        self._works[name] = job
-        now = self._now()
-        self._firsts[name] = min(following(now), now + soon) if soon is not None else following(now)
+        self._jobs[name] = job
         if self._scheduler:
-            self._hand_over(name)
+            self._hand_over(self._scheduler, job)
 
     def jobs(self) -> tuple[JobStatus, ...]:
         """How each job fares, in the order in which they were added."""
         return tuple(
-            replace(status, next_run=_iso(due) if (due := self._due(name)) else "")
-            for name, status in self._statuses.items()
+            replace(job.status, next_run=_iso(due) if (due := self._due(job)) else "")
+            for job in self._jobs.values()
         )
 
-    def _due(self, name: str) -> datetime | None:
-        job = self._job(name)
-        return job.next_run_time if job else self._firsts.get(name)
+    def _due(self, job: _Job) -> datetime | None:
+        if self._scheduler is None:
+            return job.first_due(self._now())
+        scheduled = self._scheduled(job)
+        return scheduled.next_run_time if scheduled else None
 
-    def _job(self, name: str) -> "Job | None":
-        job: Job | None = self._scheduler.get_job(name) if self._scheduler else None
-        return job
+    def _scheduled(self, job: _Job) -> "Job | None":
+        found: Job | None = self._scheduler.get_job(job.status.name) if self._scheduler else None
+        return found
 
-    async def _run(self, job: Callable[[], Awaitable[object]], name: str) -> None:
+    async def _run(self, job: _Job) -> None:
         """Run a job once. Nothing is raised from here: the scheduler would only log it once more."""
-        task = asyncio.current_task()
+        task, name = asyncio.current_task(), job.status.name
         assert task is not None
         task.set_name(f"job {name}")
         self._running.add(task)
-        self._statuses[name] = replace(self._statuses[name], running=True, last_run=_iso(self._now()))
-        with working_on(f"{name} {self._statuses[name].last_run}"):
-            await self._run_to_its_end(job, name, task)
+        job.status = replace(job.status, running=True, last_run=_iso(self._now()))
+        with working_on(f"{name} {job.status.last_run}"):
+            await self._run_to_its_end(job, task)
 
-    async def _run_to_its_end(
-        self, job: Callable[[], Awaitable[object]], name: str, task: "asyncio.Task[object]"
-    ) -> None:
-        outcome = "stopped"
+    async def _run_to_its_end(self, job: _Job, task: "asyncio.Task[object]") -> None:
+        name, outcome = job.status.name, "stopped"
         try:
-            await job()
+            await job.work()
             outcome = "ok"
         except asyncio.CancelledError:
             log.info("%s was stopped", name)
         except (MemoryFault, JobFailed) as error:  # tells in one line what is wrong, and where
             outcome = _one_line(error)
-            log.warning("%s failed: %s; it runs again in %g minutes", name, outcome, self._minutes_left(name))
+            log.warning("%s failed: %s; it runs again in %g minutes", name, outcome, self._minutes_left(job))
         except Exception as error:
-            log.exception("%s failed; it runs again in %g minutes", name, self._minutes_left(name))
+            log.exception("%s failed; it runs again in %g minutes", name, self._minutes_left(job))
             outcome = _one_line(error)
         finally:
             self._running.discard(task)
-            self._statuses[name] = replace(self._statuses[name], running=False, last_outcome=outcome)
+            job.status = replace(job.status, running=False, last_outcome=outcome)
 
-    def _minutes_left(self, name: str) -> float:
+    def _minutes_left(self, job: _Job) -> float:
         """Of an interval, all of it; a daily job is due at a time, and some of its day may have passed."""
-        minutes, now = self._statuses[name].minutes, self._now()
-        left = (self._nexts[name](now) - now).total_seconds() / 60
-        return round(left) if minutes == DAY_MINUTES else minutes
+        minutes = job.status.minutes
+        if minutes != DAY_MINUTES or (due := self._due(job)) is None:
+            return minutes
+        return round((due - self._now()).total_seconds() / 60)
 
-    async def _mind_the_clock(self) -> object:
+    async def _keep_schedule(self) -> None:
         """Keep going by a clock that jumps: timers count while the machine is awake, jobs are due by the clock."""
-        await asyncio.sleep(self._settle_seconds)
-        self._open()
+        if self._scheduler is None:
+            await asyncio.sleep(self._settle_seconds)
+            self._open()
         assert self._scheduler is not None
         while True:
             await asyncio.sleep(self._check_seconds)
             now = self._now()
-            for name, following in self._nexts.items():
-                latest = following(now)
-                job = self._job(name)
-                if job and job.next_run_time > latest + timedelta(seconds=1):  # the clock was set back
-                    job.modify(next_run_time=latest)
+            for job in self._jobs.values():
+                fresh, scheduled = job.new_trigger(), self._scheduled(job)
+                latest = fresh.get_next_fire_time(None, now)
+                if scheduled and scheduled.next_run_time > latest + timedelta(seconds=1):
+                    # The clock was set back: count from the time that it shows now.
+                    scheduled.modify(trigger=fresh, next_run_time=latest)
             self._scheduler.wakeup()
 
 
-def _trigger(following: Callable[[datetime], datetime]) -> object:
-    """When a job is due: always seen from now. APScheduler's own count each run that a jump skipped."""
+def _from_now(trigger: "BaseTrigger") -> "BaseTrigger":
+    """Return a trigger that asks another one for the next time from now on, whenever it fired last.
+
+    By themselves APScheduler's triggers give every run that a jump of the clock skipped: millions of them where a
+    machine without a battery for its clock gets the time after its start.
+    """
     from apscheduler.triggers.base import BaseTrigger
 
     class FromNow(BaseTrigger):  # type: ignore[misc]
-        def get_next_fire_time(self, previous: datetime | None, now: datetime) -> datetime:
-            return following(now)
+        def get_next_fire_time(self, previous: datetime | None, now: datetime) -> datetime | None:
+            # Later than now, or it would fire again at once.
+            due: datetime | None = trigger.get_next_fire_time(None, now + timedelta(milliseconds=1))
+            return due
 
     return FromNow()
 

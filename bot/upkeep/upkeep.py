@@ -11,7 +11,7 @@ from bot.archives.backup import BackupFault, Backups
 from bot.plain_text import one_line
 from bot.service.allocator import trim
 from bot.state.database import StateFault
-from bot.upkeep.scheduler import JobFailed, JobStatus, Schedule, next_daily
+from bot.upkeep.scheduler import JobFailed, JobStatus, Schedule
 from memory.errors import MemoryFault
 from memory.memory import Memory
 
@@ -157,15 +157,7 @@ class Upkeep:
     def _add_nights(self, schedule: Schedule, nights: Nights) -> None:
         if nights.keep:
             last = nights.backups.latest_nightly()
-            overdue = last is None or next_daily(last, nights.at, nights.zone) <= self._now()
-            schedule.daily(
-                nights.at,
-                nights.zone,
-                self._back_up,
-                name=BACKUP,
-                last_run=last,
-                soon=SOON if overdue else None,
-            )
+            schedule.daily(nights.at, nights.zone, self._back_up, name=BACKUP, last_run=last, soon=SOON)
         if nights.tidy:
             schedule.daily(nights.at, nights.zone, self._tidy, name=TIDYING, soon=SOON)
 

@@ -12,7 +12,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from bot.upkeep.scheduler import JobFailed, JobStatus, Schedule, next_daily
+from bot.supervision import Supervisor
+from bot.upkeep.scheduler import JobFailed, JobStatus, Schedule
 from memory.errors import IndexUnavailable
 
 ROOT = Path(__file__).parents[3]
@@ -247,46 +248,107 @@ def test_apscheduler_is_loaded_only_where_something_is_scheduled() -> None:
     assert run.stdout == "False\n"
 
 
-def runs(zone: str, at: str, first: str, days: int) -> list[str]:
+async def runs(zone: str, at: str, first: str, days: int) -> list[str]:
     """When a daily job is due, on the clock of its zone with what that is ahead of UTC."""
     moment = datetime.fromisoformat(first).replace(tzinfo=UTC)
+    schedule = Schedule(now=lambda: moment)
+    schedule.daily(time_of_day.fromisoformat(at), ZoneInfo(zone), Work(), name="backup")
     found = []
     for _ in range(days):
-        moment = next_daily(moment, time_of_day.fromisoformat(at), ZoneInfo(zone))
+        moment = datetime.fromisoformat(schedule.jobs()[0].next_run)
         found.append(moment.astimezone(ZoneInfo(zone)).isoformat(timespec="minutes"))
     return found
 
 
-def test_a_daily_job_keeps_to_the_clock_on_the_wall() -> None:
-    assert runs("Europe/Berlin", "03:30", "2026-03-27T12:00", 3) == [
+async def test_a_daily_job_keeps_to_the_clock_on_the_wall() -> None:
+    assert await runs("Europe/Berlin", "03:30", "2026-03-27T12:00", 3) == [
         "2026-03-28T03:30+01:00",
         "2026-03-29T03:30+02:00",
         "2026-03-30T03:30+02:00",
     ]
-    assert runs("UTC", "03:30", "2026-03-27T03:30", 1) == ["2026-03-28T03:30+00:00"]
-    assert runs("UTC", "03:30", "2026-03-27T03:29:59", 1) == ["2026-03-27T03:30+00:00"]
+    assert await runs("UTC", "03:30", "2026-03-27T03:30", 1) == ["2026-03-28T03:30+00:00"]
+    assert await runs("UTC", "03:30", "2026-03-27T03:29:59", 1) == ["2026-03-27T03:30+00:00"]
 
 
-def test_a_time_that_the_clock_skips_is_made_up_for_once() -> None:
-    assert runs("Europe/Berlin", "02:30", "2026-03-28T12:00", 2) == [
+async def test_a_time_that_the_clock_skips_is_made_up_for_once() -> None:
+    assert await runs("Europe/Berlin", "02:30", "2026-03-28T12:00", 2) == [
         "2026-03-29T03:30+02:00",
         "2026-03-30T02:30+02:00",
     ]
 
 
-def test_a_time_that_the_clock_shows_twice_counts_once() -> None:
-    assert runs("Europe/Berlin", "02:30", "2026-10-24T12:00", 2) == [
+async def test_a_time_that_the_clock_shows_twice_has_two_runs_in_that_night() -> None:
+    assert await runs("Europe/Berlin", "02:30", "2026-10-24T12:00", 3) == [
         "2026-10-25T02:30+02:00",
+        "2026-10-25T02:30+01:00",
         "2026-10-26T02:30+01:00",
     ]
 
 
-def test_a_day_that_the_calendar_skips_has_no_run_of_its_own() -> None:
-    assert runs("Pacific/Apia", "03:30", "2011-12-29T00:00", 3) == [
+async def test_a_day_that_the_calendar_skips_has_no_run_of_its_own() -> None:
+    assert await runs("Pacific/Apia", "03:30", "2011-12-29T00:00", 3) == [
         "2011-12-29T03:30-10:00",
         "2011-12-31T03:30+14:00",
         "2012-01-01T03:30+14:00",
     ]
+
+
+async def test_a_run_that_was_missed_is_due_soon_and_any_other_at_its_time() -> None:
+    now = datetime(2026, 11, 23, 12, tzinfo=UTC)
+
+    def first(last_run: datetime | None) -> str:
+        schedule = Schedule(now=lambda: now)
+        at, soon = time_of_day(3, 30), timedelta(minutes=10)
+        schedule.daily(at, UTC, Work(), name="backup", last_run=last_run, soon=soon)
+        return schedule.jobs()[0].next_run
+
+    assert first(None) == "2026-11-23T12:10:00+00:00"
+    assert first(now - timedelta(hours=9)) == "2026-11-23T12:10:00+00:00"
+    assert first(now - timedelta(hours=8)) == "2026-11-24T03:30:00+00:00"
+
+
+async def test_a_schedule_that_fails_is_reported_and_runs_its_jobs_again(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """A clock that shows the last day that there is: nothing can be due after it."""
+    ahead = timedelta()
+    supervisor, work = Supervisor(pauses=(0.05,), steady_seconds=0.3), Work()
+
+    def now() -> datetime:
+        return datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC) if ahead else datetime.now(UTC)
+
+    async with Schedule(check_seconds=0.02, supervisor=supervisor, now=now) as schedule:
+        schedule.every(SOON, work, name="re-index")
+        schedule.every(60, Work(), name="hourly")
+        await until(lambda: work.ended)
+        ahead = timedelta(days=1)
+        await until(lambda: supervisor.failures)
+        assert [failure.name for failure in supervisor.failures] == ["schedule"]
+        ahead = timedelta()
+        done = work.ended
+        await until(lambda: work.ended >= done + 3)
+        await until(lambda: not supervisor.failures)
+    errors = [record for record in caplog.records if record.levelno >= logging.ERROR]
+    assert errors
+    assert all(
+        "the background task schedule failed" in each.getMessage() and each.exc_info for each in errors
+    )
+
+
+async def test_a_schedule_that_cannot_begin_does_so_later() -> None:
+    broken = True
+    supervisor, work = Supervisor(pauses=(0.05,)), Work()
+
+    def now() -> datetime:
+        return datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC) if broken else datetime.now(UTC)
+
+    async with Schedule(supervisor=supervisor, now=now) as schedule:
+        schedule.every(SOON, work, name="re-index")
+        schedule.every(60, Work(), name="hourly")
+        await until(lambda: supervisor.failures)
+        assert work.begun == 0
+        broken = False
+        await until(lambda: work.ended >= 2)
 
 
 async def test_a_daily_job_tells_when_it_is_due_and_when_it_last_was() -> None:
@@ -328,5 +390,7 @@ async def test_a_clock_that_is_set_back_does_not_put_a_daily_job_off(
     async with Schedule(check_seconds=0.05, now=Clock.now) as schedule:
         schedule.daily(time_of_day(3, 30), UTC, Work(), name="backup")
         monkeypatch.setattr(Clock, "ahead", timedelta(days=-30))
-        wanted = next_daily(Clock.now(), time_of_day(3, 30), UTC).isoformat(timespec="seconds")
-        await until(lambda: schedule.jobs()[0].next_run == wanted)
+        day = Clock.now()
+        wanted = day.replace(hour=3, minute=30, second=0, microsecond=0)
+        wanted += timedelta(days=wanted <= day)
+        await until(lambda: schedule.jobs()[0].next_run == wanted.isoformat(timespec="seconds"))

@@ -308,8 +308,8 @@ async def done_again(upkeep: Upkeep, name: str) -> None:
     """Have a job run that has run already."""
     assert upkeep._schedule
     assert upkeep._schedule._scheduler
-    before = upkeep._schedule._statuses[name]
-    upkeep._schedule._statuses[name] = replace(before, last_outcome="")
+    job = upkeep._schedule._jobs[name]
+    job.status = replace(job.status, last_outcome="")
     await done(upkeep, name)
 
 
