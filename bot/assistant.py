@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -189,12 +189,16 @@ class Assistant:
             notice = self._moves.notice(notice)
             self._notices.put(notice.chat, notice)
 
-    async def look_after(self) -> None:
-        """Do what nobody asks for, until cancelled: messages and notices of others, conversations that lie idle."""
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self._again_and_again(self._take_up_others, self._woken))
-            # A model may take minutes over a flush, and a reminder is not to wait for that.
-            group.create_task(self._again_and_again(self._look_after_conversations, asyncio.Event()))
+    def background_tasks(self) -> Mapping[str, Callable[[], Awaitable[None]]]:
+        """Return what the assistant does unasked, by name: messages and notices of others, idle conversations.
+
+        Each runs until it is cancelled, and may be started again after it failed.
+        """
+        return {
+            "inbox": partial(self._again_and_again, self._take_up_others, self._woken),
+            # A model may take minutes over a flush, and a reminder must not wait for that.
+            "conversations": partial(self._again_and_again, self._look_after_conversations, asyncio.Event()),
+        }
 
     async def _again_and_again(self, work: Callable[[], Awaitable[None]], woken: asyncio.Event) -> None:
         while True:
@@ -203,8 +207,6 @@ class Assistant:
                 await work()
             except (StateFault, MemoryFault, ModelError) as error:
                 log.warning("%s", one_line(str(error)))
-            except Exception:
-                log.exception("looking after the conversations broke off; it goes on")
             with suppress(TimeoutError):
                 async with asyncio.timeout(ROUND_SECONDS):
                     await woken.wait()

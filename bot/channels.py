@@ -1,7 +1,7 @@
 """The channels that are open."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from bot import phrases
 from bot.messages import (
@@ -22,8 +22,10 @@ log = logging.getLogger(__name__)
 class Channels:
     """Every channel by its name; what is to be shown somewhere goes to the one that has it."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_stopped: Callable[[str], bool] = lambda name: False) -> None:
+        """`is_stopped` tells whether the task that runs a channel has failed and waits to be started again."""
         self._adapters: dict[str, Adapter] = {}
+        self._is_stopped = is_stopped
 
     def attach(self, adapter: Adapter) -> None:
         """Open a channel."""
@@ -45,7 +47,11 @@ class Channels:
 
     def health(self) -> Mapping[str, ChannelHealth]:
         """How each channel fares."""
-        return {name: adapter.health for name, adapter in self._adapters.items()}
+        stopped = ChannelHealth("down", phrases.CHANNEL_STOPPED)
+        return {
+            name: stopped if self._is_stopped(name) else adapter.health
+            for name, adapter in self._adapters.items()
+        }
 
     async def is_withdrawn(self, message: IncomingMessage) -> bool:
         """Whether a message was taken back while nobody was told of it, as far as its channel knows."""

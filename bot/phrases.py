@@ -213,7 +213,6 @@ TASK_STOPPED = (
 TASK_RESTARTED = (
     "The background task “{task}” failed at {time} ({error}) and is running again. The log has the details."
 )
-UPKEEP_PROBLEM = "Keeping up with the notes broke off and begins anew: {problem}"
 REINDEX = "Last look at all notes: {last}; next: {next}"
 REINDEX_ELSEWHERE = "Regular look at all notes: by {holder}"
 REINDEX_NOW = "Looking at all notes: now"

@@ -70,6 +70,8 @@ class Reminders:
         self._check_seconds = check_seconds
         self._changed = asyncio.Event()
         self._faulty = False
+        self._started: datetime | None = None
+        """When `run` was called for the first time."""
 
     def renew(self, owners: Collection[str]) -> None:
         """Have these be the owners from now on."""
@@ -140,17 +142,17 @@ class Reminders:
         return moment_in_full(due, self.zone, seconds=seconds, name_zone=name_zone)
 
     async def run(self, serves: Callable[[ChatId], bool], wake: Callable[[], None]) -> None:
-        """Deliver what is due for the chats that `serves` tells, until cancelled.
+        """Deliver what is due for the chats that `serves` tells, until cancelled; call it again where it failed.
 
         Delivered is: a row in the outbox or inbox, in one transaction with what becomes of the reminder; `wake` is
         called after it. Other processes may do the same beside it.
         """
-        started = self._now()
+        self._started = self._started or self._now()
         while True:
             self._changed.clear()
             wait = self._check_seconds
             try:
-                if count := await self._deliver_due(serves, started):
+                if count := await self._deliver_due(serves, self._started):
                     wake()
                 wait = 0.0 if count == AT_ONCE else await self._until_next()
                 self._faulty = False
@@ -158,8 +160,6 @@ class Reminders:
                 if not self._faulty:
                     log.error("reminders have to wait: %s", fault)
                 self._faulty = True
-            except Exception:
-                log.exception("reminders broke off and are tried again")
             try:
                 async with asyncio.timeout(wait):
                     await self._changed.wait()

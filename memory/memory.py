@@ -5,7 +5,7 @@ import contextlib
 import logging
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import date, datetime
@@ -40,7 +40,6 @@ from memory.words import LONGEST_QUERY, Term, is_look_up, query_terms
 
 if TYPE_CHECKING:
     from memory.embeddings.model_files import Progress as Fetching
-    from memory.postgres.news import News
     from memory.postgres.note_locks import NoteLocks as SharedNoteLocks
     from memory.postgres.server import Server
     from memory.watcher import Watcher, WatchState
@@ -291,18 +290,32 @@ class Memory:
         if self._locks:
             await asyncio.to_thread(self._locks.close)
 
-    async def run(self) -> None:
-        """Keep the index and the vectors up to date with the folder, until cancelled."""
+    def background_tasks(self) -> Mapping[str, Callable[[], Awaitable[None]]]:
+        """Return what keeps index and vectors up to date with the folder, by name.
+
+        Each runs until it is cancelled, or returns where there is nothing for it to do, and may be started again
+        after it failed.
+        """
+        tasks: dict[str, Callable[[], Awaitable[None]]] = {"vectors": self._keep_vectors}
+        if self._place.file is None:
+            tasks["index news"] = self._hear_news
+        if self._settings.watch.enabled:
+            tasks["watcher"] = self._watch
+        return tasks
+
+    async def _keep_vectors(self) -> None:
+        await self._vectors.keep_filled(self._on_index)
+
+    async def _watch(self) -> None:
         from memory.watcher import Watcher
 
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self._vectors.keep_filled(self._on_index), name="vectors")
-            if news := self._place.news():
-                group.create_task(self._hear(news), name="news")
-            if self._settings.watch.enabled:
-                debounce = self._settings.watch.debounce_seconds
-                self._watcher = Watcher(self._folder, debounce_seconds=debounce)
-                group.create_task(self._follow(self._watcher), name="watcher")
+        self._watcher = Watcher(self._folder, debounce_seconds=self._settings.watch.debounce_seconds)
+        async with contextlib.aclosing(self._watcher.changes()) as changes:
+            async for _ in changes:
+                try:
+                    await self.sync()
+                except (IndexBroken, IndexUnavailable) as error:
+                    log.warning("a change was not indexed: %s", error)
 
     async def fill_vectors(self) -> None:
         """Have a vector for every text that is there now; raises EmbeddingError where who makes them fails."""
@@ -555,19 +568,14 @@ class Memory:
             self._search_index, self._comparison = self._place.open_comparing(lasting=self._lasting)
         return self._comparison
 
-    async def _hear(self, news: "News") -> None:
+    async def _hear_news(self) -> None:
         """What others have indexed is found by the next search; it may want vectors that they do not make."""
+        news = self._place.news()
+        if news is None:
+            return
         async with contextlib.aclosing(news.changes()) as changes:
             async for _ in changes:
                 self._vectors.wake()
-
-    async def _follow(self, watcher: "Watcher") -> None:
-        async with contextlib.aclosing(watcher.changes()) as changes:
-            async for _ in changes:
-                try:
-                    await self.sync()
-                except (IndexBroken, IndexUnavailable) as error:
-                    log.warning("a change was not indexed: %s", error)
 
     async def _scan(self, terms: Sequence[Term], days: Sequence[Days]) -> Candidates:
         size = self._settings.chunk.target_tokens

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from bot.models.fallback import FallbackModel
     from bot.reminders import Reminders
     from bot.state.database import State
+    from bot.supervision import TaskFailure
     from bot.upkeep.rebuilding import Rebuilding
     from bot.upkeep.upkeep import Upkeep
     from memory.memory import Memory
@@ -83,6 +84,8 @@ class CommandContext:
     """Where a new index is asked for here and elsewhere; None where nobody else asks."""
     channels: Callable[[], Mapping[str, ChannelHealth]] = dict
     """How each channel fares, by its name."""
+    task_failures: "Callable[[], Sequence[TaskFailure]]" = tuple
+    """The long-lived tasks of this process that have failed and are not well again."""
     instance: "Callable[[], InstanceStatus | None]" = lambda: None
     """How this instance stands to others; None where it shares nothing with any."""
     filing: "Filing | None" = None

@@ -15,6 +15,7 @@ from bot.commands.trash import look_into_trash
 from bot.conversations.core_note import core_warning
 from bot.places import written_place
 from bot.progress_line import in_words
+from bot.supervision import failure_in_words
 from bot.when import moment_in_short
 
 if TYPE_CHECKING:
@@ -181,7 +182,7 @@ def how_it_searches(status: "MemoryStatus", *, why: bool) -> str:
 
 
 def how_it_keeps_up(status: "MemoryStatus", context: CommandContext) -> "Iterator[str]":
-    """A line each on the index where it fails, vectors, watch, regular look, and what runs now."""
+    """A line each on the index where it fails, vectors, watch, failed tasks, regular look, and what runs now."""
     upkeep, now, unplaced = context.upkeep, context.now(), context.memory.unplaced
     if status.index_problem:
         # Where a server is, its own words may tell: that is nothing for a chat.
@@ -193,8 +194,8 @@ def how_it_keeps_up(status: "MemoryStatus", context: CommandContext) -> "Iterato
         line = phrases.WATCH[watch.mode] if watch.alive or watch.mode == "waiting" else phrases.WATCH_DEAD
         reason = watch.reason or watch.error
         yield f"{line} ({reason})" if reason else line
-    if upkeep and upkeep.problem:
-        yield phrases.UPKEEP_PROBLEM.format(problem=unplaced(upkeep.problem))
+    for failure in context.task_failures():
+        yield unplaced(failure_in_words(failure, now))
     if upkeep and (reindex := upkeep.reindex):
         yield (
             phrases.REINDEX_ELSEWHERE.format(holder=reindex.elsewhere)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from bot.config.settings import Settings
+    from bot.supervision import Supervisor
 
 log = logging.getLogger(__name__)
 
@@ -145,7 +146,7 @@ class Current:
 
 
 @asynccontextmanager
-async def reload_on_hangup(current: Current) -> AsyncIterator[None]:
+async def reload_on_hangup(current: Current, supervisor: "Supervisor") -> AsyncIterator[None]:
     """Read the settings anew at each SIGHUP; one that comes since the terminal is gone ends the program instead."""
     hung_up = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -165,11 +166,9 @@ async def reload_on_hangup(current: Current) -> AsyncIterator[None]:
                 log.info("%s", in_words(await current.reload()))
             except ConfigError as error:
                 log.error("%s", phrases.CONFIG_UNUSABLE.format(reason=error))
-            except Exception:
-                log.exception("the settings could not be read anew")
 
     signal.signal(signal.SIGHUP, hang_up)
-    task = asyncio.create_task(reload(), name="reload at SIGHUP")
+    task = supervisor.start("settings reload", reload)
     try:
         yield
     finally:

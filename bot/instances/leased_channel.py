@@ -156,6 +156,9 @@ class LeasedChannel:
                 await asyncio.wait([lost, running], return_when=asyncio.FIRST_COMPLETED)
                 if self._lease.is_held and self._lease.tenure == tenure:
                     return running.result()
+            except Exception:
+                await self._end()  # the next run opens the channel again
+                raise
             finally:
                 for task in (lost, running):
                     task.cancel()

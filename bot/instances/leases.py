@@ -20,6 +20,7 @@ from bot.instances.line import Line
 from bot.instances.status import InstanceStatus
 from bot.instances.taking import Watch
 from bot.instances.times import LeaseTimes, awake
+from bot.supervision import Supervisor
 from memory.errors import MemoryFault
 from memory.postgres.server import Server
 
@@ -58,6 +59,7 @@ class Leases:
         private: Path,
         times: LeaseTimes | None = None,
         clock: Callable[[], float] = awake,
+        supervisor: Supervisor | None = None,
     ) -> None:
         """`private`: the workspace's `.commonplace`, where it is remembered whether there are others."""
         self.instance = instance
@@ -67,6 +69,7 @@ class Leases:
         self._private = private
         self._times = times or LeaseTimes()
         self._clock = clock
+        self._supervisor = supervisor or Supervisor()
         self._watch = Watch(instance, self._times)
         self._chronicle = Chronicle(instance)
         self._leases: dict[str, Lease] = {}
@@ -91,7 +94,7 @@ class Leases:
 
     async def __aenter__(self) -> Self:
         self._company = company_of(self._private)
-        self._heart = asyncio.create_task(self._run(), name="leases")
+        self._heart = self._supervisor.start("leases", self._run)
         return self
 
     async def __aexit__(self, *_: object) -> None:

@@ -19,6 +19,7 @@ from memory.postgres.server import Server
 
 if TYPE_CHECKING:
     from bot.config.settings import Settings
+    from bot.supervision import Supervisor
 
 CONNECTIONS = 2
 
@@ -26,7 +27,7 @@ log = logging.getLogger(__name__)
 
 
 @asynccontextmanager
-async def open_leases(settings: "Settings") -> AsyncIterator[tuple[Leases, Lease]]:
+async def open_leases(settings: "Settings", supervisor: "Supervisor") -> AsyncIterator[tuple[Leases, Lease]]:
     """Begin to hold leases, with that of the workspace; on connections of their own, so that no search delays them."""
     private = settings.private_folder
     try:
@@ -38,11 +39,13 @@ async def open_leases(settings: "Settings") -> AsyncIterator[tuple[Leases, Lease
     async with AsyncExitStack() as stack:
         server = Server(settings.index.url.get_secret_value(), name="commonplace leases", most=CONNECTIONS)
         stack.callback(server.close)
-        leases = await stack.enter_async_context(Leases(server, instance=instance, private=private))
+        leases = await stack.enter_async_context(
+            Leases(server, instance=instance, private=private, supervisor=supervisor)
+        )
         yield leases, leases.want(workspace_lease(instance.workspace))
 
 
-def open_stand_ins(settings: "Settings", leases: Leases) -> StandIns:
+def open_stand_ins(settings: "Settings", leases: Leases, supervisor: "Supervisor") -> StandIns:
     """Who goes on with the conversations of others that have died; to be entered."""
 
     def notes(folder: Path) -> str:
@@ -65,4 +68,5 @@ def open_stand_ins(settings: "Settings", leases: Leases) -> StandIns:
         command=partial(stand_in_command, settings.file),
         want=want,
         notes=notes,
+        supervisor=supervisor,
     )

@@ -14,6 +14,7 @@ from typing import Self
 from bot.child_environment import child_environment
 from bot.instances.instance import workspace_id
 from bot.instances.lease import Lease
+from bot.supervision import Supervisor
 
 log = logging.getLogger(__name__)
 
@@ -60,6 +61,7 @@ class StandIns:
         command: Callable[[Path], Sequence[str]],
         want: Callable[[str], object],
         notes: Callable[[Path], str] = lambda _: "",
+        supervisor: Supervisor | None = None,
     ) -> None:
         """`folders`: workspaces of others; `name`: this instance's; `command` serves a workspace until told to leave.
 
@@ -70,13 +72,14 @@ class StandIns:
         self._stand_ins = [_StandIn(folder, f"{name} for {folder.name}") for folder in folders]
         self._command = command
         self._notes = notes
+        self._supervisor = supervisor or Supervisor()
         self._leases: list[Lease] = []
         self._looking: asyncio.Task[None] | None = None
         self._leaving = False
 
     async def __aenter__(self) -> Self:
         if self._stand_ins:
-            self._looking = asyncio.create_task(self._look_after(), name="stand-ins")
+            self._looking = self._supervisor.start("stand-ins", self._look_after)
         return self
 
     async def __aexit__(self, *_: object) -> None:

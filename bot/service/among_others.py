@@ -15,6 +15,7 @@ from bot.service.index_server import index_server
 from bot.service.opening import open_assistant
 from bot.service.serving import keep_house, open_log
 from bot.state.database import StateFault
+from bot.supervision import Supervisor
 from bot.upkeep.upkeep import BACKUP, REINDEX
 
 if TYPE_CHECKING:
@@ -36,18 +37,23 @@ async def serve_among_others(
 
     index_server(settings)  # asks nobody, but tells where its library is missing
     jobs = (REINDEX, *((BACKUP,) if settings.backup.keep else ()))
-    troubles = Troubles()
+    troubles, supervisor = Troubles(), Supervisor(now=settings.now)
     lines = open_log(settings, troubles, at_terminal=at_terminal)
-    async with open_leases(settings) as (leases, workspace), open_stand_ins(settings, leases) as stand_ins:
+    async with (
+        open_leases(settings, supervisor) as (leases, workspace),
+        open_stand_ins(settings, leases, supervisor) as stand_ins,
+    ):
         while not leaving.is_set():
             if not workspace.is_held:
-                await stand_by(settings, sockets, leases, workspace, leaving)
+                await stand_by(settings, sockets, leases, workspace, leaving, supervisor)
                 continue
             post = Post(leases, stand_ins, workspace, jobs=jobs)
             try:
                 async with (
                     either(leaving.wait(), workspace.lost()) as over,
-                    open_assistant(settings, alone=True, post=post, troubles=troubles) as parts,
+                    open_assistant(
+                        settings, alone=True, post=post, troubles=troubles, supervisor=supervisor
+                    ) as parts,
                 ):
                     try:
                         await keep_house(parts, lines, sockets, over, at_terminal=at_terminal, post=post)
@@ -70,18 +76,25 @@ async def stand_by(
     leases: "Leases",
     workspace: "Lease",
     leaving: asyncio.Event,
+    supervisor: Supervisor,
 ) -> None:
     """Wait until the workspace is ours, or until the program is to leave; say over HTTP that all is well."""
     from bot.web.standby import build_standby_app
 
-    async with either(leaving.wait(), workspace.gained()) as over, reload_on_hangup(Current(settings)):
+    async with (
+        either(leaving.wait(), workspace.gained()) as over,
+        reload_on_hangup(Current(settings), supervisor),
+    ):
         with suppress(TimeoutError):
             async with asyncio.timeout(USUAL_START):
                 await over.wait()
                 return
         log.info("standby: another process serves this workspace, or nobody can tell who does")
         token, proxies = settings.server.token.get_secret_value().strip(), settings.server.proxies
-        async with on_sockets(build_standby_app(leases.status, token=token, proxies=proxies), sockets):
+        app = build_standby_app(
+            leases.status, token=token, proxies=proxies, task_failures=lambda: supervisor.failures
+        )
+        async with on_sockets(app, sockets):
             await over.wait()
 
 

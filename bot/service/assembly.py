@@ -31,6 +31,7 @@ from bot.reminders import Reminders
 from bot.service.agents import agents
 from bot.service.following import follow_settings
 from bot.state.database import State
+from bot.supervision import Supervisor
 from bot.tools.documents import document_tools
 from bot.tools.memory import memory_tools
 from bot.tools.reminders import reminder_tools
@@ -86,6 +87,8 @@ class Parts:
     """To be closed before the memory is."""
     reminders: Reminders
     state: State
+    supervisor: Supervisor
+    """Runs the long-lived tasks, and knows which of them have failed."""
     upkeep: Upkeep
     """Not entered: work that goes on by itself is begun once there is a log to tell of it."""
     woken: asyncio.Event
@@ -108,6 +111,7 @@ def assemble(
     alone: bool = False,
     post: "Post | None" = None,
     forget_typed: Callable[[Wanted], int] = lambda wanted: 0,
+    supervisor: Supervisor | None = None,
     tools: Sequence[Tool] = (),
     pace: Pace = Pace(),
 ) -> Parts:
@@ -115,11 +119,13 @@ def assemble(
 
     `now` is on the owner's clock. `alone`: this is the service, which does what is to be done regularly. `post`: what
     this process does among other instances. `forget_typed` removes lines from what was typed in the terminal.
-    `tools`: what a model may do beside all that there is anyway, where the memory is open.
+    `supervisor`: where long-lived tasks of this process run already. `tools`: what a model may do beside all that
+    there is anyway, where the memory is open.
     """
     settings = current.settings
     private, limits = settings.private_folder, settings.limits
-    woken, channels = asyncio.Event(), Channels()
+    supervisor = supervisor or Supervisor(now=now)
+    woken, channels = asyncio.Event(), Channels(is_stopped=supervisor.is_stopped)
     leased = ("telegram", "discord") if post else ()
     inbox = Inbox(state, presence, leased=leased)
     access = Access(settings.access, state, now=now, wake=woken.set, home_of=channels.home_of)
@@ -146,6 +152,7 @@ def assemble(
         core_notice=core_notice.send,
         alone=alone,
         post=post,
+        supervisor=supervisor,
         now=now,
     )
     rebuilding = Rebuilding(memory, now=now)
@@ -178,6 +185,7 @@ def assemble(
             filing=filing,
             channels=channels.health,
             instance=instance,
+            task_failures=lambda: supervisor.failures,
             upkeep=upkeep,
             rebuilding=rebuilding,
             now=now,
@@ -219,6 +227,7 @@ def assemble(
         rebuilding=rebuilding,
         reminders=reminders,
         state=state,
+        supervisor=supervisor,
         upkeep=upkeep,
         woken=woken,
     )
@@ -233,6 +242,7 @@ def _upkeep(
     core_notice: Callable[[], Awaitable[object]],
     alone: bool,
     post: "Post | None",
+    supervisor: Supervisor,
     now: Callable[[], datetime],
 ) -> Upkeep:
     """What goes on by itself; what is to be done regularly is left to the service."""
@@ -248,5 +258,6 @@ def _upkeep(
         reindex_minutes=settings.memory.reindex.interval_minutes if alone else None,
         nights=nights if alone else None,
         elsewhere=post.elsewhere if post else lambda job: "",
+        supervisor=supervisor,
         now=now,
     )

@@ -38,6 +38,7 @@ def inside_of(parts: Parts) -> "Inside":
         troubles=parts.troubles.recent,
         troubles_by_level=parts.troubles.counts,
         instance=parts.instance,
+        task_failures=lambda: parts.supervisor.failures,
     )
 
 

@@ -20,6 +20,7 @@ from bot.service.embedding import open_embedding_of
 from bot.service.index_server import index_server
 from bot.service.startup import CannotStart
 from bot.state.database import State
+from bot.supervision import Supervisor
 from memory.memory import Memory
 
 if TYPE_CHECKING:
@@ -34,12 +35,14 @@ async def open_assistant(
     lasting: bool = True,
     post: "Post | None" = None,
     troubles: Troubles | None = None,
+    supervisor: Supervisor | None = None,
 ) -> AsyncIterator[Parts]:
     """Open the assistant and what it is made of.
 
     `alone`: this is the service, which watches the notes and looks at all of them regularly. Others may run beside
     it, and a note that two watch would be paid for twice. `lasting`: more than one message will come. `post`: what
     this process does among other instances, where there may be any. `troubles`: where the log is begun already.
+    `supervisor`: where long-lived tasks run already.
     """
     embedding = open_embedding_of(settings)
     notes, private, now = settings.memory, settings.private_folder, settings.now
@@ -81,6 +84,7 @@ async def open_assistant(
             alone=alone,
             post=post,
             forget_typed=partial(forget_typed, private),
+            supervisor=supervisor,
         )
         stack.push_async_callback(parts.rebuilding.close)
         parts.reader.speech.renew(*opened_speech(settings, os.environ))

@@ -2,9 +2,11 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any
 
+from bot.access import TERMINAL
 from bot.messages import Adapter
 from bot.service.assembly import Parts
 
@@ -23,16 +25,23 @@ async def run_channels(
 ) -> None:
     """Run every channel until all have ended or the program is to leave; without one, until it is to leave.
 
-    What an earlier run has left is gone on with first. What runs at the end gets its time.
+    What an earlier run has left is gone on with first. What runs at the end gets its time. A channel that fails is
+    started again; only the terminal, behind which there may be nobody any more, ends the program with its error.
     """
-    assistant = parts.assistant
+    assistant, supervisor = parts.assistant, parts.supervisor
     await assistant.take_up()
     told_to_leave: asyncio.Task[Any] = asyncio.create_task(leaving.wait())
-    beside = [
-        asyncio.create_task(assistant.look_after(), name="conversations"),
-        asyncio.create_task(parts.reminders.run(assistant.serves, parts.woken.set), name="reminders"),
-    ]
-    running = {asyncio.create_task(adapter.run(assistant.accept), name=adapter.name) for adapter in adapters}
+    background: dict[str, Callable[[], Awaitable[None]]] = {
+        **assistant.background_tasks(),
+        "reminders": partial(parts.reminders.run, assistant.serves, parts.woken.set),
+    }
+    beside = [supervisor.start(name, work) for name, work in background.items()]
+    running = {
+        asyncio.create_task(adapter.run(assistant.accept), name=adapter.name)
+        if adapter.name == TERMINAL
+        else supervisor.start(adapter.name, partial(adapter.run, assistant.accept))
+        for adapter in adapters
+    }
     try:
         while not told_to_leave.done() and (running or not adapters):
             await asyncio.wait([told_to_leave, *running], return_when=asyncio.FIRST_COMPLETED)

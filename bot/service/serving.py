@@ -51,7 +51,7 @@ async def keep_house(
     """Serve with what is open, until it is to leave; `post`: where other instances may have the channels."""
     async with AsyncExitStack() as stack:
         follow_with_log(parts.current, lines)
-        await stack.enter_async_context(reload_on_hangup(parts.current))
+        await stack.enter_async_context(reload_on_hangup(parts.current, parts.supervisor))
         log_choices(parts)
         log.info("notes in %s; model: %s", parts.current.settings.memory_folder, parts.model.name)
         page = page_address(sockets)

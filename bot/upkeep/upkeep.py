@@ -11,14 +11,12 @@ from bot.archives.backup import BackupFault, Backups
 from bot.plain_text import one_line
 from bot.service.allocator import trim
 from bot.state.database import StateFault
+from bot.supervision import Supervisor
 from bot.upkeep.scheduler import JobFailed, JobStatus, Schedule
 from memory.errors import MemoryFault
 from memory.memory import Memory
 
 log = logging.getLogger(__name__)
-
-PAUSE = 30.0
-"""Seconds after which the memory's own work is begun anew where it broke off."""
 
 SETTLE = 5.0
 """Seconds after the start before jobs are thought of: none is due that soon, and people are to be answered first."""
@@ -53,9 +51,9 @@ class Upkeep:
         *,
         reindex_minutes: float | None,
         nights: Nights | None = None,
-        pause: float = PAUSE,
         settle: float = SETTLE,
         elsewhere: Callable[[str], str] = lambda job: "",
+        supervisor: Supervisor | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         """`reindex_minutes`: None for no regular look at all notes; `nights`: None for nothing at night.
@@ -66,19 +64,13 @@ class Upkeep:
         self._memory = memory
         self._minutes = reindex_minutes
         self._nights = nights
-        self._pause = pause
         self._settle = settle
         self._now = now
         self._schedule: Schedule | None = None
-        self._work: asyncio.Task[None] | None = None
-        self._problem = ""
+        self._supervisor = supervisor or Supervisor()
+        self._tasks: list[asyncio.Task[None]] = []
         self._looked_at: datetime | None = None
         self._leaving = False
-
-    @property
-    def problem(self) -> str:
-        """What the memory's own work broke off with, in one line, until it runs again; "" while all is well."""
-        return self._problem
 
     @property
     def reindex(self) -> JobStatus | None:
@@ -111,38 +103,37 @@ class Upkeep:
 
     async def __aenter__(self) -> Self:
         if self._minutes is not None or self._nights is not None:
-            self._schedule = await Schedule(settle_seconds=self._settle, now=self._now).__aenter__()
+            schedule = Schedule(settle_seconds=self._settle, supervisor=self._supervisor, now=self._now)
+            self._schedule = await schedule.__aenter__()
         if self._schedule and self._minutes is not None:
             self._schedule.every(self._minutes, self._reindex, name=REINDEX)
         if self._schedule and self._nights is not None:
             self._add_nights(self._schedule, self._nights)
-        self._work = asyncio.create_task(self._run(), name="upkeep of the memory")
+        self._tasks.append(self._supervisor.start("first index", self._begin))
         return self
 
     async def __aexit__(self, *_: object) -> None:
         self._leaving = True
-        if self._work:
-            self._work.cancel()
+        if self._tasks:
+            for task in self._tasks:
+                task.cancel()
             self._memory.stop()  # else it would first index all that there is
-            await asyncio.wait([self._work])
+            await asyncio.wait(self._tasks)
+            self._tasks.clear()
         if self._schedule:
             await self._schedule.__aexit__(None, None, None)
             self._schedule = None
 
-    async def _run(self) -> None:
-        """Run the memory's own work; whatever ends it, the service goes on and it is begun anew."""
-        while True:
-            well = asyncio.get_running_loop().call_later(self._pause, self._forget_problem)
-            try:
-                await self._look()
-                await self._memory.run()
-                return  # nothing is watched, and nobody makes vectors
-            except Exception as error:
-                self._problem = _cause(error)
-                log.exception("keeping the memory up to date broke off; it begins anew in %g s", self._pause)
-            finally:
-                well.cancel()
-            await asyncio.sleep(self._pause)
+    async def _begin(self) -> None:
+        """Index what was written while nobody watched; then keep the memory up to date."""
+        try:
+            await self._memory.sync()
+            self._looked_at = self._now()
+        except MemoryFault as error:
+            log.warning("the notes were not indexed at the start: %s", error)
+        self._tasks += [
+            self._supervisor.start(name, work) for name, work in self._memory.background_tasks().items()
+        ]
 
     async def _reindex(self) -> None:
         if self._elsewhere(REINDEX):
@@ -185,17 +176,6 @@ class Upkeep:
                 faults.append(_cause(error))
         if faults:
             raise JobFailed("; ".join(faults))
-
-    async def _look(self) -> None:
-        """Index what was written while nobody watched."""
-        try:
-            await self._memory.sync()
-            self._looked_at = self._now()
-        except MemoryFault as error:
-            log.warning("the notes were not indexed at the start: %s", error)
-
-    def _forget_problem(self) -> None:
-        self._problem = ""
 
 
 def _cause(error: BaseException) -> str:

@@ -43,7 +43,11 @@ def build_web_app(
     open_paths = [HEALTH, SIGN_IN, *(hook.path for hook in hooks)]
     middlewares = [guard(inside.token, open_paths=open_paths, refuse=refuse)] if inside else []
     app = web.Application(client_max_size=LARGEST_BODY, middlewares=middlewares)
-    app[watched_key] = Watched(channels, memory, patience, inside.instance if inside else lambda: None)
+    app[watched_key] = (
+        Watched(channels, memory, patience, inside.instance, inside.task_failures)
+        if inside
+        else Watched(channels, memory, patience)
+    )
     app.on_response_prepare.append(add_headers)
     app.router.add_get(HEALTH, healthz)
     add_hooks(app, hooks)

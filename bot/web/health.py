@@ -1,7 +1,7 @@
 """Whether all is well, for whoever watches the service."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,6 +14,7 @@ from memory.memory import Memory, MemoryStatus
 
 if TYPE_CHECKING:
     from bot.instances.status import InstanceStatus
+    from bot.supervision import TaskFailure
 
 WELL = ("up", "standby", "stand-in")
 VectorsHealth = Literal["ok", "filling", "off", "failing", "unknown"]
@@ -30,6 +31,8 @@ class Watched:
     """Seconds that a health check waits for the memory."""
     instance: "Callable[[], InstanceStatus | None]" = lambda: None
     """How this instance stands to others; None where it shares nothing with any."""
+    task_failures: "Callable[[], Sequence[TaskFailure]]" = tuple
+    """The long-lived tasks that have failed and are not well again."""
 
 
 watched_key = web.AppKey("watched", Watched)
@@ -38,6 +41,7 @@ watched_key = web.AppKey("watched", Watched)
 async def healthz(request: web.Request) -> web.Response:
     """200 once every channel is up and the memory can be read, 503 with the same shape before.
 
+    Where a background task has failed the status is "degraded", with 200: the service restarts the task itself.
     It needs no token, and so it tells no more than that: owners hear in `/status` what is wrong.
     """
     health = request.app[watched_key].channels()
@@ -45,16 +49,27 @@ async def healthz(request: web.Request) -> web.Response:
     memory = await _memory_health(request.app[watched_key])
     missing = [f"channel {name}" for name, state in channels.items() if state not in WELL]
     missing += [] if memory["status"] != "unavailable" else ["memory"]
+    tasks = tasks_health(request.app[watched_key].task_failures())
     document: dict[str, Any] = {
-        "status": "unavailable" if missing else "ok",
+        "status": "unavailable" if missing else "degraded" if tasks else "ok",
         "channels": channels,
         "memory": memory,
+        **tasks,
     }
     if instance := request.app[watched_key].instance():
         document |= among_others(instance, health)
     if missing:
         document["missing"] = missing
     return web.json_response(document, status=503 if missing else 200)
+
+
+def tasks_health(failures: "Sequence[TaskFailure]") -> dict[str, Any]:
+    """Return `{"tasks": {"reminders": "stopped"}}`, or an empty dict where all tasks are well.
+
+    A task that runs again is "restarted" until it has run for a while.
+    """
+    states = {each.name: "stopped" if each.restarts_at else "restarted" for each in failures}
+    return {"tasks": states} if states else {}
 
 
 def among_others(instance: "InstanceStatus", channels: Mapping[str, ChannelHealth]) -> dict[str, Any]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ipaddress import IPv4Network, IPv6Network
 
     from bot.instances.status import InstanceStatus
+    from bot.supervision import TaskFailure
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,8 @@ class Inside:
     """What went wrong lately, the latest first."""
     troubles_by_level: Callable[[], Mapping[str, int]] = dict
     """How much went wrong since the start, by level."""
+    task_failures: "Callable[[], Sequence[TaskFailure]]" = tuple
+    """The long-lived tasks of the service that have failed and are not well again."""
     proxies: Sequence["IPv4Network | IPv6Network"] = ()
     """In front of the service; what they tell of where a request comes from is believed."""
     instance: Callable[[], "InstanceStatus | None"] = lambda: None

@@ -10,28 +10,36 @@ from bot.web.app import HEALTH
 from bot.web.bodies import LARGEST_BODY
 from bot.web.guard import Network, WrongTokens, guard, wrong_key
 from bot.web.headers import add_headers
+from bot.web.health import tasks_health
 from bot.web.metrics import METRICS
 from bot.web.rpc.route import RPC, rpc_refused
 
 if TYPE_CHECKING:
     from bot.instances.status import InstanceStatus
+    from bot.supervision import TaskFailure
 
 
 def build_standby_app(
-    status: "Callable[[], InstanceStatus]", *, token: str, proxies: Sequence[Network] = ()
+    status: "Callable[[], InstanceStatus]",
+    *,
+    token: str,
+    proxies: Sequence[Network] = (),
+    task_failures: "Callable[[], Sequence[TaskFailure]]" = tuple,
 ) -> web.Application:
-    """Build it; `status` tells how this instance stands to the others, the rest is as of `Inside`."""
+    """Build it; `status` tells how this instance stands to the others, the rest is as in `Inside`."""
 
     async def healthz(request: web.Request) -> web.Response:
         """The same shape as of who serves."""
         del request
         missing = ["leases"] if status().problem else []
+        tasks = tasks_health(task_failures())
         document: dict[str, Any] = {
-            "status": "unavailable" if missing else "ok",
+            "status": "unavailable" if missing else "degraded" if tasks else "ok",
             "channels": {},
             "memory": {"status": "standby"},
             "role": "standby",
             "leases": "unknown" if missing else "ok",
+            **tasks,
         }
         if missing:
             document["missing"] = missing

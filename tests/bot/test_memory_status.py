@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -18,6 +18,7 @@ from bot.config.reload import Current
 from bot.config.settings import Settings
 from bot.messages import ChatId, IncomingMessage, PersonId
 from bot.state.database import State
+from bot.supervision import TaskFailure
 from bot.upkeep.upkeep import Upkeep
 from memory.embeddings.embedder import Embedder
 from memory.embeddings.opening import Embedding, open_embedding
@@ -56,6 +57,7 @@ async def told(
     memory: Memory,
     *,
     upkeep: Upkeep | None = None,
+    failures: Sequence[TaskFailure] = (),
     standing: Standing = Standing.OWNER,
     command: str = "status",
 ) -> list[str]:
@@ -66,6 +68,7 @@ async def told(
             parts: dict[str, Any] = {each.name: nothing for each in fields(CommandContext)}
             parts |= {"commands": COMMANDS, "memory": memory, "state": state, "upkeep": upkeep}
             parts |= {"channels": dict, "instance": lambda: None, "current": Current(Settings())}
+            parts["task_failures"] = lambda: failures
             parts["now"] = lambda: datetime.now(OWNERS)
             context = CommandContext(**{**parts, "model": alone(ScriptedModel())})
             text = await run_command(
@@ -154,20 +157,24 @@ async def test_the_owner_sees_the_watch_and_the_regular_look(tmp_path: Path) -> 
         assert not any(line.startswith(("Watching", "Last look")) for line in others)
 
 
-async def test_the_owner_is_told_what_the_upkeep_broke_off_with(tmp_path: Path) -> None:
-    class Breaking(Memory):
-        async def run(self) -> None:
-            raise OSError("no more files")
-
-    memory = Breaking(MemorySettings(), workspace=tmp_path, now=lambda: datetime.now(UTC))
-    async with memory, Upkeep(memory, reindex_minutes=None) as upkeep:
-        async with asyncio.timeout(20):
-            while not upkeep.problem:  # noqa: ASYNC110
-                await asyncio.sleep(0.01)
-        line = "Keeping up with the notes broke off and begins anew: OSError: no more files"
-        assert line in await told(memory, upkeep=upkeep)
-        assert line in await told(memory, upkeep=upkeep, command="memory status")
-        assert line not in await told(memory, upkeep=upkeep, standing=Standing.ALLOWED)
+async def test_the_owner_is_told_which_background_tasks_failed(tmp_path: Path) -> None:
+    memory = Memory(MemorySettings(), workspace=tmp_path, now=lambda: datetime.now(UTC))
+    failed = datetime(2026, 11, 21, 12, tzinfo=UTC)
+    failures = [
+        TaskFailure("reminders", "KeyError in menu.py, register", failed, 1, failed + timedelta(minutes=1)),
+        TaskFailure("watcher", "OSError in memory.py, sync", failed, 2, None),
+    ]
+    async with memory:
+        for command in ("status", "memory status"):
+            first, second = [
+                line
+                for line in await told(memory, failures=failures, command=command)
+                if line.startswith("The background task ")
+            ]
+            assert "“reminders” failed (KeyError in menu.py, register) and restarts at " in first
+            assert "“watcher” failed at " in second
+        others = await told(memory, failures=failures, standing=Standing.ALLOWED)
+        assert not any("background task" in line for line in others)
 
 
 @pytest.mark.parametrize("command", ["status", "memory status"])

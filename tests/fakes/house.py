@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -24,6 +24,7 @@ from bot.presence import Presence
 from bot.reminders import Reminders
 from bot.service.assembly import Pace, assemble
 from bot.state.database import State
+from bot.supervision import Supervisor
 from bot.tools.toolbox import Tool
 from memory.memory import Memory
 from tests.fakes.first_start import laid_state
@@ -47,6 +48,7 @@ class House:
     filing: Filing
     woken: asyncio.Event
     measures: Measures
+    supervisor: Supervisor
     terminal: RecordingAdapter = field(default_factory=lambda: RecordingAdapter("terminal"))
     telegram: RecordingAdapter = field(default_factory=lambda: RecordingAdapter("telegram"))
     sent: list[IncomingMessage] = field(default_factory=list)
@@ -90,6 +92,14 @@ class House:
         self.sent.append(said)
         await self.assistant.accept(said)
         return said
+
+    def run_in_background(self) -> list[asyncio.Task[None]]:
+        """Run what goes on unasked, as the service does; the tasks are for the caller to cancel."""
+        work: dict[str, Callable[[], Awaitable[None]]] = {
+            **self.assistant.background_tasks(),
+            "reminders": lambda: self.reminders.run(self.assistant.serves, self.woken.set),
+        }
+        return [self.supervisor.start(name, each) for name, each in work.items()]
 
     async def quiet(self) -> None:
         async with asyncio.timeout(10):
@@ -145,6 +155,7 @@ async def open_house(
     now: Callable[[], datetime] = lambda: NOW,
     channels: Sequence[Adapter] = (),
     speech: Speech | None = None,
+    supervisor: Supervisor | None = None,
 ) -> AsyncIterator[House]:
     """Put it together as the service does; what is not said here is as in its settings, but it waits for nothing."""
     model = model or ScriptedModel()
@@ -171,6 +182,7 @@ async def open_house(
             measures=measures,
             now=now,
             tools=tools,
+            supervisor=supervisor,
             pace=Pace(
                 turns_at_once=turns_at_once,
                 delivery_pauses=pauses,
@@ -192,6 +204,7 @@ async def open_house(
             filing=parts.filing,
             woken=parts.woken,
             measures=measures,
+            supervisor=parts.supervisor,
         )
         for adapter in channels or (house.terminal, house.telegram):
             house.assistant.attach(adapter)

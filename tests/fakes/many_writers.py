@@ -24,6 +24,8 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
+from tests.fakes.kept_up import keep_up
+
 if TYPE_CHECKING:
     from tests.fakes.lease_history import Span, Trouble
 
@@ -98,7 +100,7 @@ class Instance:
         print("process", self.us.id, flush=True)
         async with self.state, self.memory, self.leases:
             begin_writing_what_is_held({LEASE: self.leases.want(LEASE)}, self.us.id, self.held)
-            upkeep = asyncio.create_task(self.memory.run())
+            upkeep = asyncio.create_task(keep_up(self.memory))
             for self.number in count(first):
                 print("begun", self.number, flush=True)
                 await self._do_until_done()

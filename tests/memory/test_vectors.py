@@ -59,6 +59,7 @@ from tests.fakes.embedding_server import (
     zeros,
 )
 from tests.fakes.index_checks import assert_sound
+from tests.fakes.kept_up import keep_up
 from tests.fakes.ticking import ticking
 from tests.fakes.tiny_gguf import write_tiny_gguf
 
@@ -140,7 +141,7 @@ async def open_memory(tmp_path: Path, server: EmbeddingServer) -> AsyncIterator[
 
 @contextlib.asynccontextmanager
 async def running(memory: Memory) -> AsyncIterator[asyncio.Task[None]]:
-    task = asyncio.create_task(memory.run())
+    task = asyncio.create_task(keep_up(memory))
     try:
         yield task
     finally:
@@ -1509,7 +1510,7 @@ async def test_stopping_is_quick_while_a_request_hangs(
     put(tmp_path, "a.md", note(1))
     server.always(reply)
     memory = open_memory()
-    run = asyncio.create_task(memory.run())
+    run = asyncio.create_task(keep_up(memory))
     search = asyncio.create_task(memory.search("w1"))
     await server.has_been_asked()
     began = time.monotonic()
@@ -1909,7 +1910,7 @@ async def test_closing_in_the_middle_is_quick_and_leaves_a_sound_index(
         "rebuild": lambda: memory.sync(rebuild=True),
         "fill": memory.fill_vectors,
         "status": memory.status,
-        "run": memory.run,
+        "run": lambda: keep_up(memory),
     }
     task: asyncio.Future[object] = asyncio.ensure_future(tasks[work]())
     await asyncio.sleep(after)

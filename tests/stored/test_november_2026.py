@@ -16,7 +16,6 @@ from bot.journal import Journal
 from bot.tools.toolbox import tool
 from memory.embeddings.opening import open_embedding
 from memory.memory import Memory
-from memory.vectors import SAMPLE
 from tests.fakes.commonplace import Commonplace
 from tests.fakes.embedding_server import KEY, EmbeddingServer
 from tests.fakes.house import House, open_house

@@ -8,6 +8,7 @@ from bot.instances.status import InstanceStatus
 from bot.log.troubles import Trouble
 from bot.messages import ChannelHealth
 from bot.plain_text import one_line
+from bot.supervision import TaskFailure, failure_in_words
 from bot.upkeep.scheduler import JobStatus
 from bot.web.page.clock import Clock
 from bot.web.page.models import ModelShown
@@ -60,10 +61,14 @@ def of_core_note(warning: Part[str]) -> Iterator[str]:
         yield warning.shown
 
 
-def of_jobs(jobs: Sequence[JobStatus], problem: str) -> Iterator[str]:
-    """Those that failed the last time; `problem`: what the memory's own work broke off with."""
-    if problem:
-        yield phrases.UPKEEP_PROBLEM.format(problem=problem)
+def of_tasks(failures: Sequence[TaskFailure], now: datetime) -> Iterator[str]:
+    """The long-lived tasks that failed."""
+    for failure in failures:
+        yield failure_in_words(failure, now)
+
+
+def of_jobs(jobs: Sequence[JobStatus]) -> Iterator[str]:
+    """The jobs that failed the last time."""
     for job in jobs:
         if job.last_outcome not in ("", "ok", "stopped"):
             yield phrases.WEB_JOB.format(job=job.name.capitalize(), outcome=job.last_outcome)

@@ -50,8 +50,6 @@ class StatusShown:
     instance: InstanceStatus | None
     """How this one stands to others; None where it shares nothing with any."""
     leases: Sequence[LeaseShown]
-    upkeep_problem: str
-    """What the memory's own work broke off with; "" while it goes on."""
     troubles: Sequence[Trouble]
     """The latest first."""
     clock: Clock
@@ -68,7 +66,7 @@ async def status_shown(inside: Inside) -> StatusShown:
     now = inside.now()
     clock, channels = Clock(now), inside.channels()
     instance = inside.instance()
-    jobs, problem, troubles = inside.upkeep.jobs, inside.upkeep.problem, inside.troubles()
+    jobs, troubles = inside.upkeep.jobs, inside.troubles()
     return StatusShown(
         attention=(
             *attention.of_channels(channels),
@@ -76,7 +74,8 @@ async def status_shown(inside: Inside) -> StatusShown:
             *attention.of_memory(memory),
             *attention.of_core_note(core_note),
             *attention.of_models(models.shown or (), clock),
-            *attention.of_jobs(jobs, problem),
+            *attention.of_tasks(inside.task_failures(), now),
+            *attention.of_jobs(jobs),
             *attention.of_troubles(troubles, now),
         ),
         memory=memory,
@@ -87,7 +86,6 @@ async def status_shown(inside: Inside) -> StatusShown:
         jobs=jobs,
         instance=instance,
         leases=_leases_shown(instance, clock) if instance else (),
-        upkeep_problem=problem,
         troubles=troubles[:MOST_TROUBLES],
         clock=clock,
     )

@@ -113,17 +113,14 @@ async def life(
             patience=patience,
         )
         assistant.attach(adapter)
-        tasks = [
-            asyncio.create_task(assistant.look_after()),
-            asyncio.create_task(house.reminders.run(assistant.serves, house.woken.set)),
-            asyncio.create_task(adapter.run(assistant.accept)),
-        ]
+        tasks = [*house.run_in_background(), asyncio.create_task(adapter.run(assistant.accept))]
         here = Life(api, house, adapter)
         try:
             if is_up:
                 await here.up()
             yield here
             assert not any(task.done() for task in tasks), tasks
+            assert house.supervisor.failures == ()
         finally:
             for task in tasks:
                 task.cancel()

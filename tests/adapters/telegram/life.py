@@ -97,15 +97,13 @@ async def life(
             patience=patience,
         )
         assistant.attach(adapter)
-        tasks = [
-            asyncio.create_task(assistant.look_after()),
-            asyncio.create_task(house.reminders.run(assistant.serves, house.woken.set)),
-        ]
+        tasks = house.run_in_background()
         running = asyncio.create_task(adapter.run(assistant.accept)) if receives else None
         try:
             yield Life(api, house, adapter)
             assert running is None or not running.done(), running
             assert not any(task.done() for task in tasks)
+            assert house.supervisor.failures == ()
         finally:
             for task in (*tasks, *([running] if running else [])):
                 task.cancel()

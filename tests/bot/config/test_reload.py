@@ -26,6 +26,7 @@ from bot.service.assembly import Parts
 from bot.service.following import follow_with_log
 from bot.service.http import inside_of
 from bot.service.opening import open_assistant
+from bot.supervision import Supervisor
 from tests.fakes.commonplace import Commonplace
 from tests.fakes.logging_state import logging_as_it_was
 from tests.fakes.model_server import KEY, Says
@@ -399,7 +400,7 @@ async def test_a_new_secret_is_kept_out_of_the_log_from_the_moment_it_is_read(
         assert await current.changes() == Changes(("log_level", "log_format"), ("server.token",))
         write(file, {"server.token": "planted-secret", "log_format": "json"})
         await current.reload()
-        async with reload_on_hangup(current):
+        async with reload_on_hangup(current, Supervisor()):
             write(
                 file, {"agent.name": "planted-secret", "server.token": "planted-secret", "log_format": "json"}
             )
@@ -421,6 +422,35 @@ async def test_a_new_secret_is_kept_out_of_the_log_from_the_moment_it_is_read(
         assert lines[0]["message"].endswith("after a restart: agent.name, server.token.")
         assert lines[-1]["level"] == "error"
         assert "is not valid TOML" in lines[-1]["message"]
+
+
+async def test_a_reload_that_fails_is_reported_and_the_next_signal_reads_them(
+    file: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    asked = 0
+
+    def read(settings: Settings) -> Settings:
+        nonlocal asked
+        asked += 1
+        if asked == 1:
+            raise MemoryError
+        return load_settings(file)
+
+    supervisor = Supervisor(pauses=(0.01,))
+    current = Current(load_settings(file), read=read)
+    current.follow("agent")
+    async with reload_on_hangup(current, supervisor):
+        os.kill(os.getpid(), signal.SIGHUP)
+        async with asyncio.timeout(5):
+            while not supervisor.failures:  # noqa: ASYNC110
+                await asyncio.sleep(0.005)
+        assert [each.name for each in supervisor.failures] == ["settings reload"]
+        write(file, {"agent.name": "Ada"})
+        os.kill(os.getpid(), signal.SIGHUP)
+        async with asyncio.timeout(5):
+            while current.settings.agent.name != "Ada":  # noqa: ASYNC110
+                await asyncio.sleep(0.005)
+    assert any("background task settings reload failed" in record.getMessage() for record in caplog.records)
 
 
 # -- a process ----------------------------------------------------------------------------------------------

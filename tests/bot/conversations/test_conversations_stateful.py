@@ -121,7 +121,7 @@ HOW = st.tuples(st.booleans(), st.booleans())
 """Alone, and through the second process."""
 SOON = st.integers(0, 120) | st.integers(0, 20)
 """Iterations until the next thing happens."""
-BESIDE = {"Assistant.look_after", "Assistant._again_and_again", "Reminders.run", "Event.wait"}
+BESIDE = {"Supervisor._keep_running", "Event.wait"}
 """What goes on by itself, also when all is quiet."""
 
 _WORD = re.compile(r"\bw\d+\b")
@@ -433,11 +433,7 @@ class World(RuleBasedStateMachine):
 
         async def open_() -> tuple[House, list[asyncio.Task[None]]]:
             house = await opened.__aenter__()
-            assistant = house.assistant
-            return house, [
-                asyncio.create_task(assistant.look_after()),
-                asyncio.create_task(house.reminders.run(assistant.serves, house.woken.set)),
-            ]
+            return house, house.run_in_background()
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("memory.memory.ThreadPoolExecutor", lambda *_: SteppedExecutor(loop))
@@ -754,7 +750,7 @@ class World(RuleBasedStateMachine):
         for process in filter(None, (self.first, self.other)):
             process.beside = [task for task in process.beside if not task.done()]
             rows += process.house.assistant._tasks._running
-            rows += process.beside[2:]
+            rows += [task for task in process.beside if _name(task) not in BESIDE]
             rows += [each for each in asyncio.all_tasks(process.loop) if _name(each) not in BESIDE]
         return rows + self.unacknowledged
 
@@ -764,6 +760,7 @@ class World(RuleBasedStateMachine):
             assistant = process.house.assistant
             assert assistant._lanes._lanes == assistant._notices._lanes == assistant._turns == {}
             assert assistant._joined == {}
+            assert process.house.supervisor.failures == ()
         conversations = self._conversations()
         for messages in conversations.values():
             # Where a second process was in the same chat, its turn may have come before one that was cut off.

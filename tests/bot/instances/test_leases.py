@@ -15,6 +15,7 @@ from bot.instances.lease import Lease
 from bot.instances.lease_table import take, want
 from bot.instances.leases import Leases
 from bot.instances.times import LeaseTimes, awake
+from bot.supervision import Supervisor
 from memory.postgres.server import Server
 from tests.bot.instances.relay import Relay
 from tests.fakes.postgres_server import NEEDS, PostgresServer, installed
@@ -37,13 +38,21 @@ class Instances:
 
     @asynccontextmanager
     async def within(
-        self, name: str, *, times: LeaseTimes | None = None, url: str = ""
+        self,
+        name: str,
+        *,
+        times: LeaseTimes | None = None,
+        url: str = "",
+        clock: Callable[[], float] = awake,
+        supervisor: Supervisor | None = None,
     ) -> AsyncIterator[Leases]:
         private = self.folder / name
         server = Server(url or self.url)
         try:
             instance = this_instance(private, name=name)
-            async with Leases(server, instance=instance, private=private, times=times) as leases:
+            async with Leases(
+                server, instance=instance, private=private, times=times, clock=clock, supervisor=supervisor
+            ) as leases:
                 yield leases
         finally:
             server.close()
@@ -177,6 +186,33 @@ async def test_it_is_lost_where_somebody_else_took_it(instances: Instances, data
     assert not mine.is_held
     assert (mine.holder, mine.token, mine.last_workspace) == ("else", 2, "w")
     await until(lambda: company_of(instances.folder / "first"))
+
+
+async def test_a_heartbeat_that_fails_is_reported_and_goes_on_renewing(
+    instances: Instances, caplog: pytest.LogCaptureFixture
+) -> None:
+    broken = False
+
+    def clock() -> float:
+        if broken:
+            raise OSError("the system tells no time")
+        return awake()
+
+    supervisor = Supervisor(pauses=(0.1,), steady_seconds=0.5)
+    async with instances.within("first", times=QUICK, clock=clock, supervisor=supervisor) as leases:
+        mine = leases.want("x")
+        await within(2, mine.gained())
+        broken = True
+        leases._wake.set()
+        await until(lambda: supervisor.failures)
+        broken = False
+        (failure,) = supervisor.failures
+        assert failure.name == "leases"
+        await until(lambda: not supervisor.failures)
+        tenure = mine.tenure
+        await asyncio.sleep(QUICK.fence * 1.5)
+        assert (mine.is_held, mine.tenure) == (True, tenure)
+    assert any("the background task leases failed" in record.getMessage() for record in caplog.records)
 
 
 async def test_it_can_be_left_to_somebody_else(instances: Instances) -> None:

@@ -15,6 +15,7 @@ from bot.instances.lease import Lease
 from bot.instances.lease_table import LeaseRow
 from bot.instances.post import others_notes
 from bot.instances.stand_in import StandIns, stand_in_command
+from bot.supervision import Supervisor
 
 STAYS = "import os, sys; open(sys.argv[1], 'a').write(f'{os.getpid()}\\n'); sys.stdin.read()"
 TELLS = (
@@ -62,12 +63,25 @@ class Other:
     def free(self) -> None:
         seen(self.lease, workspace=self.workspace, holder="them", free=True)
 
-    def stand_ins(self, script: str, *, notes: Callable[[Path], str] = lambda _: "") -> StandIns:
+    def stand_ins(
+        self,
+        script: str,
+        *,
+        notes: Callable[[Path], str] = lambda _: "",
+        supervisor: Supervisor | None = None,
+    ) -> StandIns:
         def command(folder: Path) -> Sequence[str]:
             assert folder == self.folder
             return [sys.executable, "-c", script, str(self.file)]
 
-        made = StandIns([self.folder], name="us", command=command, want=self.wanted.append, notes=notes)
+        made = StandIns(
+            [self.folder],
+            name="us",
+            command=command,
+            want=self.wanted.append,
+            notes=notes,
+            supervisor=supervisor,
+        )
         made.watch(self.lease)
         return made
 
@@ -134,6 +148,24 @@ async def test_it_is_told_our_settings_and_can_import_what_we_can(
     assert environment["TELEGRAM_BOT_TOKEN"] == "123:abc"
     assert environment["COMMONPLACE_INSTANCE__NAME"] == "us for theirs"
     assert environment["PYTHONPATH"].split(os.pathsep) == list(filter(None, sys.path))
+
+
+async def test_looking_after_them_that_fails_is_reported_and_goes_on(other: Other) -> None:
+    asked = 0
+
+    def notes(folder: Path) -> str:
+        nonlocal asked
+        asked += 1
+        if asked == 1:
+            raise UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte")
+        return ""
+
+    supervisor = Supervisor(pauses=(0.2,))
+    other.free()
+    async with other.stand_ins(STAYS, notes=notes, supervisor=supervisor):
+        await until(lambda: [each.name for each in supervisor.failures] == ["stand-ins"])
+        assert other.pids == []
+        await until(lambda: other.pids)
 
 
 async def test_it_is_begun_anew_where_it_dies_and_left_be_after_three_failures(other: Other) -> None:

@@ -1,7 +1,7 @@
 import asyncio
 import logging
 import tarfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
@@ -10,9 +10,13 @@ import pytest
 
 from bot.archives.backup import Backups
 from bot.state.database import State, StateUnusable
+from bot.supervision import Supervisor
 from bot.upkeep.scheduler import JobStatus
 from bot.upkeep.upkeep import Nights, Upkeep
+from memory.embeddings.embedder import Embedder
 from memory.embeddings.opening import Embedding, open_embedding
+from memory.embeddings.protocol import Purpose, Vector
+from memory.embeddings.vectors import unit_vector
 from memory.errors import IndexUnavailable
 from memory.memory import Memory
 from memory.settings import MemorySettings
@@ -71,32 +75,71 @@ async def test_without_a_watch_what_came_before_the_start_gets_its_vectors(
         assert upkeep.reindex is None
 
 
-async def test_work_that_broke_off_is_told_and_begun_anew(
+class BrokenProvider:
+    """A library that makes vectors and fails in a way of its own, until it is mended."""
+
+    provider, model, dimensions, version = "local", "broken", 3, ""
+
+    def __init__(self) -> None:
+        self.broken = True
+        self.asked = 0
+
+    async def embed(self, texts: Sequence[str], *, purpose: Purpose) -> list[Vector]:
+        self.asked += 1
+        if self.broken:
+            raise ZeroDivisionError
+        return [unit_vector([1.0, 0.0, 0.0]) for _ in texts]
+
+    async def close(self) -> None:
+        pass
+
+
+async def test_vectors_that_fail_are_reported_and_made_once_that_is_mended(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    provider = BrokenProvider()
+    memory = memory_in(tmp_path, Embedding(primary=provider, embedder=Embedder(provider)), watch=False)
+    supervisor = Supervisor(pauses=(0.1,), steady_seconds=0.2)
+    (tmp_path / "memory" / "before.md").write_text("Written before the start.\n")
+    async with memory, Upkeep(memory, reindex_minutes=None, supervisor=supervisor):
+        await until(lambda: bool(supervisor.failures))
+        (failure,) = supervisor.failures
+        assert (failure.name, failure.error.split()[0]) == ("vectors", "ZeroDivisionError")
+        provider.broken = False
+        await until(lambda: not supervisor.failures)
+        assert (await memory.status()).missing_vectors == 0
+    (first, *_) = [record for record in caplog.records if record.levelno >= logging.ERROR]
+    assert first.exc_info
+
+
+async def test_a_watcher_that_fails_is_reported_and_watches_again(tmp_path: Path) -> None:
     class Breaking(Memory):
-        begun = 0
+        is_broken = False
 
-        async def run(self) -> None:
-            self.begun += 1
-            if self.begun == 1:
-                async with asyncio.TaskGroup() as group:
-                    group.create_task(self.broken())
-            await asyncio.Event().wait()
+        async def sync(self, *, rebuild: bool = False, whole: bool = False) -> SyncReport:
+            if self.is_broken:
+                raise OSError("no more files")
+            return await super().sync(rebuild=rebuild, whole=whole)
 
-        async def broken(self) -> None:
-            raise OSError("no more\nfiles")
-
-    memory = Breaking(MemorySettings(), workspace=tmp_path, now=lambda: datetime.now(UTC))
-    async with memory, Upkeep(memory, reindex_minutes=None, pause=0.2) as upkeep:
-        await until(lambda: upkeep.problem != "")
-        assert upkeep.problem == "OSError: no more files"
-        assert memory.begun == 1
-        await until(lambda: memory.begun == 2)
-        assert upkeep.problem != "", "it may break off again at once"
-        await until(lambda: upkeep.problem == "")
-    errors = [record for record in caplog.records if record.levelno >= logging.ERROR]
-    assert [record.exc_info is not None for record in errors] == [True]
+    settings = MemorySettings.model_validate({"watch": {"debounce_seconds": 0.05}})
+    (tmp_path / "memory").mkdir()
+    memory = Breaking(settings, workspace=tmp_path, now=lambda: datetime.now(UTC))
+    supervisor = Supervisor(pauses=(0.1,), steady_seconds=0.3)
+    async with memory, Upkeep(memory, reindex_minutes=None, supervisor=supervisor):
+        await until(lambda: memory._watcher is not None and memory._watcher.state.alive)
+        memory.is_broken = True
+        (tmp_path / "memory" / "new.md").write_text("New.\n")
+        await until(lambda: bool(supervisor.failures))
+        assert supervisor.failures[0].name == "watcher"
+        watch = (await memory.status(look=False)).watch
+        assert watch
+        assert not watch.alive
+        memory.is_broken = False
+        await until(lambda: not supervisor.failures)
+        watch = (await memory.status(look=False)).watch
+        assert watch
+        assert watch.alive
+        assert (await memory.status(look=False)).files == 1
 
 
 async def test_the_regular_look_tells_when_it_comes(tmp_path: Path) -> None:
@@ -133,9 +176,9 @@ async def test_the_regular_look_has_vectors_made_of_what_nobody_watched(
     assert "Written while it runs." in server.requests[1].texts[0]
 
 
-async def test_a_first_look_that_breaks_is_told_and_begun_anew(tmp_path: Path) -> None:
+async def test_a_first_look_that_breaks_is_reported_and_done_again(tmp_path: Path) -> None:
     class Breaking(Memory):
-        looked = begun = 0
+        looked = 0
 
         async def sync(self, *, rebuild: bool = False, whole: bool = False) -> SyncReport:
             self.looked += 1
@@ -143,36 +186,28 @@ async def test_a_first_look_that_breaks_is_told_and_begun_anew(tmp_path: Path) -
                 raise OSError("no more files")
             return await super().sync(rebuild=rebuild, whole=whole)
 
-        async def run(self) -> None:
-            self.begun += 1
-            await asyncio.Event().wait()
-
     memory = Breaking(MemorySettings(), workspace=tmp_path, now=lambda: datetime.now(UTC))
-    async with memory, Upkeep(memory, reindex_minutes=None, pause=0.2) as upkeep:
-        await until(lambda: upkeep.problem == "OSError: no more files")
-        await until(lambda: memory.begun == 1)
-        assert memory.looked == 2
+    supervisor = Supervisor(pauses=(0.2,))
+    async with memory, Upkeep(memory, reindex_minutes=None, supervisor=supervisor):
+        await until(lambda: [each.name for each in supervisor.failures] == ["first index"])
+        await until(lambda: memory._watcher is not None and memory._watcher.state.alive)
+        assert supervisor.failures == ()
 
 
 async def test_notes_that_cannot_be_indexed_do_not_keep_it_from_watching(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Full(Memory):
-        begun = 0
-
         async def sync(self, *, rebuild: bool = False, whole: bool = False) -> SyncReport:
             raise IndexUnavailable("the disk is full")
 
-        async def run(self) -> None:
-            self.begun += 1
-            await asyncio.Event().wait()
-
+    (tmp_path / "memory").mkdir()
     memory = Full(MemorySettings(), workspace=tmp_path, now=lambda: datetime.now(UTC))
     async with memory, Upkeep(memory, reindex_minutes=None):
-        await until(lambda: memory.begun == 1)
-    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == [
-        "the notes were not indexed at the start: the disk is full"
-    ]
+        await until(lambda: memory._watcher is not None and memory._watcher.state.alive)
+    told = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+    assert told[0] == "the notes were not indexed at the start: the disk is full"
+    assert set(told[1:]) <= {"a change was not indexed: the disk is full"}
 
 
 @pytest.mark.thorough
@@ -182,7 +217,10 @@ async def test_a_regular_look_that_is_stopped_at_the_end_is_no_failure(
     class LeavingSlowly(Memory):
         begun = 0
 
-        async def run(self) -> None:
+        def background_tasks(self) -> Mapping[str, Callable[[], Awaitable[None]]]:
+            return {"slow": self._leave_slowly}
+
+        async def _leave_slowly(self) -> None:
             self.begun += 1
             try:
                 await asyncio.Event().wait()

@@ -169,7 +169,7 @@ async def test_a_chat_is_told_that_it_is_away_and_not_where_it_is(away: Site, co
 
 async def test_nor_by_what_a_job_or_a_command_failed_of(away: Site) -> None:
     parts = away.website.parts
-    async with Upkeep(parts.memory, reindex_minutes=0.001) as upkeep:
+    async with Upkeep(parts.memory, reindex_minutes=0.02, settle=0) as upkeep:
         async with asyncio.timeout(10):
             while True:
                 if (reindex := upkeep.reindex) and reindex.last_outcome:

@@ -15,6 +15,7 @@ from bot.instances.lease import LeaseState
 from bot.instances.status import InstanceStatus, StandsIn, lease_in_words
 from bot.messages import ChannelHealth
 from bot.service.http import inside_of
+from bot.supervision import TaskFailure
 from bot.web.app import build_web_app
 from bot.web.rpc.protocol import CANNOT
 from bot.web.standby import build_standby_app
@@ -173,6 +174,18 @@ async def test_who_waits_for_the_workspace_says_that_it_is_well_and_nothing_else
         assert answer.status == 503
         assert (await answer.json())["missing"] == ["leases"]
         assert "secret-host" not in await answer.text()
+
+
+async def test_who_waits_for_the_workspace_names_background_tasks_that_failed() -> None:
+    failure = TaskFailure("leases", "OSError in times.py, awake", NOW, 1, LATER)
+    app = build_standby_app(
+        lambda: InstanceStatus("attic", "", LEASES), token="", task_failures=lambda: [failure]
+    )
+    async with TestClient(TestServer(app)) as client:
+        answer = await client.get("/healthz")
+        assert answer.status == 200
+        told = await answer.json()
+    assert (told["status"], told["tasks"], told["role"]) == ("degraded", {"leases": "stopped"}, "standby")
 
 
 async def test_who_waits_for_the_workspace_has_the_few_numbers_that_there_are_for_who_may_come_in() -> None:

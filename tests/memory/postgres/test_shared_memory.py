@@ -16,6 +16,7 @@ from memory.memory import Memory
 from memory.postgres.server import Server
 from memory.settings import EmbeddingSettings, MemorySettings, WatchSettings
 from tests.fakes.embedding_server import KEY, EmbeddingServer
+from tests.fakes.kept_up import keep_up
 
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 Open = Callable[..., Memory]
@@ -103,7 +104,7 @@ async def test_news_reach_a_memory_that_watches_nothing(
 ) -> None:
     """The other one has no model: what it indexes gets its vectors here, without a search or a look at the folder."""
     here, there = open_memory("here", embeds=True), open_memory("there")
-    running = asyncio.create_task(here.run())
+    running = asyncio.create_task(keep_up(here))
     await asyncio.sleep(1)
     await there.write("the umbrella is on the shelf")
     await there.sync()
@@ -126,7 +127,7 @@ async def test_vectors_of_a_text_are_made_by_one_of_them(
 ) -> None:
     memories = [open_memory(name, embeds=True) for name in ("here", "there", "elsewhere")]
     await memories[0].status()
-    running = [asyncio.create_task(memory.run()) for memory in memories]
+    running = [asyncio.create_task(keep_up(memory)) for memory in memories]
     await asyncio.sleep(1)  # until all of them hear of news
     for number in range(60):
         (tmp_path / "shared" / f"{number}.md").write_text(f"- parcel {number} is on the shelf")
@@ -160,7 +161,7 @@ async def test_vectors_that_somebody_died_at_are_made_by_another_one(
     await there.sync()
     model = there._vectors.models[0]
     assert len(await there._on_index(lambda index: index.unembedded(model, most=10))) == 1
-    running = asyncio.create_task(here.run())
+    running = asyncio.create_task(keep_up(here))
     try:
         await asyncio.sleep(0.5)
         assert embeddings.requests == []

@@ -1,7 +1,9 @@
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from bot.log.troubles import Trouble
 from bot.messages import ChannelHealth
+from bot.supervision import TaskFailure
 from bot.upkeep.scheduler import JobStatus
 from bot.web.page import attention
 from bot.web.page.part import Part
@@ -35,9 +37,19 @@ def test_jobs_that_failed_the_last_time_are_named() -> None:
         JobStatus("tidying up", 1440, last_outcome="stopped"),
         JobStatus("new", 5),
     ]
-    assert list(attention.of_jobs(jobs, "")) == ["Backup: the disk is full"]
-    (told,) = attention.of_jobs([], "OSError: no space")
-    assert "OSError: no space" in told
+    assert list(attention.of_jobs(jobs)) == ["Backup: the disk is full"]
+
+
+def test_background_tasks_that_failed_are_named_with_when_they_run_again() -> None:
+    failed = NOW - timedelta(minutes=2)
+    stopped = TaskFailure("reminders", "KeyError in menu.py, register", failed, 3, NOW + timedelta(minutes=1))
+    again = replace(stopped, name="watcher", restarts_at=None)
+    first, second = attention.of_tasks([stopped, again], NOW)
+    assert first.startswith(
+        "The background task “reminders” failed (KeyError in menu.py, register) and restarts at "
+    )
+    assert second.startswith("The background task “watcher” failed at ")
+    assert "is running again" in second
 
 
 def test_errors_of_the_last_hour_are_counted_and_warnings_are_not() -> None:
