@@ -27,6 +27,7 @@ from bot.messages import (
     Reply,
     ReplyPart,
 )
+from bot.supervision import Supervisor
 from memory.postgres.server import Server
 from tests.fakes.postgres_server import PostgresServer
 from tests.fakes.recording_adapter import RecordingAdapter
@@ -44,9 +45,10 @@ class Heard(RecordingAdapter):
 
     async def run(self, accept: Accept) -> None:
         self.accept = accept
+        self.failing: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.is_running = True
         try:
-            await asyncio.Event().wait()
+            await self.failing
         finally:
             self.is_running = False
 
@@ -62,6 +64,7 @@ class Host:
         self.duties: list[Duty] = []
         self.happened: list[str] = []
         self.adapter = Heard()
+        self.supervisor = Supervisor(pauses=(0.05,), steady_seconds=0.2)
         self.channel = LeasedChannel(
             "terminal",
             leases.want(NAME),
@@ -79,8 +82,10 @@ class Host:
         self.duties.append(duty)
         self.happened.append("opened")
         self.adapter = Heard()
-        yield self.adapter
-        self.happened.append("closed")
+        try:
+            yield self.adapter
+        finally:
+            self.happened.append("closed")
 
     async def _take_up(self) -> None:
         assert self.channel.serves(CHAT)
@@ -117,7 +122,7 @@ async def host(stack: AsyncExitStack, folder: Path, url: str, name: str) -> Host
     )
     made = Host(leases, name)
     await stack.enter_async_context(made.channel)
-    running = asyncio.create_task(made.channel.run(made.accept))
+    running = made.supervisor.start("terminal", lambda: made.channel.run(made.accept))
 
     async def end() -> None:
         running.cancel()
@@ -188,6 +193,20 @@ async def test_one_has_the_channel_and_the_other_has_it_as_soon_as_that_one_clos
         await until(lambda: second.serves)
     assert first.heard == ["one"]
     assert [part.text for _, parts in first.adapter.shown for part in parts] == ["done"]
+
+
+async def test_a_channel_that_fails_is_opened_again_while_its_lease_is_ours(
+    stack: AsyncExitStack, tmp_path: Path, database: str
+) -> None:
+    first = await host(stack, tmp_path, database, "first")
+    await until(lambda: first.serves)
+    first.adapter.failing.set_exception(OSError("the library lost its socket"))
+    await until(lambda: first.supervisor.failures)
+    await until(lambda: first.serves)
+    assert first.happened == ["opened", "taken up", "closed", "opened", "taken up"]
+    await until(lambda: not first.supervisor.failures)
+    await first.adapter.accept(said("one"))
+    assert first.heard == ["one"]
 
 
 @pytest.mark.thorough
