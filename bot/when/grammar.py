@@ -28,6 +28,12 @@ Found = tuple[Said, int] | None
 _MOST_FILLERS = 4
 _SECONDS: dict[Unit, int] = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800}
 _THREE_DECIMALS = re.compile("[0-9]+[.,][0-9]{3}")
+_MINUTES_TO = (15, 20, 25, 30)
+_MINUTE_SIGNS = ("分", "分钟", "분", "분에")
+_BEFORE_SPANS = ("in", "within", "dans", "tra", "fra", "через")
+_ORDINALS = ("o", "a", "°", "er")
+_DAY_SIGNS = ("日", "号", "號", "일", "일에")
+_ARTICLES = ("le", "el", "il", "dia")
 _SHORT_PARTS = frozenset(("morning", "noon", "midday", "afternoon", "evening", "night", "midnight"))
 """Behind a time of day they belong to the text: "9:00 morning run"."""
 
@@ -78,7 +84,8 @@ class Grammar:
             and not _below_a_day(said)
         ):
             hour = _integer(self.line, end)
-            if hour is not None and hour <= 24 and not self.line.glued(end + 1):
+            glued = self.line.glued(end + 1) and self.line.folded(end + 1) not in _ORDINALS
+            if hour is not None and hour <= 24 and not glued:
                 begin = self.line.text[: self.line.tokens[end - 1].end].strip()
                 raise NoMoment(phrases.WHEN_DOUBT.format(number=hour, begin=begin))
 
@@ -129,7 +136,8 @@ class Grammar:
 
     def _amount(self, at: int) -> tuple[float, Unit, int] | None:
         if minutes := self.line.find(self.words.minutes, at):
-            return minutes[0], "minute", minutes[1]
+            halved = self.line.skip(self.words.and_a_half, minutes[1]) if minutes[0] == 60 else minutes[1]
+            return minutes[0] + 30 * (halved > minutes[1]), "minute", halved
         count, after = self._count(at)
         if count is None:
             return None
@@ -168,7 +176,11 @@ class Grammar:
     def _clock(self, said: Said, at: int, behind_at: bool) -> Found:
         if said.clocks or (said.span and said.span.elapsed) or said.instant:
             return None
-        clock = self._one_clock(at, behind_at or self._ends_behind_day(said, at))
+        if self.line.kind(at) == "clock" and at and self.line.folded(at - 1) in _BEFORE_SPANS:
+            return None  # "in 2:30" is no time of day
+        clock = self._one_clock(
+            at, behind_at or self._ends_behind_day(said, at), bool(said.day or said.every)
+        )
         if clock is None:
             return None
         clocks, end = [clock[0]], clock[1]
@@ -184,7 +196,7 @@ class Grammar:
     def _ends_behind_day(self, said: Said, at: int) -> bool:
         return bool((said.day or said.every) and at == len(self.line.tokens) - 1)
 
-    def _one_clock(self, at: int, behind_at: bool) -> tuple[Clock, int] | None:
+    def _one_clock(self, at: int, behind_at: bool, behind_day: bool = False) -> tuple[Clock, int] | None:
         line, words = self.line, self.words
         if line.kind(at) == "clock":
             hour, minute, second = [*map(int, line.folded(at).split(":")), 0][:3]
@@ -204,13 +216,19 @@ class Grammar:
         value, end = number
         if self._half_day(end):
             return self._with_half_day(value, 0, 0, at, end)
+        if value == 12 and line.folded(end) in ("noon", "midday", "midnight"):
+            return Clock(time(0 if line.folded(end) == "midnight" else 12), sure=True), end + 1
         letters = line.folded(end)
         clock = line.skip(words.clock, end)
-        if clock > end and (letters not in ("h", "hs") or behind_at):
+        if clock > end and (letters not in ("h", "hs") or behind_at or behind_day):
+            if value <= 24 and (past := line.find(words.past_the_hour, clock)):
+                return self._past_the_hour(value, past[0], at, past[1])
             minute, end = self._minutes_behind(clock)
             return self._with_half_day(value, minute, 0, at, end)
         if not behind_at or (self.line.glued(end) and line.kind(end) in ("word", "number")):
             return None
+        if value <= 24 and (past := line.find(words.past_the_hour, end)):
+            return self._past_the_hour(value, past[0], at, past[1])
         if line.kind(at) == "number" and len(line.folded(at)) == 4:
             return self._with_half_day(value // 100, value % 100, 0, at, end)
         if line.folded(end) == "%" or any((line.find(words.units, end), line.find(words.months, end))):
@@ -219,14 +237,16 @@ class Grammar:
 
     def _minutes_behind(self, at: int) -> tuple[int, int]:
         """9 Uhr 30, 9点30分, 9点半."""
-        if self.line.folded(at) == "半":
-            return 30, at + 1
         number = self._whole(at)
         if number and number[0] < 60 and (self.line.kind(at) != "number" or len(self.line.folded(at)) == 2):
-            after = number[1] + (self.line.folded(number[1]) in ("分", "分钟"))
-            if self.line.folded(at + 1) in ("分", "分钟") or self.line.kind(at) == "number":
+            after = number[1] + (self.line.folded(number[1]) in _MINUTE_SIGNS)
+            if self.line.folded(at + 1) in _MINUTE_SIGNS or self.line.kind(at) == "number":
                 return number[0], after
         return 0, at
+
+    def _past_the_hour(self, hour: int, minutes: int, begin: int, end: int) -> tuple[Clock, int] | None:
+        total = hour * 60 + minutes
+        return self._with_half_day(total // 60 % 24, total % 60, 0, begin, end)
 
     def _past_or_to(self, at: int) -> tuple[Clock, int] | None:
         """Half past nine, quarter to ten, zehn nach acht; "from 9 to 17" is a range."""
@@ -244,6 +264,8 @@ class Grammar:
             return None
         for phrases_, way in ((words.past, 1), (words.to, -1)):
             behind = line.skip(phrases_, after)
+            if line.folded(after) in ("to", "till") and after == at + 1 and minutes not in _MINUTES_TO:
+                continue  # "3 to 4", "10 to 12" are ranges
             if (
                 behind > after
                 and (hour := self._whole(behind))
@@ -287,19 +309,29 @@ class Grammar:
             raise NoMoment(phrases.WHEN_NO_CLOCK.format(time=shown)) from None
 
     def _part(self, said: Said, at: int) -> Found:
-        if said.part or said.instant or (said.span and said.span.elapsed):
+        if said.instant or (said.span and said.span.elapsed):
             return None
         found = self.line.find(self.words.parts, at)
         if found is None:
             return None
         part, end = found
+        if said.part == "tonight" and part == "midnight" and not said.clocks:
+            return replace(said, part=part, day=DaysAhead(0)), end
+        if said.part:
+            return None
         text = " ".join(self.line.folded(each) for each in range(at, end))
-        if said.clocks and text in _SHORT_PARTS:
+        if said.clocks and text in _SHORT_PARTS and not self._behind_day(said, at):
             return None
         today = text in self.words.todays
         if today and said.day and said.day != DaysAhead(0):
             return None
         return replace(said, part=part, today=today), end
+
+    def _behind_day(self, said: Said, at: int) -> bool:
+        """At 8 tomorrow evening, at 8 on friday evening."""
+        tables = (self.words.days, self.words.weekdays)
+        found = (self.line.find(table, begin) for table in tables for begin in range(max(0, at - 4), at))
+        return bool(said.day) and any(each and each[1] == at for each in found)
 
     # -- days -------------------------------------------------------------------------------------------------
 
@@ -337,6 +369,8 @@ class Grammar:
     def _named_day(self, said: Said, at: int) -> Found:
         if found := self.line.find(self.words.days, at):
             return replace(said, day=DaysAhead(found[0])), found[1]
+        if period := self.line.find(self.words.next_periods, at):
+            return replace(said, day=NextPeriod(period[0])), period[1]
         after = self.line.skip(self.words.next, at)
         if (
             after > at
@@ -361,7 +395,9 @@ class Grammar:
         if (after := self.line.skip(self.words.next_behind, end)) > end:
             return replace(said, day=OnWeekdays(tuple(weekdays))), after
         behind = self.line.skip(self.words.next, end)
-        if behind > end and (unit := self.line.find(self.words.units, behind)) and unit[0] == "week":
+        if (period := self.line.find(self.words.next_periods, end)) and period[0] == "week":
+            next_week, end = True, period[1]
+        elif behind > end and (unit := self.line.find(self.words.units, behind)) and unit[0] == "week":
             next_week, end = True, unit[1]
         if said.every:
             weekdays, end = self._more_weekdays(weekdays, end)
@@ -393,19 +429,33 @@ class Grammar:
 
     def _date_with_month(self, said: Said, at: int) -> Found:
         """3 December, 3rd of December 2027, December 3, 12月3日."""
+        year = _integer(self.line, at)
+        if year is not None and len(self.line.folded(at)) == 4 and self.line.folded(at + 1) in ("年", "년"):
+            dated = self._date_with_month(said, at + 2)
+            if dated and isinstance(dated[0].day, OnDate):
+                return replace(said, day=replace(dated[0].day, year=year)), dated[1]
+            return None
         day = self._day_number(at) or self.line.find(self.words.nth, at)
         if day is not None and day[0] > 0:
             after = self.line.skip(("of", "de", "of the"), day[1])
             if month := self.line.find(self.words.months, after):
                 return self._with_year(said, month[0], day[0], month[1])
-            number = _integer(self.line, day[1] + 1) if self.line.folded(day[1]) == "月" else None
-            if number is not None and self.line.folded(day[1] + 2) in ("日", "号", "號"):
+            number = _integer(self.line, day[1] + 1) if self.line.folded(day[1]) in ("月", "월") else None
+            if number is not None and self.line.folded(day[1] + 2) in _DAY_SIGNS:
                 return self._checked(said, OnDate(day[0], number), day[1] + 3)
             return None
         month = self.line.find(self.words.months, at)
-        if month and (day := self._day_number(self.line.skip(("the",), month[1]))):
+        if month is None:
+            return None
+        after = month[1] + (self.line.folded(month[1]) == "." and self.line.glued(month[1]))  # Dec. 24
+        after = self.line.skip(("the",), after)
+        if (day := self._day_number(after)) and not (self._is_hour(day[1])):
             return self._with_year(said, month[0], day[0], day[1])
         return None
+
+    def _is_hour(self, at: int) -> bool:
+        """Mar 8h is a French tuesday."""
+        return self.line.glued(at) and self.line.folded(at) == "h"
 
     def _with_year(self, said: Said, month: int, day: int, end: int) -> Found:
         after = end + 1 if self.line.folded(end) in (",", ".") else end
@@ -433,19 +483,36 @@ class Grammar:
         """The 1st, the last day of the month, the first Monday."""
         if nth := self._nth(at):
             if nth[0] <= 5 and (weekday := self.line.find(self.words.weekdays, nth[1])):
+                self._check_named_month(weekday[1])
+                if found := self._of_every_month(said, OnNthWeekday(nth[0], weekday[0]), weekday[1]):
+                    return found
                 end = self._of_the_month(weekday[1])
                 if nth[0] == LAST and end == weekday[1] and not said.every:
                     return None  # "last monday" is over
                 return replace(said, day=OnNthWeekday(nth[0], weekday[0])), end
             unit = self.line.find(self.words.units, nth[1])
             if unit and unit[0] == "day" and nth[0] in (1, -1):
+                self._check_named_month(unit[1])
+                if found := self._of_every_month(said, OnDayOfMonth(nth[0]), unit[1]):
+                    return found
                 return replace(said, day=OnDayOfMonth(nth[0])), self._of_the_month(unit[1])
+            if nth[0] > 0 and (found := self._of_every_month(said, OnDayOfMonth(nth[0]), nth[1])):
+                return found
             if nth[0] > 0 and self._of_the_month(nth[1]) > nth[1]:
                 return replace(said, day=OnDayOfMonth(nth[0])), self._of_the_month(nth[1])
             if said.every and said.every.unit == "month":
                 return replace(said, day=OnDayOfMonth(nth[0])), nth[1]
         number = self._day_number(at)
-        if number and number[1] == at + 1 and self.line.folded(at + 1) in ("号", "號", "日"):
+        hour = number and self.line.folded(number[1]) in ("every", "each")  # "at 9 every month"
+        if number and not hour and (found := self._of_every_month(said, OnDayOfMonth(number[0]), number[1])):
+            return found
+        unit_again = said.every.unit if said.every else ""
+        article = self.line.folded(at - 1) if at else ""
+        if number and (
+            (article == "dia" and not unit_again) or (unit_again == "month" and article in _ARTICLES)
+        ):
+            return replace(said, day=OnDayOfMonth(number[0])), number[1]  # el día 15; tous les mois le 5
+        if number and number[1] == at + 1 and self.line.folded(at + 1) in _DAY_SIGNS:
             if (
                 self.line.skip(self.words.ago, at + 2) > at + 2
                 or self.line.skip(self.words.later, at + 2) > at + 2
@@ -454,6 +521,18 @@ class Grammar:
             return replace(said, day=OnDayOfMonth(number[0])), at + 2
         if number and number[1] == at + 2:  # with st, nd, rd, th or a point
             return replace(said, day=OnDayOfMonth(number[0])), self._of_the_month(number[1])
+        return None
+
+    def _check_named_month(self, at: int) -> None:
+        """Refuse "the last day of february": it would be of this month."""
+        after = self.line.skip(("of", "in", "im", "de", "des"), at)
+        if after > at and self.line.find(self.words.months, after):
+            raise NoMoment(phrases.WHEN_UNREAD)
+
+    def _of_every_month(self, said: Said, day: OnDayOfMonth | OnNthWeekday, at: int) -> Found:
+        """On the 1st of every month."""
+        if (end := self.line.skip(self.words.of_every_month, at)) > at and not (said.every or said.span):
+            return replace(said, every=Every("month"), day=day), end
         return None
 
     def _of_the_month(self, at: int) -> int:

@@ -47,8 +47,14 @@ def settle(said: Said, now: datetime, zone: ZoneInfo) -> When:
     except (OverflowError, ValueError):
         raise NoMoment(phrases.WHEN_TOO_FAR) from None
     if said.weekday is not None and said.weekday != when.due.weekday():
-        moment = moment_in_full(when.due, zone)
-        raise NoMoment(phrases.WHEN_OTHER_DAY.format(moment=moment, weekday=phrases.WEEKDAYS[said.weekday]))
+        raise NoMoment(
+            phrases.WHEN_OTHER_DAY.format(
+                day=f"{when.due.day} {phrases.MONTHS[when.due.month - 1]} {when.due.year}",
+                weekday=phrases.WEEKDAYS[when.due.weekday()],
+                told=phrases.WEEKDAYS[said.weekday],
+                example=f"{when.due:%Y-%m-%d %H:%M}",
+            )
+        )
     if when.due.astimezone(UTC) <= now.astimezone(UTC):
         raise NoMoment(phrases.WHEN_PAST.format(moment=moment_in_full(when.due, zone)))
     return when

@@ -77,17 +77,21 @@ _ALL_SUCH_DAYS: Mapping[int, str] = {
 }
 _PARTS: Mapping[Part, str] = {
     "morning": "morning/in the morning/this morning/am morgen/vormittag/vormittags/am vormittag/morgens/fruh/"
-    "heute morgen/in der fruh/matin/le matin/du matin/ce matin/por la manana/de la manana/a la manana/esta manana/"
+    "en la manana/heute morgen/in der fruh/matin/le matin/du matin/ce matin/por la manana/"
+    "de la manana/a la manana/esta manana/"
     "mattina/di mattina/la mattina/del mattino/questa mattina/stamattina/manha/de manha/da manha/pela manha/"
     "esta manha/утром/утра/сегодня утром/早上/早晨/上午/今早/朝/午前/今朝/아침/오전",
-    "noon": "noon/midday/mittag/mittags/am mittag/midi/a midi/mediodia/al mediodia/mezzogiorno/a mezzogiorno/"
+    "noon": "noon/midday/del mediodia/mittag/mittags/am mittag/midi/a midi/mediodia/al mediodia/"
+    "mezzogiorno/a mezzogiorno/"
     "meio dia/ao meio dia/полдень/в полдень/中午/正午/정오",
     "afternoon": "afternoon/in the afternoon/this afternoon/nachmittag/nachmittags/am nachmittag/apres midi/"
     "apres - midi/l apres - midi/de l apres - midi/cet apres - midi/l apres midi/cet apres midi/tarde/por la tarde/"
-    "de la tarde/esta tarde/pomeriggio/nel pomeriggio/del pomeriggio/questo pomeriggio/a tarde/da tarde/de tarde/"
+    "de la tarde/en la tarde/esta tarde/pomeriggio/nel pomeriggio/del pomeriggio/questo pomeriggio/"
+    "a tarde/da tarde/de tarde/"
     "днем/дня/сегодня днем/下午/午後/오후",
     "evening": "evening/in the evening/this evening/abend/abends/am abend/soir/le soir/du soir/noche/por la noche/"
-    "de la noche/sera/di sera/la sera/a noite/da noite/de noite/вечером/вечера/晚上/傍晚/晚/夜/晩/夕方/저녁",
+    "de la noche/en la noche/"
+    "sera/di sera/la sera/a noite/da noite/de noite/вечером/вечера/晚上/傍晚/晚/夜/晩/夕方/저녁",
     "tonight": "tonight/heute abend/ce soir/esta noche/stasera/questa sera/esta noite/hoje a noite/сегодня вечером/"
     "今晚/今夜/今晩/오늘 밤/오늘 저녁",
     "night": "night/at night/in the night/nacht/nachts/in der nacht/heute nacht/cette nuit/la nuit/notte/di notte/"
@@ -113,7 +117,8 @@ _TODAYS: tuple[str, ...] = (
 _WORKDAYS = "weekday/weekdays/workday/workdays/working day/werktag/werktags/werktage/arbeitstag/工作日"
 _WEEKEND = "weekend/weekends/wochenende/am wochenende/周末/週末"
 _EVERY = (
-    "every/each/jeden/jede/jedes/jeder/alle/chaque/tous les/toutes les/cada/todos los/todas las/ogni/tutti i/tutti gli/"
+    "every/each/jeden/jede/jedes/jeder/alle/chaque/tous les/toutes les/cada/todos los/todas las/"
+    "ogni/tutti i/tutti gli/"
     "tutte le/todos os/todas as/todo/toda/a cada/каждый/каждую/каждое/каждые/每/每隔/每个/每個/毎/매"
 )
 _EVERY_UNIT: Mapping[Unit, str] = {
@@ -133,7 +138,10 @@ _NTH: Mapping[int, str] = {
     -1: "last/letzten/letzter/letzte/最后一个/最后一/最後一",
 }
 _NEXT = "next/nachste/nachsten/nachster/nachstes/nachstem/naechste/naechsten/下/下个/下一个/下個"
-_THIS_ONE = "this/coming/the coming/diese/diesen/dieser/dieses/kommende/kommenden/kommender/这/这个/本"
+_THIS_ONE = (
+    "proximo/proxima/prossimo/prossima/this/coming/the coming/diese/diesen/dieser/dieses/"
+    "kommende/kommenden/kommender/这/这个/本"
+)
 _IN = "in/within/after/nach/dans/en/tra/fra/dentro de/em/daqui a/через/再过/再過"
 _LATER = (
     "from now/later/or so/oder so/spater/plus tard/mas tarde/piu tardi/mais tarde/"
@@ -150,17 +158,54 @@ _MINUTES: Mapping[int, str] = {
 """What is said in a word, or in words that do not count."""
 _BARE_UNITS = "час/минуту/день/неделю/месяц/год"
 """Mean one of them where no number stands before."""
-_AND_A_HALF = "and a half/einhalb/半"
-_AND = "and/und/&/和/et/y"
-_AT = "at/@/um/gegen/a las/a la/a/alle/all/ore/alle ore/kl/as/a s/в/во/在"
-_CLOCK = "o'clock/oclock/o clock/uhr/点/點/点钟/點鐘/时/時/h/heures/heure/horas/hs/час/часа/часов/시/시에"
+_AND_A_HALF = "and a half/einhalb/半/et demie/et demi/y media/e mezza/e mezzo/e meia/e meio/반"
+_AND = "and/und/&/和/et/y/e/и/と"
+_AT = (
+    "at/@/by/at around/around/um/gegen/vers/hacia las/hacia la/verso le/около/к/a las/a la/a/alle/"
+    "all/ore/alle ore/kl/as/a s/в/во/在"
+)
+_CLOCK = "o'clock/oclock/o clock/ish/uhr/点/點/点钟/點鐘/时/時/h/heures/heure/horas/hs/час/часа/часов/시/시에"
 _AM = "am/a.m./a.m"
 _PM = "pm/p.m./p.m"
 _PAST = "past/after/nach"
 _TO = "to/before/till/vor"
+_NEXT_PERIODS: Mapping[Unit, str] = {
+    "week": "semaine prochaine/la semaine prochaine/de la semaine prochaine/proxima semana/la proxima semana/"
+    "de la proxima semana/semana que viene/la semana que viene/de la semana que viene/prossima settimana/"
+    "la prossima settimana/della prossima settimana/settimana prossima/la settimana prossima/"
+    "della settimana prossima/"
+    "na proxima semana/da proxima semana/semana que vem/na semana que vem/da semana que vem/на следующей неделе",
+    "month": "mois prochain/le mois prochain/proximo mes/el proximo mes/mes que viene/el mes que viene/mese prossimo/"
+    "il mese prossimo/prossimo mese/il prossimo mese/no proximo mes/mes que vem/no mes que vem/в следующем месяце",
+    "year": "annee prochaine/l annee prochaine/proximo ano/el proximo ano/ano que viene/el ano que viene/"
+    "anno prossimo/l anno prossimo/no proximo ano/ano que vem/в следующем году",
+}
+"""What names the next period where the adjective may stand behind."""
+_PAST_THE_HOUR: Mapping[int, str] = {
+    15: "et quart/y cuarto/e un quarto/e quarto/一刻",
+    30: "et demie/et demi/y media/e mezza/e mezzo/e meia/半/반/반에",
+    -15: "moins le quart/moins quart/menos cuarto/meno un quarto/menos um quarto",
+}
+"""Minutes that stand behind the hour: "a las nueve y media"."""
+_OF_EVERY_MONTH = (
+    "of every month/of each month/every month/each month/jeden monats/eines jeden monats/de chaque mois/de cada mes/"
+    "de todos los meses/di ogni mese/каждого месяца"
+)
+_VAGUE = (
+    "half/about/roughly/approximately/approx/almost/just before/just after/shortly after/lunch/lunchtime/lunch time/"
+    "breakfast/dinner/dinnertime/dinner time/supper/teatime/bedtime/dawn/dusk/sunrise/sunset/viertel/dreiviertel/"
+    "kurz vor/kurz nach/etwa/circa/ca/пол/полпервого/полвторого/полтретьего/полчетвертого/полпятого/полшестого/"
+    "полседьмого/полвосьмого/полдевятого/полдесятого/полодиннадцатого/полдвенадцатого"
+)
+"""Behind a word for "at", times of day that I cannot read: "at half 7", "at lunch"."""
+_ABOUT = (
+    "for/about/fur/uber/pour/para/per/на/since/from/regarding/last/past/previous/letzten/letzter/letzte/vorigen/"
+    "passee/dernier/pasado/scorso/passado/прошлый/прошлую"
+)
+"""Before a day that belongs to the text: "tickets for friday", "the report of last friday"."""
 _FILLERS = (
     "on/at/@/the/by/this/am/um/gegen/den/der/dem/im/zum/of/in/,/starting/start/from/beginning/ab/beginnend/"
-    "le/la/el/il/a/à/las/na/no/em/в/во/在/的/于/の/に"
+    "le/la/el/il/a/à/las/dia/el dia/no dia/na/no/em/в/во/在/的/于/の/に"
 )
 _NEXT_BEHIND = "prochain/prochaine/proximo/proxima/que viene/prossimo/prossima/que vem"
 """Behind a weekday: the nearest one."""
@@ -171,7 +216,8 @@ _UNTIL = "until/till/til/bis/through/直到/hasta/jusqu a/jusqu au/fino a/ate/д
 _AGO = "ago/zuvor/plus tot/atras/fa/назад/前/之前/以前/전/전에"
 """Behind a span it has passed, or is counted from something else: "5 minutes ago", "2天前"."""
 _BEFORE_OR_AFTER = (
-    "before/after/prior to/vor/nach/bevor/nachdem/avant/apres/antes/antes de/antes del/despues/despues de/despues del/"
+    "before/after/prior to/vor/nach/bevor/nachdem/avant/apres/antes/antes de/antes del/despues/"
+    "despues de/despues del/"
     "vorher/davor/danach/nachher/beforehand/prima/prima di/prima del/prima della/"
     "dopo/depois/depois de/depois do/depois da/до/после/перед"
 )
@@ -219,6 +265,12 @@ class Words:
         self.before_text, self.until = _phrases(_BEFORE_TEXT), _phrases(_UNTIL)
         self.next_behind, self.ago = _phrases(_NEXT_BEHIND), _phrases(_AGO)
         self.before_or_after, self.except_ = _phrases(_BEFORE_OR_AFTER), _phrases(_EXCEPT)
+        self.next_periods, self.past_the_hour = _table(_NEXT_PERIODS), _table(_PAST_THE_HOUR)
+        self.of_every_month, self.vague, self.about = (
+            _phrases(_OF_EVERY_MONTH),
+            _phrases(_VAGUE),
+            _phrases(_ABOUT),
+        )
         self.or_, self.range_, self.from_ = _phrases(_OR), _phrases(_RANGE), _phrases(_FROM)
         self.punctuation = frozenset(_PUNCTUATION.split("/"))
         self.units.pop("an", None)  # "an hour", not a French year
