@@ -15,7 +15,10 @@ _NAME = re.compile(rf"{PREFIX}[A-Z0-9_]+|[A-Z0-9_]+(_API_KEY|_TOKEN)")
 def secrets_folder() -> Path | None:
     """Return the folder that `COMMONPLACE_SECRETS_DIR` names; None without one."""
     named = os.environ.get(FOLDER_VARIABLE, "").strip()
-    return Path(named) if named else None
+    try:
+        return Path(named).expanduser() if named else None
+    except RuntimeError:
+        raise ConfigError(f"{FOLDER_VARIABLE} is {named!r}, and there is no such home folder") from None
 
 
 def read_secrets(folder: Path) -> dict[str, str]:
@@ -39,9 +42,10 @@ def export_secrets() -> None:
 
 def _secret_files(folder: Path) -> Iterator[Path]:
     try:
-        yield from (
-            file for file in sorted(folder.iterdir()) if _NAME.fullmatch(file.name) and file.is_file()
-        )
+        for file in sorted(folder.iterdir()):
+            # A link that leads nowhere is a secret that is missing: reading it says so.
+            if _NAME.fullmatch(file.name) and (file.is_file() or not file.exists()):
+                yield file
     except FileNotFoundError:
         return
     except OSError as error:
@@ -51,7 +55,9 @@ def _secret_files(folder: Path) -> Iterator[Path]:
 def _read(file: Path) -> str:
     name = printable(str(file))
     try:
-        text = file.read_text("utf-8").strip()
+        text = file.read_text(
+            "utf-8-sig"
+        ).strip()  # as the settings file, it may have been written on Windows
     except OSError as error:
         mend = f"make it readable for user {os.geteuid()}"
         raise ConfigError(f"{name} cannot be read: {error.strerror}; {mend}") from None

@@ -727,6 +727,10 @@ def _beside(file: Path | None, path: str, what: str = "model_path") -> str:
 
 def _expanded(path: Path, what: str) -> Path:
     try:
+        if os.environ.get("HOME") == "" and path.parts[:1] == ("~",):  # `~` would be the root folder
+            from pwd import getpwuid
+
+            return Path(getpwuid(os.getuid()).pw_dir, *path.parts[1:])
         return path.expanduser()
     except RuntimeError:
         raise ConfigError(f"{what} is {str(path)!r}, and there is no such home folder") from None

@@ -197,3 +197,22 @@ def test_a_secret_that_cannot_be_read_ends_the_command_with_one_line(tmp_path: P
     (tmp_path / "OPENAI_API_KEY").write_bytes(b"\xff")
     line = commonplace.fails("memory", "status", code=2)
     assert line == f"commonplace: {tmp_path}/OPENAI_API_KEY cannot be read: it is not UTF-8 text"
+
+
+def test_a_file_from_windows_is_read_without_its_byte_order_mark(secrets: Path) -> None:
+    (secrets / "COMMONPLACE_TIMEZONE").write_bytes(b"\xef\xbb\xbfEurope/Paris\r\n")
+    assert load_settings().timezone == "Europe/Paris"
+
+
+def test_a_link_that_leads_nowhere_is_told(secrets: Path) -> None:
+    (secrets / "COMMONPLACE_TIMEZONE").symlink_to("..data/COMMONPLACE_TIMEZONE")
+    with pytest.raises(ConfigError, match="COMMONPLACE_TIMEZONE cannot be read: No such file"):
+        load_settings()
+
+
+def test_the_folder_may_be_in_the_home_folder(secrets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(secrets, COMMONPLACE_TIMEZONE="Europe/Paris", OPENAI_API_KEY="sk-file")
+    monkeypatch.setenv("HOME", str(secrets.parent))
+    monkeypatch.setenv("COMMONPLACE_SECRETS_DIR", "~/secrets")
+    assert load_settings().timezone == "Europe/Paris"
+    assert exported(monkeypatch, "OPENAI_API_KEY") == ["sk-file"]

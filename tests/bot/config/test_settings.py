@@ -217,6 +217,14 @@ def test_without_a_file_the_workspace_is_in_the_data_folder_wherever_one_stands(
     assert read.private_folder == tmp_path / "data" / "commonplace" / ".commonplace"
 
 
+def test_without_a_home_folder_that_of_the_user_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    monkeypatch.delenv("HOME", raising=False)
+    unset = load_settings().workspace
+    monkeypatch.setenv("HOME", "")
+    assert load_settings().workspace == unset
+
+
 def test_a_workspace_in_the_working_folder_is_taken_if_it_is_there(tmp_path: Path) -> None:
     Path("workspace").write_text("a file of somebody's own")
     assert load_settings().workspace != tmp_path / "workspace"
