@@ -71,6 +71,8 @@ def _judged(server: ServerSettings, answered: Answered, *, alive: bool, now: dat
     if found.get("role") == "standby":
         if found["status"] == "ok":
             return TOPIC.ok("health", "the service that runs is a standby: another instance serves")
+        if found["status"] == "degraded":
+            return _with_failed_tasks(found)
         told = "the service that runs waits: it cannot ask the server of index.url whether another serves"
         return TOPIC.warn("health", told, "see to that server")
     if not alive:
@@ -78,12 +80,22 @@ def _judged(server: ServerSettings, answered: Answered, *, alive: bool, now: dat
         return TOPIC.fail("port", told, "set server.port to another one")
     if found["status"] == "ok":
         return _well(found, now)
+    if found["status"] == "degraded":
+        return _with_failed_tasks(found)
     missing = found.get("missing")
     names = [str(each) for each in missing] if isinstance(missing, list) else [str(found["status"])]
     channels = found["channels"]
     states = [f"{name} {state}" for name, state in channels.items()] if isinstance(channels, Mapping) else []
     told = f"the service that runs lacks: {several(names)} ({several(states) or 'no channel'})"
     return TOPIC.warn("health", told, "the status page, or the log, says why")
+
+
+def _with_failed_tasks(found: Mapping[str, object]) -> Check:
+    """Of a service of which background tasks failed: which, and whether they run again."""
+    tasks = found.get("tasks")
+    states = [f"{name} ({state})" for name, state in tasks.items()] if isinstance(tasks, Mapping) else []
+    told = f"background tasks of the service failed: {several(states)}"
+    return TOPIC.warn("health", told, "nothing yet: it restarts them by itself; the log says what happened")
 
 
 def _well(found: Mapping[str, object], now: datetime) -> Check:

@@ -127,6 +127,17 @@ async def test_a_service_that_cannot_ask_the_index_is_to_be_looked_at() -> None:
     assert (check.status, "cannot ask the index" in check.told) == ("warn", True)
 
 
+@pytest.mark.parametrize("role", [{}, {"role": "standby"}])
+async def test_background_tasks_that_failed_are_named(role: dict[str, str]) -> None:
+    tasks = {"reminders": "stopped", "watcher": "restarted"}
+    async with listening({**WELL, **role, "status": "degraded", "tasks": tasks}) as port:
+        check = named(await told(port, alive=True), "health")
+    assert (check.status, check.told) == (
+        "warn",
+        "background tasks of the service failed: reminders (stopped), watcher (restarted)",
+    )
+
+
 async def test_a_standby_that_cannot_ask_who_serves_is_not_well() -> None:
     waiting = {**WELL, "status": "unavailable", "role": "standby", "missing": ["leases"]}
     async with listening(waiting) as port:
