@@ -64,19 +64,20 @@ class _Job:
     soon: datetime | None = None
     """When it runs for the first time at the latest, where a run was missed."""
 
-    def due(self, now: datetime) -> datetime:
-        """Return when it is due next, seen from now; in UTC."""
-        due: datetime = self.new_trigger().get_next_fire_time(None, now)
-        return due.astimezone(UTC)
-
-    def first_due(self, now: datetime) -> datetime:
-        """Return when it is due for the first time: soon after a run was missed, else at its usual time."""
-        due = self.due(now)
+    def first_due(self, trigger: "BaseTrigger", now: datetime) -> datetime:
+        """Return when it is due for the first time, in UTC: soon after a run was missed, else when `trigger` says."""
+        due = _next(trigger, now)
         if self.soon is None or self.soon > due:
             return due
         last = self.status.last_run
-        is_overdue = not last or self.due(datetime.fromisoformat(last)) <= now
+        is_overdue = not last or _next(trigger, datetime.fromisoformat(last)) <= now
         return self.soon if is_overdue else due
+
+
+def _next(trigger: "BaseTrigger", now: datetime) -> datetime:
+    """Return when a trigger fires next, seen from now; in UTC."""
+    due: datetime = trigger.get_next_fire_time(None, now)
+    return due.astimezone(UTC)
 
 
 class Schedule:
@@ -122,8 +123,9 @@ class Schedule:
 
     def _hand_over(self, scheduler: "AsyncIOScheduler", job: _Job) -> None:
         """Have APScheduler begin a job when it is due."""
-        name, first = job.status.name, job.first_due(self._now())
-        scheduler.add_job(partial(self._run, job), job.new_trigger(), id=name, name=name, next_run_time=first)
+        name, trigger = job.status.name, job.new_trigger()
+        first = job.first_due(trigger, self._now())
+        scheduler.add_job(partial(self._run, job), trigger, id=name, name=name, next_run_time=first)
 
     async def __aexit__(self, *_: object) -> None:
         if self._scheduler:
@@ -191,7 +193,7 @@ class Schedule:
 
     def _due(self, job: _Job) -> datetime | None:
         if self._scheduler is None:
-            return job.first_due(self._now())
+            return job.first_due(job.new_trigger(), self._now())
         scheduled = self._scheduled(job)
         return scheduled.next_run_time if scheduled else None
 
@@ -244,7 +246,7 @@ class Schedule:
             now = self._now()
             for job in self._jobs.values():
                 fresh, scheduled = job.new_trigger(), self._scheduled(job)
-                latest = fresh.get_next_fire_time(None, now)
+                latest = _next(fresh, now)
                 if scheduled and scheduled.next_run_time > latest + timedelta(seconds=1):
                     # The clock was set back: count from the time that it shows now.
                     scheduled.modify(trigger=fresh, next_run_time=latest)
