@@ -1,0 +1,27 @@
+import logging
+
+import pytest
+
+from bot.tasks import Tasks
+
+
+async def fails() -> None:
+    raise OSError("no more files")
+
+
+async def test_a_short_task_that_fails_is_logged_at_once(caplog: pytest.LogCaptureFixture) -> None:
+    tasks = Tasks()
+    tasks.start(fails())
+    assert await tasks.ended(5)
+    (record,) = caplog.records
+    assert (record.levelno, record.getMessage()) == (logging.ERROR, "a short task failed: fails")
+    assert record.exc_info
+    assert tasks.running == 0
+
+
+async def test_a_short_task_that_is_cancelled_is_no_failure(caplog: pytest.LogCaptureFixture) -> None:
+    tasks = Tasks()
+    tasks.start(fails())
+    tasks.cancel()
+    assert await tasks.ended(5)
+    assert caplog.records == []
