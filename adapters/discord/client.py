@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import aiohttp
 import discord
 
-from adapters.backoff import Backoff
+from adapters.backoff import Growth
 from adapters.discord.answers import watch_answers
 from adapters.discord.library import guard_events, let_others_go_on, pace_openings, silence_logs
 
@@ -80,7 +80,7 @@ def open_client(
     shards: int,
     guilds_within: float,
     heartbeat_within: float,
-    openings: Backoff,
+    openings: Growth,
     hello_within: float,
     is_ours: Callable[[], bool] = lambda: True,
 ) -> discord.Client:
@@ -106,8 +106,8 @@ def open_client(
     client = _Sharded(shard_count=shards, **options) if shards > 1 else _Single(**options)
     client.listener = listener
     let_others_go_on(client)
-    pace_openings(client, openings, hello_within=hello_within)
-    _listen(client, listener)
+    begun = pace_openings(client, openings, hello_within=hello_within)
+    _listen(client, listener, begun=begun)
     return client
 
 
@@ -145,13 +145,18 @@ class _Sharded(_Single, discord.AutoShardedClient):
     pass
 
 
-def _listen(client: discord.Client, listener: Listener) -> None:
-    """Have events told. Each runs in a task of its own, but those begin in order, and end before they wait."""
+def _listen(client: discord.Client, listener: Listener, *, begun: Callable[[], None]) -> None:
+    """Have events told. Each runs in a task of its own, but those begin in order, and end before they wait.
+
+    `begun` is called with each session that begins or goes on.
+    """
 
     async def on_shard_connect(shard: int) -> None:
+        begun()
         listener.connected(client, shard)
 
     async def on_shard_resumed(shard: int) -> None:
+        begun()
         listener.resumed(shard)
 
     async def on_shard_disconnect(shard: int) -> None:
@@ -161,9 +166,11 @@ def _listen(client: discord.Client, listener: Listener) -> None:
         listener.guilds_known(shard)
 
     async def on_connect() -> None:
+        begun()
         listener.connected(client, 0)
 
     async def on_resumed() -> None:
+        begun()
         listener.resumed(0)
 
     async def on_disconnect() -> None:

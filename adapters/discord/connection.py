@@ -13,7 +13,7 @@ from typing import Any
 import aiohttp
 import discord
 
-from adapters.backoff import Backoff, Growth
+from adapters.backoff import Growth
 from adapters.discord.answers import answered_within
 from adapters.discord.client import may_read_all, open_client
 from adapters.discord.condition import (
@@ -198,7 +198,7 @@ class Connection:
             shards=gateway.shards,
             guilds_within=self._waits.guilds,
             heartbeat_within=self._waits.heartbeat,
-            openings=Backoff(Growth(self._waits.first, self._waits.short, self._waits.longest)),
+            openings=Growth(self._waits.first, self._waits.short, self._waits.longest),
             hello_within=self._waits.answer,
             is_ours=self._is_ours,
         )

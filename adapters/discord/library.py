@@ -16,7 +16,7 @@ import aiohttp
 import discord
 import yarl
 
-from adapters.backoff import Backoff, with_jitter
+from adapters.backoff import Backoff, Growth, with_jitter
 
 if TYPE_CHECKING:
     from discord.http import HTTPClient, MultipartParameters
@@ -134,11 +134,12 @@ def point_at(api_base: str, gateway: str) -> None:
     DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL(gateway)
 
 
-def pace_openings(client: discord.Client, backoff: Backoff, *, hello_within: float) -> None:
+def pace_openings(client: discord.Client, openings: Growth, *, hello_within: float) -> Callable[[], None]:
     """Open websockets at our own pace, instead of the library's, which waits for minutes after a few failures.
 
     One over which the gateway says nothing for `hello_within` seconds has failed: the library would wait for a
-    minute. It connects at once to a gateway that has hung up before its first word, without end.
+    minute. It connects at once to a gateway that has hung up before its first word, or before a session began,
+    without end. Return what is to be called when a session begins or goes on.
     """
     import discord.client as single
     import discord.shard as sharded
@@ -147,10 +148,13 @@ def pace_openings(client: discord.Client, backoff: Backoff, *, hello_within: flo
         module.ExponentialBackoff = _NoDelay  # type: ignore[attr-defined]
     http: Any = client.http
     connect = http.ws_connect
+    backoff, without_session = Backoff(openings), Backoff(openings)
 
     async def ws_connect(*args: Any, **options: Any) -> aiohttp.ClientWebSocketResponse:
         if backoff.failures:
             await asyncio.sleep(with_jitter(backoff.delay))
+        elif without_session.failures > 1:  # a first one is everyday life: a session that cannot go on
+            await asyncio.sleep(with_jitter(without_session.delay))
         backoff.failed()  # until it is known better
         async with asyncio.timeout(hello_within):
             socket: Any = await connect(*args, **options)
@@ -161,12 +165,14 @@ def pace_openings(client: discord.Client, backoff: Backoff, *, hello_within: flo
             message: aiohttp.WSMessage = await receive(min(hello_within, timeout or hello_within))
             if message.type in (aiohttp.WSMsgType.TEXT, aiohttp.WSMsgType.BINARY):
                 backoff.succeeded()
+                without_session.failed()  # until one begins
             return message
 
         socket.receive = receive_hello
         return socket  # type: ignore[no-any-return]
 
     http.ws_connect = ws_connect
+    return without_session.succeeded
 
 
 class _NoDelay:

@@ -3,7 +3,7 @@ from typing import cast
 import pytest
 from discord.http import Route
 
-from adapters.backoff import Backoff, Growth
+from adapters.backoff import Growth
 from adapters.discord.client import Listener, open_client
 from tests.fakes.discord_api.server import DiscordApi
 
@@ -18,7 +18,7 @@ async def test_nothing_is_asked_while_another_instance_has_the_bot(monkeypatch: 
             shards=1,
             guilds_within=1,
             heartbeat_within=1,
-            openings=Backoff(Growth()),
+            openings=Growth(),
             hello_within=1,
             is_ours=lambda: ours,
         )

@@ -318,6 +318,21 @@ async def test_a_gateway_that_hangs_up_at_once_is_not_called_without_end(
         await ear.until(lambda: ear.messages)
 
 
+async def test_a_gateway_that_greets_and_hangs_up_is_not_called_without_end(
+    api: DiscordApi, anna: Person, general: Channel, tmp_path: Path
+) -> None:
+    ear = Ear()
+    async with listening(api, tmp_path, ear, waits=dataclasses.replace(QUICK, first=0.2, longest=0.2)):
+        api.gateway.begins_none = True
+        opened = len(api.gateway.connections)
+        await api.gateway.close(1006)
+        await anna.ask("one", general)
+        await asyncio.sleep(0.7)
+        assert len(api.gateway.connections) - opened <= 6
+        api.gateway.begins_none = False
+        await ear.until(lambda: ear.messages)
+
+
 async def test_a_login_that_is_not_answered_is_given_up_and_a_rate_limit_is_not(
     api: DiscordApi, anna: Person, general: Channel, tmp_path: Path
 ) -> None:

@@ -186,6 +186,8 @@ class Connection:
             self.heartbeats += 1
             if self.gateway.acknowledges:
                 self.put({"op": HEARTBEAT_ACK, "t": None, "s": None, "d": None})
+        elif op in (IDENTIFY, RESUME) and self.gateway.begins_none:
+            await self.end(4000)
         elif op == IDENTIFY:
             await self._identify(data)
         elif op == RESUME:
@@ -247,6 +249,8 @@ class Gateway:
         """A zombie: connections are open, and nothing comes; what was missed is there for whoever resumes."""
         self.hangs_up = False
         """Whether it closes each new connection before its first word."""
+        self.begins_none = False
+        """Whether it closes each new connection once a session is to begin over it, or to go on."""
         self.session_seconds = 180.0
         """So long a session can be resumed."""
         self.enforces_starts = False
