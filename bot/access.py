@@ -182,8 +182,11 @@ class Access:
     def _give_code(self, db: "Connection", message: IncomingMessage) -> str | None:
         """A stranger's code in words, "" where it was told just now; None for who gets none."""
         person, now = str(message.sender), self._now()
-        if access.decision(db, person) == "denied":
+        decided = access.decision(db, person)
+        if decided == "denied":
             return None
+        if decided:  # let in since the message came; a code would put another decision in the place of that one
+            return ""
         everybody = self._strangers(db, now)
         stranger = next((each for each in everybody if each.person == person), None)
         if stranger is None:

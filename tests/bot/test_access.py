@@ -487,6 +487,13 @@ async def test_who_was_let_in_before_becomes_an_owner_by_id(door: Door) -> None:
     assert await door.standing("telegram:78") is Standing.STRANGER
 
 
+async def test_who_was_made_an_owner_while_a_message_came_in_gets_no_code(door: Door) -> None:
+    await door.pair(code_in(await door.knock("telegram:77")), owner=True, by=OTHER_OWNER)
+    assert await door.knock("telegram:77") == "", "it was looked up before who that is"
+    assert await door.access.asking() == ()
+    assert await door.standing("telegram:77") is Standing.OWNER
+
+
 async def test_an_owner_by_command_is_told_who_asks(door: Door) -> None:
     await door.pair(code_in(await door.knock("discord:1234")), owner=True, by=OTHER_OWNER)
     await door.delivered()
