@@ -185,7 +185,9 @@ class Access:
         decided = access.decision(db, person)
         if decided == "denied":
             return None
-        if decided:  # let in since the message came; a code would put another decision in the place of that one
+        if (
+            decided
+        ):  # let in since the message came; a code would put another decision in the place of that one
             return ""
         everybody = self._strangers(db, now)
         stranger = next((each for each in everybody if each.person == person), None)

@@ -219,7 +219,11 @@ class State:
         if models.errors_with_secrets(db):
             with _transaction(db):
                 models.redact_errors(db)
-            forgetting.vacuum(db)
+            try:
+                forgetting.vacuum(db)
+            except (apsw.FullError, apsw.IOError, apsw.BusyError, apsw.CantOpenError) as error:
+                # They are blanked out; what may be left of older ones is no reason not to start.
+                log.warning("%s could not be written anew: %s", self._path, error)
 
     async def _close(self) -> None:
         def close() -> None:

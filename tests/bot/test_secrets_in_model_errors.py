@@ -2,6 +2,7 @@
 
 import json
 import re
+import resource
 import subprocess
 import tarfile
 from collections.abc import Iterator, Sequence
@@ -146,8 +147,9 @@ def test_nothing_of_a_secret_that_a_server_says_back_is_kept_or_shown(
     assert not PATTERN.findall(shown.encode())
 
 
-async def test_what_an_earlier_version_has_kept_is_blanked_out_at_the_next_start(tmp_path: Path) -> None:
-    file = tmp_path / "state.db"
+async def state_with_secrets(folder: Path) -> Path:
+    """Lay a state.db as an earlier version may have left it."""
+    file = folder / "state.db"
     async with State(file):
         pass
     with apsw.Connection(str(file)) as db:
@@ -163,6 +165,11 @@ async def test_what_an_earlier_version_has_kept_is_blanked_out_at_the_next_start
             ]
             db.execute(f"INSERT INTO model_health VALUES ({', '.join('?' * len(values))})", values)
     db.close()
+    return file
+
+
+async def test_what_an_earlier_version_has_kept_is_blanked_out_at_the_next_start(tmp_path: Path) -> None:
+    file = await state_with_secrets(tmp_path)
     assert found_in(tmp_path)
     before = redact_by(Redaction(SECRETS.values()))
     try:
@@ -171,6 +178,24 @@ async def test_what_an_earlier_version_has_kept_is_blanked_out_at_the_next_start
     finally:
         redact_by(before)
     assert found_in(tmp_path) == []
+
+
+async def test_no_room_to_write_the_file_anew_keeps_nobody_from_starting(tmp_path: Path) -> None:
+    file = await state_with_secrets(tmp_path)
+    with apsw.Connection(str(file)) as db:
+        db.execute("INSERT INTO chosen_models VALUES ('terminal:main', hex(zeroblob(1000000)))")
+    db.close()
+    before = redact_by(Redaction(SECRETS.values()))
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, limits[1]))
+        try:
+            async with State(file) as state:
+                assert {each.last_error for each in await state.model_health()} == {"answered 500 (no ***)"}
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    finally:
+        redact_by(before)
 
 
 async def test_what_was_overwritten_is_not_left_in_the_file(tmp_path: Path) -> None:
