@@ -7,6 +7,7 @@ import stat
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime, tzinfo
 from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
@@ -34,6 +35,13 @@ class NoteStat(NamedTuple):
     def of(cls, path: str, found: os.stat_result) -> "NoteStat":
         """Take what `stat` found."""
         return cls(path, *_version(found))
+
+    def modified(self, zone: tzinfo | None) -> datetime | None:
+        """Return when it was changed; None for a date that no calendar has."""
+        try:
+            return datetime.fromtimestamp(self.mtime_ns / 1e9, zone)
+        except (ValueError, OverflowError, OSError):
+            return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,8 +82,9 @@ def _folders_in(folder: str, notes: Iterable["NoteStat"]) -> Sequence[str]:
 
 
 def _row(note: "NoteStat", now: datetime) -> str:
-    changed = datetime.fromtimestamp(note.mtime_ns / 1e9, now.tzinfo)
-    return phrases.NOTE_ROW.format(path=note.path, size=in_bytes(note.size), time=f"{changed:%Y-%m-%d %H:%M}")
+    row = phrases.NOTE_ROW.format(path=note.path, size=in_bytes(note.size))
+    changed = note.modified(now.tzinfo)
+    return f"{row}, {changed:%Y-%m-%d %H:%M}" if changed else row
 
 
 async def correct_line(call: CommandCall, context: CommandContext) -> str:

@@ -158,18 +158,11 @@ def within(
             name,
             note_address(note.path),
             in_bytes(note.size),
-            _moment(note.mtime_ns, zone),
+            note.modified(zone),
         )
         for name, note in here
     ]
     return folders, listed
-
-
-def _moment(nanoseconds: int, zone: tzinfo | None) -> datetime | None:
-    try:
-        return datetime.fromtimestamp(nanoseconds / 1e9, zone)
-    except (ValueError, OverflowError, OSError):
-        return None
 
 
 def _order(name: str) -> tuple[int, int, str]:

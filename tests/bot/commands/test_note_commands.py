@@ -3,6 +3,7 @@
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -124,6 +125,16 @@ async def test_notes_are_listed_with_size_and_date_the_latest_first(house: House
         told = await house.say(f"/memory list {folder}")
         assert told.startswith("Folders: `trips/north` (1)\n\n- `trips/oslo.md`")
         assert "MEMORY.md" not in told
+
+
+async def test_a_note_of_an_impossible_date_is_listed_all_the_same(tmp_path: Path) -> None:
+    with TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:
+        path = write(Path(folder), "later.md", "- tea\n")
+        os.utime(path, (1e12, 1e12))
+        if path.stat().st_mtime < 1e12:
+            pytest.skip("no file can be of such a date here")
+        async with open_house(Path(folder)) as house:
+            assert await house.say("/memory list") == "- `later.md`, 6 bytes"
 
 
 async def test_a_list_is_bounded(house: House, tmp_path: Path) -> None:
