@@ -43,6 +43,8 @@ from bot.messages import Attachment, ChannelFault, ChannelHealth, PersonId, With
 log = logging.getLogger(__name__)
 
 CLOSE_SECONDS = 5.0
+CANCEL_SECONDS = 1.0
+"""Before a task that goes on is cancelled once more."""
 SESSIONS_AT_ONCE = 10
 SESSIONS_WITHIN = 600.0
 """So many sessions may be begun in so many seconds: a thousand a day are allowed, then Discord resets the token."""
@@ -238,8 +240,11 @@ class Connection:
                     raise ConnectionLost from None
                 raise
         finally:
-            for task in (connecting, watching):
-                task.cancel()
+            pending = {connecting, watching}
+            while pending:  # with several shards the library may take a cancellation for one of its own
+                for task in pending:
+                    task.cancel()
+                _, pending = await asyncio.wait(pending, timeout=CANCEL_SECONDS)
             await asyncio.gather(connecting, watching, return_exceptions=True)
 
     async def _watch(self) -> None:

@@ -199,6 +199,7 @@ class Receiver:
             if len(self._unknown) > 1:
                 self._heard.slack = timedelta(seconds=self._pauses.shards_slack)
             self._awaited.clear()
+            self._away = set(self._unknown)
             self._heard.begin_anew(*(GUILDS.format(shard=each) for each in self._unknown))
         self._away.discard(shard)
         self._told_from = time_snowflake(datetime.now(UTC))

@@ -462,6 +462,25 @@ async def test_shards_are_made_where_the_gateway_wants_them(
         assert {tuple(begun.given["shard"]) for begun in api.gateway.identified} == {(0, 2), (1, 2)}
 
 
+async def test_several_parts_that_cannot_be_taken_up_again_are_made_anew(
+    api: DiscordApi, anna: Person, general: Channel, tmp_path: Path
+) -> None:
+    ear = Ear()
+    api.bot.shards = 2
+    async with listening(api, tmp_path, ear) as life:
+        await ear.until(lambda: len(life.ready) == 2)
+        clients = len(api.calls_of("me"))
+        api.bot.shards, api.gateway.hangs_up = 1, True
+        await api.gateway.close(1006)
+        await api.until(lambda: len(api.calls_of("me")) > clients)
+        api.gateway.hangs_up = False
+        message = await anna.ask("one", general)
+        await ear.until(lambda: ear.messages)
+        assert not life.connection.may_be_deleted(message.id + (1 << 32)), (
+            "no part is away that there is no more"
+        )
+
+
 @pytest.mark.parametrize("shard", [0, 1])
 async def test_a_shard_that_begins_anew_has_missed_nothing_and_the_other_goes_on(
     shard: int, api: DiscordApi, anna: Person, tmp_path: Path
