@@ -16,7 +16,7 @@ from bot.state import journal
 from bot.state.database import State, StateFault, to_the_end
 from bot.state.journal import Effect
 from memory.entry import clean
-from memory.errors import MemoryFault, NoteUnwritable
+from memory.errors import EditRefused, MemoryFault, NoteUnwritable
 from memory.memory import Draft, Memory, Target
 from memory.note_edits import Correction, LinePlace
 from memory.notes import HeldNote, Written, as_block, as_passages
@@ -211,6 +211,7 @@ class Journal:
                 if other.key != key:
                     self._settle(note, other, change)
             if known is None or not known.begun:
+                self._must_be_in_trash(known.intent if known else intent)
                 if alone and not note.is_empty:
                     taken.add(place)
                     return None
@@ -252,6 +253,11 @@ class Journal:
         else:
             self._empty_trash_of(other.intent)
             change(lambda db: journal.done(db, other.key, asdict(written)))
+
+    def _must_be_in_trash(self, intent: Mapping[str, Any]) -> None:
+        """Raise EditRefused where what is to be put back was put back since that was planned, by somebody else."""
+        if (file := intent.get("trash")) and not self._memory.is_removed(str(file)):
+            raise EditRefused("That is no longer in the trash; it may have been restored by somebody else.")
 
     def _empty_trash_of(self, intent: Mapping[str, Any]) -> None:
         """Take out of the trash what was put back, before the journal knows it as done: no crash leaves it in both."""

@@ -415,6 +415,10 @@ class Memory:
         """Return the text of something in the trash, with LF line ends."""
         return await asyncio.to_thread(self._notes.removed_text, removed)
 
+    def is_removed(self, file: str) -> bool:
+        """Return whether something is in the trash still: its name there tells which."""
+        return self._notes.is_removed(file)
+
     def mark_restored(self, file: str) -> None:
         """Take something out of the trash that stands in a note again; `file`: as in `Removed`. Blocks."""
         self._notes.mark_restored(file)

@@ -221,6 +221,10 @@ class Notes:
         with _unread_trash():
             return read_removed(self._trash, removed.file)
 
+    def is_removed(self, file: str) -> bool:
+        """Return whether something is in the trash still."""
+        return (self._trash / file).exists()
+
     def mark_restored(self, file: str) -> None:
         """Take something out of the trash that stands in a note again. Raises NoteUnwritable."""
         with _refusal("The trash"):

@@ -176,6 +176,19 @@ async def test_what_was_removed_is_put_back_by_its_number(house: House, tmp_path
     assert await house.say("/memory trash") == "The trash is empty."
 
 
+async def test_what_two_owners_put_back_at_once_comes_back_once(house: House, tmp_path: Path) -> None:
+    path = write(tmp_path, "house.md", "# House\n\n- one\n- two\n")
+    await house.say("/correct house.md:4 three")
+    for chat in ("terminal:main", "terminal:other"):
+        await house.accept("/memory trash restore 1", chat=chat)
+    await house.quiet()
+    assert path.read_text() == "# House\n\n- one\n- two\n- three\n"
+    assert sorted([house.reply(-1), house.reply(-2)]) == [
+        "Restored in house.md:4.",
+        "That is no longer in the trash; it may have been restored by somebody else.",
+    ]
+
+
 async def test_what_an_earlier_version_kept_is_put_back_too(house: House, tmp_path: Path) -> None:
     trash = tmp_path / ".commonplace" / "trash"
     trash.mkdir(parents=True)
