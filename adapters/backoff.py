@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 YOUNG_SECONDS = 60.0
-"""After its first failure an outage is young for so long, and the waits stay short."""
+"""Seconds after the first failure for which an outage counts as young, and waits stay short."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ CODE_LENGTH = 8
 CODE_TIME = timedelta(hours=1)
 CODES_AT_ONCE = 3
 TOLD_AT_ONCE = 3
-"""How often a stranger is answered within TOLD_AGAIN: a second message is not to meet silence, a flood is."""
+"""How often a stranger is answered within TOLD_AGAIN: a second message gets an answer, a flood does not."""
 TOLD_AGAIN = timedelta(minutes=10)
 STRANGERS_TOLD = 200
 """How many strangers are told within TOLD_AGAIN that they cannot talk here; the rest of a flood meets silence."""
@@ -244,14 +244,14 @@ class Access:
         inbox.put(db, str(home), told, key=f"{key}{stranger.code}", owner="", at=stored(now), choices=choices)
 
     def _hint(self, db: "Connection", person: PersonId, code: str) -> str:
-        """How the person who runs this becomes its owner, on a channel that has no owner yet."""
+        """Return how the person who runs this becomes its owner; "" on a channel that has one."""
         owners = (*self._rules.owners, *access.owners(db))
         if any(owner.startswith(f"{person.channel}:") for owner in owners):
             return ""
         return f'; if that is you, become the owner with: commonplace chat -m "/pair {code} owner"'
 
     def _is_to_be_refused(self, person: PersonId) -> bool:
-        """Whether a stranger hears that there is no talking here: three times in ten minutes, not in a flood."""
+        """Return whether to tell a stranger that they cannot talk here: three times in ten minutes, not in a flood."""
         now, told = self._now(), self._refused
         while told and not now - TOLD_AGAIN < next(iter(told.values()))[0] <= now:
             told.popitem(last=False)
@@ -307,7 +307,7 @@ class Access:
         return await self._carry_out(work)
 
     async def make_owner(self, person: PersonId, *, by: PersonId, key: str) -> str:
-        """Make an owner of somebody who was let in before, or asks to be; only at the terminal."""
+        """Make somebody an owner who was let in before, or is waiting to be; only at the terminal."""
         if by.channel != TERMINAL:
             return phrases.PAIR_OWNER_NOT_HERE
         if standing_of(person, self._rules) is Standing.OWNER:

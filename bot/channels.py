@@ -61,7 +61,7 @@ class Channels:
         except ChannelFault:
             return False
         except Exception:  # what waits in the chat is to be answered all the same
-            log.exception("it is not known whether message %s was taken back", message.id)
+            log.exception("could not find out whether message %s was deleted", message.id)
             return False
 
     async def fetch(self, chat: ChatId, attachment: Attachment, most: int) -> bytes:

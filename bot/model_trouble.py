@@ -30,7 +30,7 @@ def answered_instead(model: str, tries: Sequence[ModelError], *, prefer: str, to
 
 
 def none_answers(failing: Mapping[str, str], *, is_owner: bool) -> str:
-    """Say that the latest call of every model failed, why, and what to do; `failing`: kinds of errors by model."""
+    """Return that the latest call of every model failed, why, and what to do; `failing`: kinds of errors by model."""
     reasons = phrases.LIST_MARK.join(
         phrases.MODEL_REASON.format(model=model, reason=reason(kind)) for model, kind in failing.items()
     )

@@ -115,7 +115,7 @@ CHANNEL_STATES = {
     "standby": "standby",
     "stand-in": "standing in",
 }
-CHANNEL_STOPPED = "it failed and restarts shortly; the log has the details"
+CHANNEL_STOPPED = "it failed and will restart shortly; the log has the details"
 HELD_BY = "{holder} has it"
 STANDS_IN = "a second process here serves it for {workspace}"
 LEASES_UNKNOWN = "who has it is not known while the index's server cannot be asked"
@@ -190,7 +190,7 @@ INDEX_AWAY = (
 INDEX_PROBLEM = "Index: {problem}"
 BY_MEANING = "by meaning and by words"
 BY_MEANING_WITH = "by meaning and by words, with {model} of {reason}"
-BY_MEANING_FOR_NOW = "by meaning and by words, with {model} of {provider} as the fallback for now"
+BY_MEANING_FOR_NOW = "by meaning and by words, for now with the fallback {model} of {provider}"
 BY_WORDS = "by words alone"
 BY_WORDS_FOR_NOW = "by words alone for now"
 BY_FILES_FOR_NOW = "by words alone for now, through the files one by one"
@@ -208,7 +208,7 @@ WATCH = {
 }
 WATCH_DEAD = "Watching the folder: no longer"
 TASK_STOPPED = (
-    "The background task “{task}” failed ({error}) and restarts at {again}. The log has the details."
+    "The background task “{task}” failed ({error}) and will restart at {again}. The log has the details."
 )
 TASK_RESTARTED = (
     "The background task “{task}” failed at {time} ({error}) and is running again. The log has the details."
@@ -220,21 +220,21 @@ SEARCH_WHAT = "Usage: `/memory search QUERY`"
 GET_WHAT = "Usage: `/memory get PATH`"
 CACHE_WHAT = "Usage: `/memory cache clear`"
 CACHE_CLEARED = (
-    "Cleared {cleared} cached vectors that no note needs, and {queries} of questions; "
-    "{kept} that your notes need stay."
+    "Cleared from the cache: {cleared} vectors that no note needs, and {queries} of earlier questions. "
+    "Kept: {kept} that your notes need."
 )
 EMPTY_NOTE = "That note is empty."
 NOTE_CUT = "(lines {first} to {last} of {total}; there is more)"
 CORE_TOO_LONG = (
-    "MEMORY.md has {chars:,} characters, but I only keep its first {most:,} in mind at all times, up to line {line}; "
-    "the rest I have to search for."
+    "MEMORY.md is {chars:,} characters long, but I only keep the first {most:,} in mind at all times (up to line "
+    "{line}); I have to search for the rest."
 )
-CORE_SHORTEN = "Please shorten it, or move what I needn't always know into other notes."
+CORE_SHORTEN = "Please shorten it, or move what I don't always need to know into other notes."
 CORE_NOTICE = "About my notes: {warning}"
 NO_NOTES = "There are no notes yet."
-NO_SUCH_FOLDER = "There is no folder {folder} with notes in it. `/memory list` shows what there is."
+NO_SUCH_FOLDER = "I found no folder {folder} with notes in it. `/memory list` shows your folders."
 NOTE_ROW = "- `{path}`, {size}"
-NOTES_MORE = "The latest {shown} of {all}. `/memory list FOLDER` shows one folder."
+NOTES_MORE = "These are the latest {shown} of {all}. `/memory list FOLDER` shows one folder."
 FOLDERS = "Folders: {folders}"
 FOLDER_ROW = "`{folder}` ({count})"
 FOLDERS_MORE = "and {count} more"
@@ -250,19 +250,20 @@ TRASH = "Removed, newest first:\n{rows}\n\n`/memory trash restore N` puts one ba
 TRASH_ROW = "- **{number}** {time}, `{note}`: {words}"
 TRASH_MORE = "- and {count} older"
 TRASH_EMPTY = "The trash is empty."
-TRASH_USAGE = "Usage: `/memory trash`, or `/memory trash restore N` with a number of its list"
-TRASH_NO_NUMBER = "There is no {number} in the trash. `/memory trash` shows what there is."
-RESTORED = "Restored in {place}."
-RESTORED_BEFORE = "Number {number} was already restored."
+TRASH_USAGE = "Usage: `/memory trash`, or `/memory trash restore N` with a number from that list"
+TRASH_NO_NUMBER = "There is no number {number} in the trash. `/memory trash` lists what is."
+RESTORED = "Restored to {place}."
+RESTORED_BEFORE = "Number {number} has already been restored."
 
 IN_COMPANY = (
-    'Another terminal is already in this conversation ("{session}"). Each gets the answers to its own questions. '
-    "For a conversation of its own, start this one with --session NAME."
+    'Another terminal is already in this conversation ("{session}"). Each shows the answers to its own questions. '
+    "To have a separate conversation here, start with --session NAME."
 )
 BANNER_NOTES = "{name}: your notes are in {folder}"
 BANNER_MODEL = "Model: {model}"
 BANNER_NOTEBOOK = (
-    "Model: none yet. The built-in notebook keeps notes and finds them; docs/models.md adds a language model."
+    "Model: none yet. The built-in notebook keeps notes and finds them; see docs/models.md to add a language "
+    "model."
 )
 BANNER_PAGE = "Status page: {page}"
 EXIT_HELP = "leaves the terminal"
@@ -282,7 +283,7 @@ PAIRING = (
     "`/pair {code}`"
 )
 LET_IN = "You can talk with me now. /start tells how."
-LET_IN_AS_OWNER = "You can talk with me now, and you are my owner. /start tells how."
+LET_IN_AS_OWNER = "You are my owner now and can talk with me. /start shows how."
 MAY_TALK = "{who} can talk with me now, and read and write all of the memory. `/deny {person}` ends that."
 MAY_TALK_AS_GUEST = "{who} can talk with me now as a guest, without the memory. `/deny {person}` ends that."
 IS_OWNER = "{who} is an owner now and can do everything, in every chat. `/deny {person}` at the terminal undoes that."
@@ -290,22 +291,24 @@ ALLOW_OWNER = "{person} is already an owner and can do everything."
 DENIED = "{who} can no longer talk with me. `/allow {person}` takes that back."
 KEPT_OUT = "{who} is kept out. `/allow {person}` takes that back."
 DENY_OWNER = (
-    "{person} is an owner by the settings, so I can't. Remove them from access.owners there, then send "
+    "I can't: the settings name {person} as an owner. Remove them from access.owners there, then send "
     "`/config reload`."
 )
 DENY_PAIRED_OWNER = (
-    '{person} is an owner. That can only be undone on my computer: `commonplace chat -m "/deny {person}"`'
+    "{person} is an owner. You can only undo that at the terminal where I run: "
+    '`commonplace chat -m "/deny {person}"`'
 )
-DENY_TERMINAL = "Whoever sits at my computer can always talk with me."
+DENY_TERMINAL = "Anyone at the terminal where I run can always talk with me."
 PAIR_WRONG = (
-    "Nobody has that code right now. It may be mistyped, already used, or more than an hour old. Anyone who "
+    "That code isn't valid. It may be mistyped, already used, or more than an hour old. Anyone who "
     "writes to me gets a new one."
 )
 PAIR_FORM = (
-    "A code has {length} letters and digits. Usage: `/pair CODE`, or `/pair CODE guest` for no memory."
+    "A code has {length} letters and digits. Usage: `/pair CODE`, or `/pair CODE guest` to let them in without the "
+    "memory."
 )
 PAIR_OWNER_NOT_HERE = (
-    'Owners can only be added on my computer: run `commonplace chat -m "/pair CODE owner"` there.'
+    'Owners can only be added at the terminal where I run: `commonplace chat -m "/pair CODE owner"`'
 )
 PAIR_OWNER_UNKNOWN = "I don't know {person} yet. Ask them to write to me first, then send this again."
 PAIR_OWNER_USED = "To make them an owner: `/pair USER owner`, with the id in parentheses as USER."
@@ -322,7 +325,7 @@ CHOICE_LET_IN = "Let in{name}"
 CHOICE_AS_GUEST = "As guest{name}"
 CHOICE_KEEP_OUT = "Keep out{name}"
 PAIR_ASKING = (
-    "Waiting for approval:\n{rows}\n\nSend the line to let somebody in with the whole memory, or add `guest` to let "
+    "Waiting for approval:\n{rows}\n\nSend somebody's line to let them in with the whole memory; add `guest` to let "
     "them in without it. `/deny USER` keeps somebody out."
 )
 PAIR_ASKING_AT_TERMINAL = f"{PAIR_ASKING}\n\nTo become an owner yourself, add `owner`: `/pair {{code}} owner`"

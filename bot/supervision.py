@@ -1,4 +1,4 @@
-"""Keep long-lived tasks running: one that fails is logged, reported, and started again after a growing pause."""
+"""Keep long-lived tasks running: one that fails is logged, reported and restarted after a growing pause."""
 
 import asyncio
 import logging
@@ -21,12 +21,12 @@ PAUSES = (1.0, 5.0, 15.0, 60.0)
 counts for all that follow."""
 
 STEADY_SECONDS = 60.0
-"""A task that has run for so long since its last failure is well again."""
+"""Seconds: a task that has run this long since its last failure has recovered."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskFailure:
-    """A long-lived task that failed, until it is well again."""
+    """A failure of a long-lived task that has not recovered yet."""
 
     name: str
     error: str
@@ -35,7 +35,7 @@ class TaskFailure:
     failures: int
     """In a row."""
     restarts_at: datetime | None
-    """None where it runs again, but not yet for long enough to be taken for well."""
+    """None if it runs again, but not yet for long enough to count as recovered."""
 
 
 def failure_in_words(failure: TaskFailure, now: datetime) -> str:
@@ -66,11 +66,11 @@ class Supervisor:
 
     @property
     def failures(self) -> tuple[TaskFailure, ...]:
-        """The tasks that are not well, by name."""
+        """The tasks that have not recovered yet, by name."""
         return tuple(self._failures[name] for name in sorted(self._failures))
 
     def is_stopped(self, name: str) -> bool:
-        """Return whether a task has failed and does not run just now."""
+        """Return whether a task has failed and is not running now."""
         failure = self._failures.get(name)
         return failure is not None and failure.restarts_at is not None
 

@@ -74,7 +74,7 @@ def corrected_line(old: str, text: str) -> str:
     if not any(map(_is_visible, text)):
         raise NothingToWrite("There is nothing to write: the text is blank.")
     if "\n" in text:
-        raise EditRefused("The new text has several lines; please put it on one.")
+        raise EditRefused("The new text has several lines; please put it on a single line.")
     margin = old[: len(old) - len(old.lstrip())]
     for mark in _MARKS:
         if found := mark.match(old, len(margin)):

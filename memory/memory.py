@@ -333,7 +333,7 @@ class Memory:
         return ClearedCache(vectors, queries, (await self.status()).cache.entries or 0)
 
     async def forget_vectors(self) -> int:
-        """Forget all vectors, so that they are made anew; return how many. Raises EmbeddingError, and forgets none."""
+        """Forget all vectors, so that they are made again; return how many. Raises EmbeddingError, losing none."""
         self._vectors.forget_queries()
         return await self._vectors.forget_all(self._on_index)
 
@@ -398,7 +398,7 @@ class Memory:
         return await asyncio.to_thread(self._notes.walk)
 
     async def removed(self) -> Sequence[Removed]:
-        """Return all that is in the trash, newest first, each with the path of its note."""
+        """Return everything in the trash, newest first, each with the path of its note."""
 
         def listed() -> Sequence[Removed]:
             found = self._notes.removed()
@@ -420,7 +420,7 @@ class Memory:
         return self._notes.is_removed(file)
 
     def mark_restored(self, file: str) -> None:
-        """Take something out of the trash that stands in a note again; `file`: as in `Removed`. Blocks."""
+        """Remove from the trash what is in a note again; `file`: as in `Removed`. Blocks."""
         self._notes.mark_restored(file)
 
     async def edit(self, path: str, old: str, new: str) -> Written:

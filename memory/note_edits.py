@@ -71,7 +71,7 @@ def correction_of(note: Decoded, line: int, text: str, *, path: str) -> Correcti
         raise EditRefused(f"Line {line} of {path} is empty, so there is nothing to correct.")
     new = corrected_line(old, text)
     if new == old:
-        raise EditRefused(f"Line {line} of {path} reads like that already.")
+        raise EditRefused(f"Line {line} of {path} already says that.")
     return Correction(line, old, new)
 
 
@@ -81,12 +81,14 @@ def line_correction(note: Decoded, *, correction: Correction, path: str) -> Edit
     start = _offset_of(raw, correction.line)
     line_end = _LINE_END.search(raw, start)
     if line_end is None or shown[start : line_end.start()] != correction.old:
-        raise EditRefused(f"Line {correction.line} of {path} has changed meanwhile; nothing was replaced.")
+        raise EditRefused(
+            f"Line {correction.line} of {path} has changed in the meantime; nothing was replaced."
+        )
     return _edit(note, start, line_end.start(), correction.new, path=path)
 
 
 def insertion(note: Decoded, *, block: str, stood: LinePlace | None, path: str) -> Edit:
-    """Put lines back to where they stood: below the line that was above them, else at the end. Raises EditRefused."""
+    """Put lines back where they were: below the line that was above them, else at the end. Raises EditRefused."""
     raw, _ = _with_last_end(note)
     line = _found_again(note.text, stood) if stood else None
     if line is None:

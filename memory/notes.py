@@ -212,7 +212,7 @@ class Notes:
             raise NoteUnwritable(f"The trash could not be written: {disk.reason(error)}.") from error
 
     def removed(self) -> Sequence[Removed]:
-        """Return all that is in the trash, newest first. Raises NoteUnreadable."""
+        """Return everything in the trash, newest first. Raises NoteUnreadable."""
         with _unread_trash():
             return list_removed(self._trash)
 
@@ -226,7 +226,7 @@ class Notes:
         return (self._trash / file).exists()
 
     def mark_restored(self, file: str) -> None:
-        """Take something out of the trash that stands in a note again. Raises NoteUnwritable."""
+        """Remove from the trash what is in a note again. Raises NoteUnwritable."""
         with _refusal("The trash"):
             mark_restored(self._trash, file)
 
@@ -382,7 +382,7 @@ class HeldNote:
         return self._changed(partial(line_correction, correction=correction))
 
     def insert(self, block: str, stood: LinePlace | None) -> Written:
-        """Put lines back to where they stood, as far as that is found again; else at the note's end."""
+        """Put lines back where they were, or at the note's end if that place is gone."""
         return self._changed(partial(insertion, block=block, stood=stood))
 
     def _changed(self, edit: "_MakeEdit") -> Written:

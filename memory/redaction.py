@@ -43,11 +43,11 @@ _LOOKS_SECRET = (
     ),
     (r"\b[\w-]{23,28}\.[\w-]{6,7}\.[\w-]{27,}", HIDDEN),  # Discord's tokens
 )
-"""What looks like a secret that is not known, and what is put in its place."""
+"""What an unknown secret looks like, and what replaces it."""
 
 
 class Redaction:
-    """Blanks out of texts what is secret; more can become secret while it is in use, nothing ceases to be."""
+    """Blanks out secrets in texts; secrets can be added while it is in use, but not removed."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._secrets: tuple[str, ...] = ()
@@ -69,14 +69,14 @@ _in_use: Callable[[str], str] = Redaction()
 
 
 def redact_by(redaction: Callable[[str], str]) -> Callable[[str], str]:
-    """Have `redacted` use this redaction in the whole process; return the one before."""
+    """Make `redacted` use this redaction in the whole process; return the previous one."""
     global _in_use
     before, _in_use = _in_use, redaction
     return before
 
 
 def redacted(text: str) -> str:
-    """Return a text of others without the secrets of this process: its settings' and its environment's."""
+    """Return a text that others wrote without the secrets in this process's settings and environment."""
     return _in_use(text)
 
 

@@ -1,4 +1,4 @@
-"""What an edit removed: kept, one file each, under a name that tells when, from which note, and where it stood."""
+"""What edits removed: one file each, whose name says when, from which note, and from where in it."""
 
 import contextlib
 import os
@@ -69,7 +69,7 @@ def keep_removed(folder: Path, *, note: str, removed: bytes, stood: LinePlace | 
 
 
 def list_removed(folder: Path) -> Sequence[Removed]:
-    """Return all that is in the trash, newest first. Raises OSError."""
+    """Return everything in the trash, newest first. Raises OSError."""
     names: dict[str, re.Match[str]] = {}
     try:
         files = sorted(path.name for path in folder.iterdir())
@@ -101,7 +101,7 @@ def note_of(removed: Removed, notes: Collection[str]) -> str:
 
 
 def mark_restored(folder: Path, file: str) -> None:
-    """Take something out of the trash that stands in a note again; its number stays taken. Raises OSError."""
+    """Remove from the trash what is in a note again; its number stays taken. Raises OSError."""
     stamp = file.partition(" ")[0]
     with opened_private(folder) as fd:
         with contextlib.suppress(FileExistsError):

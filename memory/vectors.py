@@ -35,7 +35,7 @@ TEXTS_AT_A_TIME = 2000
 """Texts taken from the index for embedding, about: for many full requests at once, a few megabytes."""
 
 SAMPLE = 16
-"""Texts that tell whether another version of a model makes the same vectors."""
+"""How many texts are compared to find out whether another version of a model makes the same vectors."""
 
 PROBE = "commonplace"
 """What is asked to learn whether a provider answers: nothing of the notes."""
@@ -187,7 +187,7 @@ class NoteVectors:
         )
 
     async def forget_all(self, on_index: OnIndex) -> int:
-        """Forget all vectors, those that notes need as well, to have them made anew; return how many.
+        """Forget all vectors, even those that notes need, so that they are made again; return how many.
 
         Raises EmbeddingError where nobody would make them just now: then none is forgotten.
         """
@@ -300,7 +300,7 @@ class NoteVectors:
             if are_alike(made, [vector for _, vector in kept]):
                 known = replace(model, dimensions=other.dimensions)
                 await on_index(partial(_adopt, other=other, model=known))
-                log.info("the vectors that %s made before still fit, and are kept", other.model)
+                log.info("the vectors of an earlier %s still fit and are kept", other.model)
                 break
         self._compared.add(self.models[who == "fallback"])
 

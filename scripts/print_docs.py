@@ -41,8 +41,8 @@ ends in `_API_KEY` or `_TOKEN`, such as `OPENAI_API_KEY` or `TELEGRAM_BOT_TOKEN`
 
 **Workspace.** `--workspace DIR` wins over both and is relative to the folder where you are. A relative
 `workspace` of the file or the environment is relative to the file's folder; without a file, to the folder
-where you are. `~` is your home. Where none of these names one and there is no file, it is `./workspace` if that is
-there, else `commonplace` in your data folder: `$XDG_DATA_HOME`, else `~/.local/share`.
+where you are. `~` is your home. If none of these sets it and there is no file, it is `./workspace` if that exists,
+or else `commonplace` in your data folder: `$XDG_DATA_HOME`, or else `~/.local/share`.
 
 **Mistakes.** An unknown key or variable, a wrong type (a number in quotes is text) and an impossible value
 stop the start with exit code 2 and one line that names the key and what is allowed. So does asking for

@@ -1,4 +1,4 @@
-"""Give up a request to Discord that is not answered, and not one that waits for the end of a rate limit."""
+"""Time out requests to Discord that are not answered, but not those that wait for a rate limit."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -23,7 +23,7 @@ _LIMIT: ContextVar[_Limit | None] = ContextVar("discord_answer_limit", default=N
 
 @asynccontextmanager
 async def answered_within(seconds: float) -> AsyncIterator[None]:
-    """Raise TimeoutError if a request of this task is without the beginning of an answer for so long.
+    """Raise TimeoutError if a request of this task gets no first byte of an answer within that time.
 
     The library may wait between its tries: that is not limited here.
     """

@@ -1,4 +1,4 @@
-"""All that we use of discord.py without its promise: another version may lack it, so each start checks it.
+"""Everything in discord.py that we use although it is not public: another version may lack it, so each start checks.
 
 No other module reaches for what the library keeps to itself. Nothing is imported here before it is used, so that a
 library in which something is missing is told in one line.
@@ -195,7 +195,7 @@ def has_connected(client: discord.Client) -> bool:
 
 
 def stop_heartbeats(client: discord.Client) -> None:
-    """End the threads that beat for connections which ended before their session began: the library forgets those."""
+    """End the heartbeat threads of connections that ended before their session began: the library forgets those."""
     from discord.gateway import KeepAliveHandler
 
     for thread in threading.enumerate():

@@ -1,4 +1,4 @@
-"""Which lines end the talk instead of being said."""
+"""The lines that leave the terminal instead of being sent."""
 
 LEAVING = ("exit", "quit", "/exit", "/quit")
 

@@ -177,14 +177,14 @@ def build_parser() -> argparse.ArgumentParser:
     )
     doctor.add_argument("--json", action="store_true", help="print one JSON document")
     _add_backup_commands(command)
-    about = command("help", "Show this help, or that of a command")
-    about.add_argument("about", metavar="COMMAND", nargs="*", help="such as chat, or memory search")
+    about = command("help", "Show this help, or the help for a command")
+    about.add_argument("about", metavar="COMMAND", nargs="*", help="a command, such as chat or memory search")
     return parser
 
 
 def _add_backup_commands(command: Callable[[str, str], _Parser]) -> None:
     backup = command(
-        "backup", "Back up notes and conversations into one archive, also while the service runs"
+        "backup", "Back up notes and conversations into one archive, even while the service runs"
     )
     backup.add_argument(
         "file",
@@ -241,7 +241,7 @@ def _add_memory_actions(memory: _Parser, everywhere: _Parser) -> None:
     index = action("index", "Bring the index up to date, and ask for the vectors of what is new")
     index.add_argument("--rebuild", action="store_true", help="build it anew from the notes")
     index.add_argument(
-        "--no-cache", action="store_true", help="have all vectors made anew, also those that are kept"
+        "--no-cache", action="store_true", help="make every vector again, even those that are kept"
     )
 
 

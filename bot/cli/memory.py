@@ -250,8 +250,8 @@ async def _index(memory: Memory, options: argparse.Namespace, embedding: Embeddi
     )
     if problem and status.embedding_serving and not status.missing_vectors:
         _print(
-            f"Vectors: of {status.chunks_with_embedding} chunks out of {status.total_chunks}, "
-            f"by {status.embedding_serving} as the fallback: {problem}"
+            f"Vectors: for {status.chunks_with_embedding} of {status.total_chunks} chunks, "
+            f"made by the fallback {status.embedding_serving}: {problem}"
         )
     elif problem:
         _print(f"Vectors: {status.missing_vectors or 'none'} missing: {problem}")

@@ -51,7 +51,7 @@ def _vectors(status: MemoryStatus, now: datetime) -> Iterator[tuple[str, str]]:
     yield "fallback", status.embedding_fallback
     if status.embedding_fallback:
         now_by = " ".join(filter(None, (status.embedding_serving, status.embedding_serving_model)))
-        yield "made now by", now_by or phrases.NOBODY
+        yield "now made by", now_by or phrases.NOBODY
     vectors, cache = status.chunks_with_embedding, status.cache
     some = f"of {vectors} chunks; {status.missing_vectors} texts have none"
     yield "vectors", phrases.NOT_KNOWN if vectors is None else some

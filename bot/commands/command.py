@@ -85,7 +85,7 @@ class CommandContext:
     channels: Callable[[], Mapping[str, ChannelHealth]] = dict
     """How each channel fares, by its name."""
     task_failures: "Callable[[], Sequence[TaskFailure]]" = tuple
-    """The long-lived tasks of this process that have failed and are not well again."""
+    """The long-lived tasks of this process that have failed and have not recovered yet."""
     instance: "Callable[[], InstanceStatus | None]" = lambda: None
     """How this instance stands to others; None where it shares nothing with any."""
     filing: "Filing | None" = None

@@ -45,7 +45,7 @@ async def stop_turn(call: CommandCall, context: CommandContext) -> str:
 async def show_status(call: CommandCall, context: CommandContext) -> str:
     """Name the model, the chat, what the memory holds, and how it is searched; the owner is told why so.
 
-    Where the latest call of every model failed, the failure and its remedy take the model's place.
+    If the latest call of every model failed, the failure and its remedy take the model's place.
 
     Guests are told nothing of the memory.
     """

@@ -31,7 +31,7 @@ COMMANDS: tuple[Command, ...] = (
         (
             Option(
                 "text",
-                "What to note, or a document's title; owners write into MEMORY.md with core: before it.",
+                "What to note, or a document's title. Owners: begin with core: to write to MEMORY.md.",
                 required=False,
                 shown="TEXT",
             ),
@@ -99,7 +99,7 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "memory",
-        "shows the memory's state, notes and trash, searches it, rebuilds the index; on, off in rooms",
+        "shows the memory's state, notes and trash, searches it, rebuilds the index; on or off for rooms",
         look_after_memory,
         (
             Option(
@@ -127,7 +127,7 @@ COMMANDS: tuple[Command, ...] = (
             Option(
                 "place", "The note and the line, such as 2026-11-21.md:3.", type="word", shown="PATH:LINE"
             ),
-            Option("text", "What the line says from now on; its list marker or heading stays."),
+            Option("text", "The new text of the line; its list marker or heading stays."),
         ),
         example="/correct 2026-11-21.md:3 The boiler is blue.",
         owner_only=True,
@@ -175,7 +175,7 @@ COMMANDS: tuple[Command, ...] = (
             ),
             Option(
                 "guest",
-                "guest: without the memory; owner: with all commands, which works only at the terminal.",
+                "guest: without the memory; owner: with all commands (only at the terminal).",
                 required=False,
                 shown="guest|owner",
             ),

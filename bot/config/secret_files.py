@@ -1,4 +1,4 @@
-"""Secrets as files: a folder such as /run/secrets, in which each file is named for the variable that it stands for."""
+"""Secrets as files: in a folder such as /run/secrets, each file is named after the variable that it sets."""
 
 import os
 import re
@@ -22,7 +22,7 @@ def secrets_folder() -> Path | None:
 
 
 def read_secrets(folder: Path) -> dict[str, str]:
-    """Return the text of each secret by its variable; empty files are left out, and a missing folder is an empty one.
+    """Return the text of each secret by its variable, without empty files; a missing folder counts as an empty one.
 
     Raises `ConfigError` if a file cannot be read.
     """
@@ -59,7 +59,7 @@ def _read(file: Path) -> str:
             "utf-8-sig"
         ).strip()  # as the settings file, it may have been written on Windows
     except OSError as error:
-        mend = f"make it readable for user {os.geteuid()}"
+        mend = f"make it readable by user {os.geteuid()}"
         raise ConfigError(f"{name} cannot be read: {error.strerror}; {mend}") from None
     except UnicodeDecodeError:
         raise ConfigError(f"{name} cannot be read: it is not UTF-8 text") from None

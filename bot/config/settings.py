@@ -633,7 +633,7 @@ def config_file(config: Path | None = None) -> Path | None:
 
 
 def default_workspace() -> Path:
-    """Return the workspace of somebody who has named none and has no settings file, wherever they stand.
+    """Return the workspace to use without a settings file and without one named in a variable or option.
 
     It is `./workspace` where that is there already, else `commonplace` in the user's data folder.
     """

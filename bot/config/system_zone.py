@@ -36,7 +36,7 @@ def _look_up(tz: str, etc: Path) -> SystemZone:
         return SystemZone(UTC, f"{localtime} does not say its name")
     else:
         return SystemZone(UTC)
-    return SystemZone(name) if _is_zone(name) else SystemZone(UTC, f"{source}, which is no IANA name")
+    return SystemZone(name) if _is_zone(name) else SystemZone(UTC, f"{source}, which is not an IANA name")
 
 
 def _name_of(file: Path) -> str:

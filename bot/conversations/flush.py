@@ -408,7 +408,7 @@ class Flusher:
         try:
             core = await self._core()
         except MemoryFault as fault:
-            log.warning("what %s says is not known: %s", CORE_NOTE, one_line(str(fault)))
+            log.warning("%s could not be read: %s", CORE_NOTE, one_line(str(fault)))
             core = ""
         shown = enclosed(at_hand(core, the_rest=THE_REST)) or NO_CORE
         related = enclosed(await related_notes(self._memory, piece, core=core, leave_out=own))

@@ -58,9 +58,9 @@ async def related_notes(
                 results = await memory.search(query, limit=HITS)
                 found.append(results.hits)
     except MemoryFault as fault:
-        log.warning("the notes were not searched for what a flush is about: %s", one_line(str(fault)))
+        log.warning("the notes could not be searched before a flush: %s", one_line(str(fault)))
     except TimeoutError:
-        log.warning("after %d searches for what a flush is about, there was no time for more", len(found))
+        log.warning("there was time for only %d searches of the notes before a flush", len(found))
     # The best of each search first: every topic is to have its share of the room.
     by_rank = [hit for row in zip_longest(*found) for hit in row if hit]
     fresh = (hit for hit in by_rank if not (_is_within(hit, known) or _touches(hit, leave_out)))

@@ -30,7 +30,7 @@ def check_access(settings: Settings, paired: Collection[str] = ()) -> Iterator[C
             yield TOPIC.warn(
                 "owners",
                 f"nobody may administer on {channel.capitalize()}",
-                'write to the bot, which answers with a code; then: commonplace chat -m "/pair CODE owner"',
+                'write to the bot, which answers with a code; then run: commonplace chat -m "/pair CODE owner"',
             )
         known = [
             *owners,

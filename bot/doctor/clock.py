@@ -48,7 +48,7 @@ def _check_zone(settings: Settings, now: datetime, machine: SystemZone) -> Check
         mend = 'set timezone, such as timezone = "Europe/Berlin": it decides which day a daily log is'
         return TOPIC.warn("time zone", told, mend)
     if not machine.problem and not _shows_the_same(machine.name, now):
-        mend = f'remove timezone, or set it to "{machine.name}"; if the difference is intended, all is well'
+        mend = f'remove timezone, or set it to "{machine.name}"; leave it if the difference is intended'
         return TOPIC.warn("time zone", f"{here}, but this machine is set to {machine.name}", mend)
     return TOPIC.ok("time zone", here)
 

@@ -96,7 +96,7 @@ async def _check_provider(
 
 
 async def _model(choice: Choice) -> ModelId:
-    """Which model it is, by an answer. Raises EmbeddingError, and what opening raises."""
+    """Return which model answers. Raises EmbeddingError, and what opening raises."""
     provider = open_provider(choice)
     if provider is None:
         return ModelId(choice.provider, "", 0)
@@ -121,14 +121,16 @@ def _check_stored(model: ModelId, index: IndexCheckup) -> Iterator[Check]:
     if fitting:
         yield TOPIC.ok("stored", f"{fitting[0].count} of {model.model}")
     elif named:
-        told = f"{named[0].count} of {model.model} as it was before: kept where a few texts give the same vectors"
+        told = (
+            f"{named[0].count} of an earlier {model.model}: kept if a few texts still give the same vectors"
+        )
         yield TOPIC.ok("stored", told)
     elif index.vectors and any(each.count for each in index.vectors):
         last = next(each for each in index.vectors if each.count)
         name, _ = split_stored_name(last.model)
         told = (
-            f"{last.count} of {name} ({last.dimensions} numbers), none of the model of now "
-            f"({model.dimensions} numbers): all are made anew, which the provider may charge for"
+            f"{last.count} of {name} ({last.dimensions} numbers), none of the current model "
+            f"({model.dimensions} numbers): all will be made again, which the provider may charge for"
         )
         yield TOPIC.warn("stored", told, "commonplace memory index makes them; or set the former model again")
     elif index.stamps:

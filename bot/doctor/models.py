@@ -66,7 +66,7 @@ async def check_models(
     *,
     seconds: float = NETWORK_SECONDS,
 ) -> list[Check]:
-    """Ask each provider once with each key, within `seconds` each; no model is asked anything."""
+    """Ask each provider once with each key, within `seconds` each, without asking any model."""
     checks = [TOPIC.ok("chain", " → ".join(settings.models.chain))]
     named = named_providers(settings, environment)
     found = await asyncio.gather(
@@ -131,7 +131,7 @@ class _Told:
 
     models: tuple[str, ...] = ()
     at: str = ""
-    """The version that the address lacks, and under which it answered."""
+    """The version missing from the address, with which it answered."""
     error: ModelError | None = None
     unreached: str = ""
     has_no_list: bool = False
@@ -169,7 +169,7 @@ async def _ask(named: Named, key: str, asking: Asking) -> _Told:
 
 
 async def _with_version(provider: Provider, dialect: Dialect, asking: Asking) -> Answered | None:
-    """The list of models under `/v1`, where an OpenAI-like address has no path; None where there is none either."""
+    """Return the list of models under `/v1` if an OpenAI-like address has no path; None if there is none either."""
     if provider.kind != "openai" or not Address(provider.base_url).try_version():
         return None
     answered = await asking.get(f"{provider.base_url}{VERSION}/models", dialect.headers)

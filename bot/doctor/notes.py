@@ -49,7 +49,7 @@ def check_notes(settings: Settings) -> Iterator[Check]:
 
 
 def check_core_note(settings: Settings) -> Iterator[Check]:
-    """Look whether all of MEMORY.md is always at hand; where it cannot be read, another line says so."""
+    """Warn if MEMORY.md is too long to be always at hand as a whole; another check says if it cannot be read."""
     try:
         text = Notes(settings.memory_folder, private=settings.private_folder).load(CORE_NOTE).text
     except MemoryFault:
@@ -59,9 +59,7 @@ def check_core_note(settings: Settings) -> Iterator[Check]:
         told = (
             f"{chars:,} characters, of which the first {CORE_CHARS:,} are always at hand (up to line {line})"
         )
-        mend = (
-            "shorten it, or move what need not always be known into other notes; the rest is found by search"
-        )
+        mend = "shorten it, or move what is not always needed into other notes; a search still finds it there"
         yield TOPIC.warn(CORE_NOTE, told, mend)
 
 

@@ -106,7 +106,7 @@ def _check_sqlite() -> Iterator[Check]:
         except (ExtensionMissing, apsw.Error) as missing:
             yield TOPIC.warn(
                 "sqlite-vec",
-                f"{missing}; for one search, vectors are compared by numpy, more slowly",
+                f"{missing}; a single search compares vectors with numpy, more slowly",
                 "pip install --force-reinstall sqlite-vec",
             )
     finally:

@@ -1,4 +1,4 @@
-"""A time limit for each check, so that one slow service leaves no other unchecked."""
+"""A time limit for each check, so that one slow service does not keep the others from being checked."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -13,7 +13,7 @@ NETWORK_SECONDS = 10.0
 async def guarded(
     topic: Topic, checks: Awaitable[list[Check]], *, name: str = "", seconds: float = NETWORK_SECONDS
 ) -> list[Check]:
-    """Return what the checks found within `seconds`; where they fail or take longer, one check that says so.
+    """Return what the checks found within `seconds`; if they fail or take longer, one check that says so.
 
     `name`: the service that is asked, for that check.
     """

@@ -12,7 +12,7 @@ _MAKERS = (
     ("xai", r"grok-"),
     ("zhipu", r"glm-"),
 )
-"""Providers, with how the names of the models begin that they make and serve themselves."""
+"""The beginnings of the names of the models that each provider makes and serves itself."""
 _SERVERS = ("ollama", "groq", "openrouter")
 """Providers that serve models of many makers: what to write for any other name."""
 

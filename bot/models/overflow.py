@@ -86,7 +86,7 @@ def overflow_window(failure: Failure) -> int | None:
 
 
 def is_unexplained(failure: Failure) -> bool:
-    """Return whether a refused request is blamed on none of its fields, so that its length may be the reason."""
+    """Return whether a refusal blames no field of the request, so that its length may be the reason."""
     error = failure.fields.get("error")
     fields = error if isinstance(error, Mapping) else failure.fields
     names_a_field = isinstance(fields.get("param"), str) and bool(fields["param"])

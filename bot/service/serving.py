@@ -100,6 +100,6 @@ def log_choices(parts: Parts) -> None:
         log.warning("embedding: %s", embedding.error)
     settings, machine = parts.current.settings, system_zone()
     if machine.problem and not settings.timezone:
-        log.warning("timezone is UTC: this machine's cannot be used, since %s", machine.problem)
+        log.warning("timezone is UTC, because this machine's cannot be used: %s", machine.problem)
     if told := missing_key(settings, os.environ):
         log.warning("%s", told)

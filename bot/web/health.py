@@ -32,7 +32,7 @@ class Watched:
     instance: "Callable[[], InstanceStatus | None]" = lambda: None
     """How this instance stands to others; None where it shares nothing with any."""
     task_failures: "Callable[[], Sequence[TaskFailure]]" = tuple
-    """The long-lived tasks that have failed and are not well again."""
+    """The long-lived tasks that have failed and have not recovered yet."""
 
 
 watched_key = web.AppKey("watched", Watched)
@@ -41,7 +41,7 @@ watched_key = web.AppKey("watched", Watched)
 async def healthz(request: web.Request) -> web.Response:
     """200 once every channel is up and the memory can be read, 503 with the same shape before.
 
-    Where a background task has failed the status is "degraded", with 200: the service restarts the task itself.
+    If a background task has failed, the status is "degraded", with 200: the service restarts the task itself.
     It needs no token, and so it tells no more than that: owners hear in `/status` what is wrong.
     """
     health = request.app[watched_key].channels()

@@ -49,7 +49,7 @@ class Inside:
     troubles_by_level: Callable[[], Mapping[str, int]] = dict
     """How much went wrong since the start, by level."""
     task_failures: "Callable[[], Sequence[TaskFailure]]" = tuple
-    """The long-lived tasks of the service that have failed and are not well again."""
+    """The long-lived tasks of the service that have failed and have not recovered yet."""
     proxies: Sequence["IPv4Network | IPv6Network"] = ()
     """In front of the service; what they tell of where a request comes from is believed."""
     instance: Callable[[], "InstanceStatus | None"] = lambda: None

@@ -1,4 +1,4 @@
-"""The day on which each passage of a note was told, as far as the note says so; never guessed."""
+"""The day on which each passage of a note was told, if the note says so; never guessed."""
 
 import re
 from collections.abc import Iterator, Sequence

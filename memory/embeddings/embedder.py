@@ -28,7 +28,7 @@ TRIES, SILENT_TRIES = 3, 2
 """How often a batch may meet a broken or silent service before it is suspected of being the cause."""
 BLANK = "nothing but white space"
 STEP_OVER_SECONDS = 8.0
-"""After so long a provider that gives no answer is stepped over, where another one stands behind it."""
+"""After this long, a provider that does not answer is skipped if there is a fallback."""
 
 Who = Literal["anyone", "primary", "fallback"]
 

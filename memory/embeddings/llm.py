@@ -32,7 +32,7 @@ def usual_model(base_url: str, default: str) -> str:
 
 
 def own_provider(name: str, base_url: str) -> str:
-    """Return which row of `PROVIDERS` a chat provider is, where that is a better one than "llm"; else "llm"."""
+    """Return the row of `PROVIDERS` for a chat provider: one of its own if there is one, else "llm"."""
     if name == "ollama" or urlsplit(base_url).port == OLLAMA_PORT:
         return "ollama"
     return "zhipu" if name == "zhipu" or _host(base_url) in _ZHIPU_HOSTS else "llm"

@@ -1,4 +1,4 @@
-"""Embeddings by whichever embedding model an Ollama server has: asked for at the first text, not before."""
+"""Embeddings by whichever embedding model an Ollama server has; it is asked at the first text, not before."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,7 +21,7 @@ KNOWN_MODELS = (
     "paraphrase-multilingual",
     "bge-large",
 )
-"""Embedding models of Ollama's library, the first of them that is installed is taken."""
+"""Embedding models of Ollama's library; the first one that is installed is used."""
 
 
 class InstalledOllamaModel(HttpProvider):

@@ -1,4 +1,4 @@
-"""Vectors of the latest queries, so that one that is asked again costs no request. Kept in memory alone."""
+"""Vectors of the latest queries, so that repeating one costs no request. Kept in memory only."""
 
 from collections import OrderedDict
 from hashlib import sha256
@@ -9,7 +9,7 @@ MOST_QUERIES = 1000
 
 
 class QueryCache:
-    """The last `most` queries by model and text; of the text only a digest is kept."""
+    """The last `most` queries by model and text, of which only a digest is kept."""
 
     def __init__(self, most: int = MOST_QUERIES) -> None:
         self._most = most
@@ -27,7 +27,7 @@ class QueryCache:
         return vector
 
     def put(self, model: ModelId, query: str, vector: Vector) -> None:
-        """Keep a vector; the one that was not asked for the longest gives way."""
+        """Keep a vector, in place of the least recently used one if the cache is full."""
         self._vectors[model, _digest(query)] = vector
         if len(self._vectors) > self._most:
             self._vectors.popitem(last=False)

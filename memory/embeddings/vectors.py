@@ -14,7 +14,7 @@ from memory.embeddings.protocol import Vector
 
 BYTES_A_NUMBER = 4
 ALIKE = 0.999
-"""The cosine of two vectors that the same model makes of the same text, at the least: services round a little."""
+"""The least cosine of two vectors that the same model makes of the same text: services round a little."""
 MEND_DIMENSIONS = "check memory.embedding.model and dimensions"
 
 _SWAP = sys.byteorder == "big"
@@ -24,7 +24,7 @@ _TINY = 1e-300
 
 
 def are_alike(vectors: Sequence[Vector], others: Sequence[Vector]) -> bool:
-    """Return whether each vector of unit length is as good as the same as its counterpart."""
+    """Return whether each vector, of length one, is practically the same as its counterpart."""
     return all(
         len(one) == len(other) and sum(map(mul, array("f", one), array("f", other))) >= ALIKE
         for one, other in zip(vectors, others, strict=True)

@@ -25,9 +25,9 @@ class Comparison:
 
 
 _WHY: dict[VectorBackend, str] = {
-    "numpy": "in memory, for a service that searches again and again: about 40 times as quick as sqlite-vec",
-    "sqlite-vec": "for one search: numpy takes longer to load than this to read all; the service uses numpy",
-    "pgvector": "by the server; a service keeps one bit a number in memory to choose what is compared",
+    "numpy": "in memory, for a service that searches often: about 40 times as fast as sqlite-vec",
+    "sqlite-vec": "for a single search: numpy takes longer to load than this to read them all; the service uses numpy",
+    "pgvector": "by the server; a service keeps one bit per number in memory to choose what to compare",
 }
 
 

@@ -340,7 +340,8 @@ async def test_the_memory_command(house: House) -> None:
     assert "root:" not in await house.say("/memory get ../../etc/passwd")
     assert "/memory search QUERY" in await house.say("/memory search")
     assert await house.say("/memory cache clear") == (
-        "Cleared 0 cached vectors that no note needs, and 0 of questions; 0 that your notes need stay."
+        "Cleared from the cache: 0 vectors that no note needs, and 0 of earlier questions. "
+        "Kept: 0 that your notes need."
     )
     assert await house.say("/memory cache") == "Usage: `/memory cache clear`"
     assert (await house.say("/memory burn")).startswith("Usage: `/memory [status|search|get|")

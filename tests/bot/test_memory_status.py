@@ -171,7 +171,7 @@ async def test_the_owner_is_told_which_background_tasks_failed(tmp_path: Path) -
                 for line in await told(memory, failures=failures, command=command)
                 if line.startswith("The background task ")
             ]
-            assert "“reminders” failed (KeyError in menu.py, register) and restarts at " in first
+            assert "“reminders” failed (KeyError in menu.py, register) and will restart at " in first
             assert "“watcher” failed at " in second
         others = await told(memory, failures=failures, standing=Standing.ALLOWED)
         assert not any("background task" in line for line in others)
@@ -186,7 +186,7 @@ async def test_while_a_fallback_stands_in_it_is_by_meaning(
         await memory.fill_vectors()
         assert (await memory.search("note")).notice == ""
         lines = await told(memory, command=command)
-        assert any(line.startswith("Search: by meaning and by words, with ") for line in lines)
+        assert any(line.startswith("Search: by meaning and by words, for now with ") for line in lines)
         assert any("openai answered 401" in line for line in lines)
 
 
@@ -227,5 +227,5 @@ async def test_the_memory_command_warns_of_a_core_note_that_is_too_long(tmp_path
         assert not [line for line in await told(memory, command="memory") if "MEMORY.md" in line]
         await memory.write("A fact that everybody should know. " * 300, target="core")
         [line] = [line for line in await told(memory, command="memory") if "MEMORY.md" in line]
-    assert line.startswith("MEMORY.md has 10,5")
+    assert line.startswith("MEMORY.md is 10,5")
     assert "shorten it, or move" in line

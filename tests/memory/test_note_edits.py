@@ -75,9 +75,9 @@ def test_exactly_one_line_is_replaced(form: str, line: int) -> None:
 
 
 def test_a_line_that_reads_differently_is_left_alone() -> None:
-    with pytest.raises(EditRefused, match="has changed meanwhile"):
+    with pytest.raises(EditRefused, match="has changed in the meantime"):
         line_correction(decode(FORMS["utf-8"]), correction=Correction(3, "- null", "- drei"), path="n.md")
-    with pytest.raises(EditRefused, match="has changed meanwhile"):
+    with pytest.raises(EditRefused, match="has changed in the meantime"):
         line_correction(decode(b"- eins\n"), correction=Correction(3, "- eins", "- drei"), path="n.md")
 
 

@@ -1,4 +1,4 @@
-"""Pure: of statements that say the same thing differently, which holds since when, and which held before."""
+"""Pure: which of several statements about one thing holds, since when, and which held before."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -28,7 +28,7 @@ class Held(NamedTuple):
 
 
 def tell_apart(statements: Sequence[Statement], query: str, language: Language) -> list[Held]:
-    """Return what holds and what held, the latest first; empty where nothing changed, or it cannot be said.
+    """Return what holds and what held, the latest first; empty if nothing changed, or if that is not certain.
 
     Only statements that answer about as well as the best are looked at, told on different days. They have to be the
     same but for one place, which is none of what was asked for, and to tell how something is: "lives in", "phone:".

@@ -107,7 +107,7 @@ def _rest_beside_moment(text: str, now: datetime) -> str:
 
 
 def _is_certain(parts: Parts, language: Language) -> bool:
-    """Return whether nothing speaks for a moment that was only half understood, such as a day beside it."""
+    """Return whether a moment was understood as a whole: no day, for one, is left beside it."""
     if not language.moments:
         return bool(re.search(_ISO_DATE, parts.when))
     if re.match(_BEGINS_WITH_TIME, parts.text) and not any(map(str.isdigit, parts.when)):

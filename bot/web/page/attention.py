@@ -56,7 +56,7 @@ def of_memory(memory: Part[MemoryStatus]) -> Iterator[str]:
 
 
 def of_core_note(warning: Part[str]) -> Iterator[str]:
-    """Whether it is longer than what is always at hand; why it cannot be read stands elsewhere."""
+    """The warning that MEMORY.md is too long to be always at hand; another line says if it cannot be read."""
     if warning.shown:
         yield warning.shown
 

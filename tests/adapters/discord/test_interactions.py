@@ -549,7 +549,7 @@ async def test_notes_folders_and_what_was_removed_can_be_picked(bot: Commanding,
         assert answer.content.startswith(f"Corrected {NOW:%Y-%m-%d}.md:{line}.")
     assert await offered(olga, "memory", "what", "", action="trash") == ["restore 1", "restore 2"]
     answer = await (await olga.use("memory", action="trash", what="restore 1")).answer()
-    assert answer.content == f"Restored in {NOW:%Y-%m-%d}.md:4."
+    assert answer.content == f"Restored to {NOW:%Y-%m-%d}.md:4."
     assert await offered(olga, "memory", "what", "rest", action="trash") == ["restore 2"]
     assert not bot.api.refusals
 

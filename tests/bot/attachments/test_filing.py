@@ -298,7 +298,7 @@ async def test_the_notebook_notes_what_is_said_besides(notebook: House, tmp_path
 
 async def test_the_notebook_takes_no_question_for_a_wish(notebook: House, tmp_path: Path) -> None:
     told = await notebook.say("What is in it?", attachments=(REPORT,))
-    assert told.startswith("I can't look into pictures, files or voice messages;")
+    assert told.startswith("I can't read pictures, files or voice messages;")
     assert "say “remember this”" in told.partition("\n\n")[0]
     assert "found nothing" not in told
     for said in ("Where did I put the file?", "don't save this file", "What is in it?"):

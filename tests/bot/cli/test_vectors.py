@@ -272,7 +272,7 @@ def test_what_the_fallback_has_embedded_counts_and_it_is_said_who_serves(
     environment["COMMONPLACE_PROVIDERS__VOYAGE__BASE_URL"] = server.base_url("voyage")
     server.always(None)
     printed = run.says("memory", "index")
-    assert "Vectors: of 3 chunks out of 3, by voyage as the fallback: openai cannot be reached" in printed
+    assert "Vectors: for 3 of 3 chunks, made by the fallback voyage: openai cannot be reached" in printed
     report = run.json("index")["vectors"]
     assert (report["embedded"], report["missing"], report["provider"]) == (3, 0, "voyage")
     status = run.json("status")
@@ -280,7 +280,7 @@ def test_what_the_fallback_has_embedded_counts_and_it_is_said_who_serves(
     assert (status["embedding_provider"], status["embedding_fallback"]) == ("openai", "voyage")
     assert (status["embedding_serving"], status["embedding_serving_model"]) == ("voyage", "voyage-3.5-lite")
     told = run.says("memory", "status")
-    for line in ("search        by meaning and by words\n", "made now by   voyage voyage-3.5-lite\n"):
+    for line in ("search        by meaning and by words\n", "now made by   voyage voyage-3.5-lite\n"):
         assert line in told
     assert {asked.body["model"] for asked in server.requests} == {"voyage-3.5-lite"}
 

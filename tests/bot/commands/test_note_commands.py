@@ -50,7 +50,7 @@ async def test_core_without_a_text_shows_the_usage(house: House) -> None:
 async def test_a_core_note_that_becomes_too_long_is_told_of_at_once(house: House, tmp_path: Path) -> None:
     write(tmp_path, "MEMORY.md", "- A fact that everybody should know.\n" * 300)
     told = await house.say("/remember core: Anna is a vet.")
-    assert told.startswith("Noted in MEMORY.md:301.\n\nMEMORY.md has 11,116 characters")
+    assert told.startswith("Noted in MEMORY.md:301.\n\nMEMORY.md is 11,116 characters long")
 
 
 # -- /correct -------------------------------------------------------------------------------------------------
@@ -83,8 +83,8 @@ async def test_a_place_is_understood_as_people_copy_it(house: House, tmp_path: P
         ("/correct house.md:1-3 The boiler", "I can only correct one line at a time."),
         ("/correct house.md:9 x", "house.md has 3 lines; there is no line 9."),
         ("/correct house.md:2 x", "Line 2 of house.md is empty, so there is nothing to correct."),
-        ("/correct house.md:3 The boiler is blue.", "Line 3 of house.md reads like that already."),
-        ("/correct house.md:3 two\nlines", "The new text has several lines; please put it on one."),
+        ("/correct house.md:3 The boiler is blue.", "Line 3 of house.md already says that."),
+        ("/correct house.md:3 two\nlines", "The new text has several lines; please put it on a single line."),
         ("/correct none.md:3 x", "There is no note none.md."),
         ("/correct ../house.md:3 x", "../house.md leads out of the memory folder."),
         ("/correct /etc/passwd.md:1 x", "/etc/passwd.md is absolute"),
@@ -142,7 +142,7 @@ async def test_a_list_is_bounded(house: House, tmp_path: Path) -> None:
         write(tmp_path, f"folder{number:02}/{number:02}.md", "x\n", age=number)
     told = await house.say("/memory list")
     assert told.count("\n- ") == 30
-    assert told.endswith("The latest 30 of 40. `/memory list FOLDER` shows one folder.")
+    assert told.endswith("These are the latest 30 of 40. `/memory list FOLDER` shows one folder.")
     assert "`folder19` (1), and 20 more\n" in told
 
 
@@ -150,7 +150,7 @@ async def test_a_folder_that_is_not_there_is_told_so(house: House, tmp_path: Pat
     assert await house.say("/memory list") == phrases.NO_NOTES
     write(tmp_path, "trips/oslo.md", "Boats\n")
     for folder in ("tips", "../", "trip", "oslo.md"):
-        assert (await house.say(f"/memory list {folder}")).startswith("There is no folder ")
+        assert (await house.say(f"/memory list {folder}")).startswith("I found no folder ")
 
 
 # -- /memory trash --------------------------------------------------------------------------------------------
@@ -168,10 +168,10 @@ async def test_what_was_removed_is_put_back_by_its_number(house: House, tmp_path
     assert rows[1].endswith(", `house.md`: - The roof leaks.")
     assert rows[2].startswith("- **2** ")
     assert rows[-1] == "`/memory trash restore N` puts one back."
-    assert await house.say("/memory trash restore 2") == "Restored in house.md:3."
+    assert await house.say("/memory trash restore 2") == "Restored to house.md:3."
     assert path.read_text() == "# House\n\n- The boiler is blue.\n"
-    assert await house.say("/memory trash restore 2") == "Number 2 was already restored."
-    assert await house.say("/memory trash restore 1") == "Restored in house.md:3."
+    assert await house.say("/memory trash restore 2") == "Number 2 has already been restored."
+    assert await house.say("/memory trash restore 1") == "Restored to house.md:3."
     assert sorted(path.read_text().split("\n")) == sorted(before.split("\n"))
     assert await house.say("/memory trash") == "The trash is empty."
 
@@ -196,9 +196,9 @@ async def test_what_an_earlier_version_kept_is_put_back_too(house: House, tmp_pa
     (trash / "2026-11-20T14-30-02.123456Z trips--bergen.md").write_text("# Bergen\n\nRain.\n")
     oslo = write(tmp_path, "trips/oslo.md", "# Oslo\n\n- Ships\n")
     assert "`trips/bergen.md`: # Bergen Rain." in await house.say("/memory trash")
-    assert await house.say("/memory trash restore 1") == "Restored in trips/oslo.md:5."
+    assert await house.say("/memory trash restore 1") == "Restored to trips/oslo.md:5."
     assert oslo.read_text() == "# Oslo\n\n- Ships\n\nBoats\n"
-    assert (await house.say("/memory trash restore 2")).startswith("Restored in trips/bergen.md:1")
+    assert (await house.say("/memory trash restore 2")).startswith("Restored to trips/bergen.md:1")
     assert (tmp_path / "memory" / "trips" / "bergen.md").read_text() == "# Bergen\n\nRain.\n"
 
 
@@ -208,7 +208,7 @@ async def test_what_is_not_understood_shows_the_usage(house: House, what: str) -
 
 
 async def test_a_number_that_there_is_not_is_told_so(house: House) -> None:
-    assert (await house.say("/memory trash restore 7")).startswith("There is no 7 in the trash.")
+    assert (await house.say("/memory trash restore 7")).startswith("There is no number 7 in the trash.")
 
 
 async def test_forgetting_purges_the_trash(house: House, tmp_path: Path) -> None:

@@ -187,7 +187,7 @@ def test_a_secret_that_cannot_be_read_is_named(monkeypatch: pytest.MonkeyPatch) 
                 export_secrets()
         finally:
             os.seteuid(user)
-    mend = f"make it readable for user {user or 65534}"
+    mend = f"make it readable by user {user or 65534}"
     assert str(caught.value) == f"{secret} cannot be read: Permission denied; {mend}"
 
 

@@ -32,7 +32,7 @@ def test_a_variable_that_cannot_be_used_is_utc_and_says_so(
     tz: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TZ", tz)
-    assert system_zone(tmp_path) == SystemZone("UTC", f"TZ is {tz!r}, which is no IANA name")
+    assert system_zone(tmp_path) == SystemZone("UTC", f"TZ is {tz!r}, which is not an IANA name")
 
 
 @pytest.mark.parametrize("tz", [None, ""])
@@ -74,7 +74,7 @@ def test_a_link_to_itself_and_an_unknown_name_are_utc(
     monkeypatch.delenv("TZ")
     link(tmp_path, "localtime")
     (tmp_path / "timezone").write_text("Mars/Olympus")
-    expected = f"{tmp_path}/timezone says 'Mars/Olympus', which is no IANA name"
+    expected = f"{tmp_path}/timezone says 'Mars/Olympus', which is not an IANA name"
     assert system_zone(tmp_path) == SystemZone("UTC", expected)
 
 
@@ -97,6 +97,6 @@ def test_the_service_says_in_its_log_that_the_machines_zone_cannot_be_used(tmp_p
     commonplace.environment |= {"COMMONPLACE_SERVER__ENABLED": "false", "TZ": "CET-1CEST"}
     done = commonplace("run", stdin="")
     assert done.returncode == 0
-    assert "timezone is UTC: this machine's cannot be used, since TZ is 'CET-1CEST'" in done.stderr
+    assert "timezone is UTC, because this machine's cannot be used: TZ is 'CET-1CEST'" in done.stderr
     done = commonplace("run", stdin="", environment={"COMMONPLACE_TIMEZONE": "Europe/Berlin"})
     assert "timezone" not in done.stderr

@@ -23,9 +23,9 @@ def test_of_a_long_note_the_lines_that_have_room_are_at_hand() -> None:
 def test_a_warning_tells_how_long_it_is_how_far_is_at_hand_and_what_to_do() -> None:
     text = f"# Memory\n\n{LINE * 200}"
     assert length_warning(text) == (
-        f"MEMORY.md has {len(text.strip()):,} characters, but I only keep its first 6,000 in mind at all times, up to "
-        f"line {lines_at_hand(text)}; the rest I have to search for. Please shorten it, or move what I needn't always "
-        "know into other notes."
+        f"MEMORY.md is {len(text.strip()):,} characters long, but I only keep the first 6,000 in mind at all times (up "
+        f"to line {lines_at_hand(text)}); I have to search for the rest. Please shorten it, or move what I don't "
+        "always need to know into other notes."
     )
 
 

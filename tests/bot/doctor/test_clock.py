@@ -58,10 +58,10 @@ def test_a_zone_other_than_the_machines_is_told(zone: str, machine: str, status:
 
 
 def test_a_zone_of_the_machine_that_cannot_be_used_is_told_unless_one_is_set() -> None:
-    broken = SystemZone("UTC", "TZ is 'CET-1CEST', which is no IANA name")
+    broken = SystemZone("UTC", "TZ is 'CET-1CEST', which is not an IANA name")
     check = named(check_clock(about(), [], machine=broken), "time zone")
     assert check.status == "warn"
-    assert check.told.endswith("cannot be used: TZ is 'CET-1CEST', which is no IANA name")
+    assert check.told.endswith("cannot be used: TZ is 'CET-1CEST', which is not an IANA name")
     assert 'timezone = "Europe/Berlin"' in check.mend
     assert named(check_clock(about(timezone="Asia/Tokyo"), [], machine=broken), "time zone").status == "ok"
 

@@ -97,14 +97,14 @@ async def test_vectors_of_another_model_are_told_before_they_are_paid_for_again(
         before = ModelVectors("openai", "text-embedding-3-small", 1536, 12)
         check = named(await told(section, indexed(before)), "stored")
         assert check.status == "ok"
-        assert check.told.startswith("12 of text-embedding-3-small as it was before: kept where")
+        assert check.told.startswith("12 of an earlier text-embedding-3-small: kept if")
         shorter = ModelVectors("openai", "text-embedding-3-small", 512, 12)
         other = ModelVectors("gemini", "gemini-embedding-001", 768, 12)
         for stored in (shorter, other):
             check = named(await told(section, indexed(stored)), "stored")
             assert check.status == "warn"
             assert f"({stored.dimensions} numbers)" in check.told
-            assert "made anew" in check.told
+            assert "will be made again" in check.told
 
 
 async def test_a_broken_service_is_told_as_such() -> None:

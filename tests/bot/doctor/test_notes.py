@@ -50,7 +50,7 @@ def test_a_core_note_that_is_not_at_hand_whole_is_told_of_with_the_mend(tmp_path
     check = named(list(check_notes(settings)), "MEMORY.md")
     assert check.status == "warn"
     assert check.told == "11,099 characters, of which the first 6,000 are always at hand (up to line 162)"
-    assert "move what need not always be known into other notes" in check.mend
+    assert "move what is not always needed into other notes" in check.mend
     core.write_text("- A fact.\n")
     assert statuses(check_notes(settings)) == {"ok"}
 

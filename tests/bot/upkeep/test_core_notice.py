@@ -69,7 +69,7 @@ async def test_the_first_owner_who_can_be_reached_is_told_what_to_do(told: Told)
     told.write(LONG)
     [(chat, text)] = await told.send()
     assert chat == "telegram:2"
-    assert "MEMORY.md has 11,099 characters" in text
+    assert "MEMORY.md is 11,099 characters long" in text
     assert "shorten it, or move" in text
     assert told.woken == 1
 
@@ -147,4 +147,4 @@ async def test_it_is_sent_by_the_service_at_night(tmp_path: Path) -> None:
         await parts.assistant.take_up()
         await parts.assistant.idle()
     [text] = telegram.replies().values()
-    assert "MEMORY.md has 11,099 characters" in text
+    assert "MEMORY.md is 11,099 characters long" in text

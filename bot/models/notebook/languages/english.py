@@ -27,22 +27,21 @@ ENGLISH = Language(
         fine="All right.",
         cannot_do="I can only keep notes, find them and remind you, so I can't do that. To have it noted, "
         "start with “remember”.",
-        cannot_read="I can't look into pictures, files or voice messages; I can only keep notes, find them and "
-        "remind you.",
+        cannot_read="I can't read pictures, files or voice messages; I can only keep notes, find them and remind you.",
         keep_how="To keep the document in your notes, say “remember this”.",
         reminded="Reminder {number} set for {due}: {text}",
         reminded_again="Reminder {number} set, {when}: {text}. First on {due}.",
         while_open="I can only remind you while Commonplace is running; otherwise you'll see it next time.",
         not_reminded="I could not set that reminder: {error}",
-        remind_when="When should I remind you? I didn't find a time that I understand. Answer with one, such "
+        remind_when="When should I remind you? I didn't find a time that I understand. Reply with one, such "
         "as “tomorrow 9:00” or “in 20 minutes”, or send `/remind tomorrow 9:00 call Tom`.",
-        remind_what="What should I remind you of? Answer with that, or send `/remind tomorrow 9:00 call Tom`.",
-        forget="To remove it everywhere, send `{command}`. I'll show you first what would go.",
-        correct="To correct a note, send `{command}` with the right words.",
+        remind_what="What should I remind you about? Reply with that, or send `/remind tomorrow 9:00 call Tom`.",
+        forget="To remove it everywhere, send `{command}`. I'll show you first what would be removed.",
+        correct="To correct a note, send `{command}` with the correct text.",
         list_notes="`/memory list` lists your notes, and `/memory get MEMORY.md` shows one.",
         reminders="`/reminders` lists your reminders.",
-        about_you="From `MEMORY.md`, which I keep at hand at all times:",
-        about_you_nothing="I keep nothing about you at hand yet. `/remember core: TEXT` puts something there; "
+        about_you="From `MEMORY.md`, which I always keep in mind:",
+        about_you_nothing="I don't have anything about you in mind yet. `/remember core: TEXT` changes that; "
         "`/recall WORDS` searches everything else.",
         today="From today's notes:",
         today_nothing="There is nothing in today's notes yet.",

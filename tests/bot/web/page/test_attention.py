@@ -46,7 +46,7 @@ def test_background_tasks_that_failed_are_named_with_when_they_run_again() -> No
     again = replace(stopped, name="watcher", restarts_at=None)
     first, second = attention.of_tasks([stopped, again], NOW)
     assert first.startswith(
-        "The background task “reminders” failed (KeyError in menu.py, register) and restarts at "
+        "The background task “reminders” failed (KeyError in menu.py, register) and will restart at "
     )
     assert second.startswith("The background task “watcher” failed at ")
     assert "is running again" in second

@@ -128,11 +128,11 @@ async def test_it_tells_who_makes_vectors_while_the_first_one_fails(tmp_path: Pa
             told = facts(shown)
             assert (told["with vectors"], told["Missing vectors"]) == ("1", "none")
             assert told["Provider"] == "openai, then voyage"
-            assert told["Vectors made now by"] == "voyage, voyage-3.5-lite"
+            assert told["Vectors now made by"] == "voyage, voyage-3.5-lite"
             assert told["Vector search"].startswith("on, by voyage openai answered 401")
             assert "where voyage stands in" in shown.by_id("attention").text
             said = how_it_searches(await site.parts.memory.status(), why=True)
-            assert said == "by meaning and by words, with voyage-3.5-lite of voyage as the fallback for now"
+            assert said == "by meaning and by words, for now with the fallback voyage-3.5-lite of voyage"
 
 
 async def test_models_are_shown_with_their_keys_and_their_last_day(site: Website) -> None:
@@ -189,12 +189,12 @@ async def test_channels_errors_and_counts_are_shown(site: Website) -> None:
 
 async def test_a_core_note_that_is_too_long_needs_a_look(site: Website, tmp_path: Path) -> None:
     def warnings(page: HtmlPage) -> list[str]:
-        return [each.text for each in page.all("li") if "MEMORY.md has" in each.text]
+        return [each.text for each in page.all("li") if "MEMORY.md is" in each.text]
 
     assert warnings(await page(site)) == []
     await site.parts.memory.write("A fact that everybody should know. " * 300, target="core")
     (warning,) = warnings(await page(site))
-    assert "MEMORY.md has 10,5" in warning
+    assert "MEMORY.md is 10,5" in warning
 
 
 async def test_jobs_are_shown_with_their_last_and_next_time(site: Website) -> None:
