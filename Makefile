@@ -49,7 +49,7 @@ again: .venv/dev
 bench: .venv/project $(EXTRAS)  ## all benchmarks; EVAL_FOLDER=DIR, MODEL_FILE=GGUF; ARGS="watch" for some
 	@$(PY) benchmarks/all.py $(ARGS)
 
-local: .venv/project .venv/local  ## the library for a local embedding model: compiles, two to four minutes
+local: .venv/project .venv/local  ## the library for a local embedding model: compiles for two to four minutes
 
 postgres: .venv/project .venv/postgres  ## the library for an index on PostgreSQL
 
@@ -108,7 +108,7 @@ endif
 	@touch $@
 
 # Without pip's isolation, so that what compiles is locked as well. Its commands lie in local-build/bin.
-# One's own CMAKE_ARGS come last and win, but for what the file switches off. pip does not tell what it has kept by them.
+# Your own CMAKE_ARGS come last and win, except over what the file switches off. pip's cache does not depend on them.
 .venv/local: .venv/runtime requirements/local.txt requirements/local-build.txt
 	@$${CXX:-c++} --version >/dev/null 2>&1 || { echo "set-up: llama.cpp needs a C++ compiler; on Debian and Ubuntu:" \
 		"sudo apt install g++; on macOS: xcode-select --install" >&2; exit 1; }
