@@ -184,7 +184,7 @@ async def test_what_two_owners_put_back_at_once_comes_back_once(house: House, tm
     await house.quiet()
     assert path.read_text() == "# House\n\n- one\n- two\n- three\n"
     assert sorted([house.reply(-1), house.reply(-2)]) == [
-        "Restored in house.md:4.",
+        "Restored to house.md:4.",
         "That is no longer in the trash; it may have been restored by somebody else.",
     ]
 
