@@ -106,7 +106,7 @@ async def test_a_line_that_has_changed_since_the_crash_is_left_alone(tmp_path: P
             await journal.correct("n.md", 6, "coffee", key="c")
         changed = BEFORE.replace("- tea", "- green tea")
         path.write_text(changed)
-        with pytest.raises(EditRefused, match="has changed meanwhile"):
+        with pytest.raises(EditRefused, match="has changed in the meantime"):
             await journal.correct("n.md", 6, "coffee", key="c")
     assert path.read_text() == changed
 

@@ -421,7 +421,7 @@ async def test_both_ways_of_comparing_give_the_same(
     at_once, served = await once.status(), await service.status()
     assert (at_once.vector_backend, served.vector_backend) == ("sqlite-vec", "numpy")
     assert "the service uses numpy" in at_once.vector_backend_reason
-    assert "as quick as sqlite-vec" in served.vector_backend_reason
+    assert "as fast as sqlite-vec" in served.vector_backend_reason
 
 
 async def test_before_there_are_vectors_words_answer(
