@@ -91,7 +91,8 @@ def program_of(command: str) -> str:
 
 
 def make_home(folder: Path, port: int) -> dict[str, str]:
-    """Make `folder` a home with nothing in it but the `commonplace` command; give its environment."""
+    """Make `folder` a home with the `commonplace` command and a workspace, as in a clone; return its environment."""
+    (folder / "workspace").mkdir(mode=0o700)
     command = folder / ".bin" / "commonplace"
     command.parent.mkdir()
     command.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m bot "$@"\n', "utf-8")
@@ -102,6 +103,7 @@ def make_home(folder: Path, port: int) -> dict[str, str]:
         "PYTHONPATH": str(ROOT),
         "LC_ALL": "C.UTF-8",
         "COMMONPLACE_SERVER__PORT": str(port),
+        "TZ": "UTC",
     }
 
 

@@ -171,7 +171,7 @@ def test_the_second_terminal_in_a_conversation_is_told_and_both_are_answered(
     with opened() as first:
         assert "Another terminal" not in first.until("›")
         with opened() as second, opened("--session", "mine") as third:
-            assert 'in this conversation ("main") already' in " ".join(second.until("›").split())
+            assert 'already in this conversation ("main")' in " ".join(second.until("›").split())
             assert "Another terminal" not in third.until("›")
             for window, said in ((second, "the boat is blue"), (first, "the bicycle is red")):
                 window.type(f"/remember {said}\r")

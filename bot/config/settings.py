@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 from pydantic import Field, PrivateAttr, SecretStr, Strict, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
 
-from bot.config.errors import PREFIX, ConfigError, Origin, explain, printable
+from bot.config.errors import PREFIX, ConfigError, Origin, explain, printable, shortened
 from bot.config.secret_files import FOLDER_VARIABLE, secrets_folder
 from bot.config.sources import SecretFiles, SettingsFile, Variables
 from bot.config.system_zone import system_zone
@@ -562,7 +562,8 @@ class Settings(Section, BaseSettings):
     def _check_model(self, key: str, model: str) -> None:
         provider, slash, name = model.partition("/")
         if model.strip() and not slash:
-            ways = ways_to_write(model, [each for each in self.providers if each not in KNOWN_PROVIDERS])
+            own = [each for each in self.providers if each not in KNOWN_PROVIDERS]
+            ways = ways_to_write(shortened(printable(model)), own)
             raise ConflictError(key, f'"provider/model", which {model!r} is not: write {ways}')
         if not (provider and slash and name and name.isprintable() and name == name.strip()):
             raise ConflictError(key, f'"provider/model", which {model!r} is not')

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
@@ -874,6 +874,7 @@ anything = st.recursive(
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(keys=st.sampled_from(list(known_keys(Settings))), value=anything, as_text=st.booleans())
+@example(keys=("models", "on_error", "rate_limit"), value=["\ud7fc"], as_text=False)
 def test_whatever_stands_at_a_key_it_loads_or_is_one_line(
     keys: tuple[str, ...], value: Any, as_text: bool
 ) -> None:
