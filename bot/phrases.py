@@ -304,8 +304,8 @@ PAIR_WRONG = (
     "writes to me gets a new one."
 )
 PAIR_FORM = (
-    "A code has {length} letters and digits. Usage: `/pair CODE`, or `/pair CODE guest` to let them in without the "
-    "memory."
+    "A code has {length} letters and digits. Usage: `/pair CODE`, `/pair CODE guest` to let them in without the "
+    "memory, or, at the terminal where I run, `/pair CODE owner`."
 )
 PAIR_OWNER_NOT_HERE = (
     'Owners can only be added at the terminal where I run: `commonplace chat -m "/pair CODE owner"`'

@@ -6,6 +6,8 @@ from functools import cache
 from pathlib import Path
 
 UTC = "UTC"
+_ALSO_UTC = frozenset(("Etc/UTC", "Etc/UCT", "Etc/Universal", "Etc/Zulu", "UCT", "Universal", "Zulu"))
+"""Other names for it, which machines have and nobody says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,8 @@ def _look_up(tz: str, etc: Path) -> SystemZone:
     elif localtime.exists():
         return SystemZone(UTC, f"{localtime} does not say its name")
     else:
+        return SystemZone(UTC)
+    if name in _ALSO_UTC:
         return SystemZone(UTC)
     return SystemZone(name) if _is_zone(name) else SystemZone(UTC, f"{source}, which is not an IANA name")
 

@@ -18,6 +18,8 @@ _COLONS = (":", "：")
 _FOUR_DIGITS = re.compile("(?:[01][0-9]|2[0-3])(?:[0-5][0-9]|[.][0-5][0-9])|[1-9][.][0-5][0-9]")
 _BY_THEN = ("之前", "以前", "까지", "전에", "まで")
 """Behind a day: by then, or before it."""
+_LEFT_OUT_BEFORE = ("除外", "以外")
+"""Behind a day that is left out."""
 _EACH = ("ごと", "おき", "마다")
 """Behind a span: again and again."""
 _HAN_WEEK = ("周", "週", "星期", "礼拜")
@@ -35,7 +37,7 @@ def check_half_understood(line: Line, said: Said, begin: int, end: int) -> None:
     """
     if _names_another_day(line, said, end) or _begins_day_list(line, said, end):
         raise NoMoment(phrases.WHEN_TWO_DAYS)
-    if said.clocks and _goes_on_to_another_hour(line, end):
+    if said.clocks and (_goes_on_to_another_hour(line, end) or _has_second_hour(line, end)):
         raise NoMoment(phrases.WHEN_NO_RANGE)
     told = line.text[line.tokens[begin].start : line.tokens[end - 1].end]
     if line.folded(end) in words().punctuation:
@@ -55,7 +57,7 @@ def check_half_understood(line: Line, said: Said, begin: int, end: int) -> None:
         raise NoMoment(phrases.WHEN_UNREAD)
     if line.folded(end).startswith(_EACH) or _is_hour_or_span(line, said, begin, end):
         raise NoMoment(phrases.WHEN_UNREAD)
-    if said.every and line.skip(words().except_, end) > end:
+    if said.every and (line.skip(words().except_, end) > end or _leaves_days_out(line, end)):
         raise NoMoment(phrases.WHEN_EXCEPT)
     if line.skip(words().or_, end) > end:
         raise NoMoment(phrases.WHEN_TWO_DAYS)
@@ -118,7 +120,28 @@ def _goes_on_to_another_hour(line: Line, end: int) -> bool:
         return (
             line.kind(end - 1) == line.kind(end + 1) == "number" and line.glued(end) and line.glued(end + 1)
         )
+    if line.folded(end) in ("到", "至"):
+        return bool(Grammar(line).read(end + 1)[0].clocks)
     return line.folded(end) in ("to", "till") and line.kind(end + 1) in _CLOCK_KINDS
+
+
+def _has_second_hour(line: Line, end: int) -> bool:
+    """At 10 and at 15: for one reminder."""
+    after = line.skip(words().and_, end)
+    return after > end and line.kind(line.skip(words().at, after)) in _CLOCK_KINDS
+
+
+def _leaves_days_out(line: Line, end: int) -> bool:
+    """Every day: walk the dog, not on Sundays; 星期天除外."""
+    known = words()
+    for at in range(end, len(line.tokens)):
+        if line.folded(at) in _LEFT_OUT_BEFORE:
+            return True
+        after = line.skip(known.except_, at)
+        named = line.skip(known.fillers, after)
+        if after > at and (line.find(known.weekdays, named) or line.find(known.all_such_days, named)):
+            return True
+    return False
 
 
 def _is_hour_or_span(line: Line, said: Said, begin: int, end: int) -> bool:
@@ -157,8 +180,8 @@ def _begins_day_list(line: Line, said: Said, end: int) -> bool:
 
 
 def _begins_range(line: Line, end: int) -> bool:
-    """From 9 to 17."""
-    after = line.skip(words().range_, end + 2)
+    """From 9 to 17; between 9 and 10."""
+    after = max(line.skip(words().range_, end + 2), line.skip(words().and_, end + 2))
     numbers = line.kind(end + 1) in _CLOCK_KINDS and line.kind(after) in _CLOCK_KINDS
     return line.folded(end) in words().from_ and numbers and after > end + 2
 

@@ -224,7 +224,7 @@ _BEFORE_OR_AFTER = (
 """Behind a moment they count it from something that no calendar knows: "2 days before the exam"."""
 _EXCEPT = (
     "except/except for/excluding/apart from/but/but not/not/other than/ausser/außer/aber nicht/nur nicht/nicht/sauf/"
-    "excepte/hormis/excepto/salvo/menos/menos los/tranne/eccetto/meno/exceto/кроме/除了/除"
+    "excepte/hormis/excepto/salvo/menos/menos los/tranne/eccetto/meno/exceto/кроме/除了/除/除外/以外"
 )
 """Behind what comes again they leave something out of it."""
 _OR = "or/oder/ou/oppure/или/或/或者"

@@ -12,6 +12,7 @@ NOW = datetime(2026, 11, 18, 10, 15, 20, tzinfo=BERLIN)  # a Wednesday
 
 # phrase | due | rule | text
 UNDERSTOOD = """\
+tomorrow at 10 pm or so to call Sam | 2026-11-19 22:00 | | call Sam
 in 2,5 hours tea | 2026-11-18 12:45:20 | | tea
 in 1.5 hours tea | 2026-11-18 11:45:20 | | tea
 mañana a las 15 llamar | 2026-11-19 15:00 | | llamar
@@ -303,6 +304,12 @@ iron, friday | 2026-11-20 09:00 | | iron
 
 # Ranges, what is past, what is counted from an event, days left out, two days, a time in the text, and the like.
 REFUSED = """\
+tomorrow between 9 and 10 to call Bo
+tomorrow at 10 and at 15 to drink
+tomorrow at 10 and 15 drink
+每天八点遛狗，星期天除外
+明天九点到十点开会
+every day at 8 walk the dog, not on Sundays
 every 2,000 minutes stretch
 in 1,500 minutes tea
 in 1.500 Minuten Tee

@@ -100,3 +100,10 @@ def test_the_service_says_in_its_log_that_the_machines_zone_cannot_be_used(tmp_p
     assert "timezone is UTC, because this machine's cannot be used: TZ is 'CET-1CEST'" in done.stderr
     done = commonplace("run", stdin="", environment={"COMMONPLACE_TIMEZONE": "Europe/Berlin"})
     assert "timezone" not in done.stderr
+
+
+def test_utc_is_called_so_whatever_the_machine_calls_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TZ", "Etc/UTC")
+    assert system_zone(tmp_path) == SystemZone("UTC")
