@@ -503,6 +503,10 @@ FORGET_TOO_MANY = (
     "More than {most} passages of the notes have these words. Please tell me more exactly what to forget."
 )
 FORGET_LINES = "In the notes:"
+FORGET_NO_LINES = (
+    "**No note has all of these words.** To remove a note, send `/forget` with words that stand in it. "
+    "What I found is only outside the notes:"
+)
 FORGET_LINE = "**{place}**\n\n{quotation}"
 FORGET_MESSAGES = "In our conversations, messages with these words or with such a line: {count}."
 FORGET_EXAMPLES = "For example:"
@@ -514,7 +518,8 @@ FORGET_CONFIRM = (
     "`/forget yes {code}`"
 )
 FORGET_NO_CODE = (
-    "That code is not valid, or not any more. `/forget QUERY` shows what there is, and a new one."
+    "That code is not valid, or no longer: it expires after a while, and a newer list replaces it. "
+    "`/forget QUERY` shows what I know, with a new code."
 )
 FORGET_CHOICE_REMOVE = "Remove it for good"
 FORGET_CHOICE_LEAVE = "Leave it"

@@ -39,7 +39,7 @@ async def forget(call: CommandCall, context: CommandContext) -> str | Told:
 def _shown(found: Found) -> Told:
     if found.too_many:
         return Told(phrases.FORGET_TOO_MANY.format(most=MOST_LINES))
-    shown = [phrases.FORGET_LINES] if found.lines else []
+    shown = [phrases.FORGET_LINES if found.lines else phrases.FORGET_NO_LINES]
     for each in found.lines:
         quotation = "\n".join(f"> {line}".rstrip() for line in each.text.split("\n"))
         shown.append(phrases.FORGET_LINE.format(place=_place(each), quotation=quotation))

@@ -370,6 +370,14 @@ async def test_what_was_shown_can_be_removed_or_left_by_a_button(house: House) -
     assert note.read_text() == ""
 
 
+async def test_words_that_are_in_no_note_are_told_so_first(house: House) -> None:
+    house.note("a.md").write_text("- Der Schlüssel liegt bei Tom\n")
+    said = json.dumps({"text": "Wo habe ich den Schlüssel?"})
+    await house.state.append(None, str(HERE), [("user", said)], after=0)
+    assert (await house.say("/forget den Schlüssel")).startswith(phrases.FORGET_NO_LINES)
+    assert phrases.FORGET_NO_LINES not in await house.say("/forget Schlüssel")
+
+
 async def test_no_and_a_word_is_something_to_forget_like_any_other(house: House) -> None:
     house.note("a.md").write_text("- Ben takes no milk\n")
     assert "Ben takes no milk" in await house.say("/forget no milk")
