@@ -6,9 +6,9 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
+from bot.models.notebook.forget_command import words_to_forget
 from bot.models.notebook.history import Statement, tell_apart
 from bot.models.notebook.language import Language
-from bot.models.notebook.phrases import ENDS
 from bot.models.notebook.wanted import Wanted
 from bot.places import written_place
 from bot.plain_text import one_line, without_controls
@@ -101,7 +101,6 @@ class Outcome(NamedTuple):
     chat: Literal["thanks", "hello", "fine"] = "hello"
 
 
-_LONGEST_QUERY = 200
 _LONGEST_SHOWN = 30
 """Lines of a note that are shown."""
 
@@ -137,6 +136,8 @@ def compose(outcome: Outcome, language: Language, *, notice: str = "") -> str:
     searched = [looked for looked in outcome.looked if not looked.error]
     if searched:
         findings = _findings(searched, language)
+        if "forget" in outcome.wanted and outcome.forget:  # what there is to type is said below
+            findings = [each for each in findings if each != say.nothing]
         # Where something came along it was that which was asked about.
         parts.extend(each for each in findings if not (outcome.cannot_read and each == say.nothing))
     parts.extend(dict.fromkeys(filter(None, (_how(wanted, outcome, language) for wanted in outcome.wanted))))
@@ -156,8 +157,7 @@ def _how(wanted: Wanted, outcome: Outcome, language: Language) -> str:
     say = language.say
     match wanted:
         case "forget":
-            what = one_line(outcome.forget, limit=_LONGEST_QUERY).replace("`", "'").rstrip(ENDS)
-            return say.forget.format(command=f"/forget {what or 'WORDS'}")
+            return _how_to_forget(outcome, language)
         case "change":
             return say.correct.format(command=f"/correct {outcome.place or 'PATH:LINE'} TEXT")
         case "wrong":
@@ -176,6 +176,17 @@ def _how(wanted: Wanted, outcome: Outcome, language: Language) -> str:
         case "add_model":
             return say.notice
     return ""
+
+
+def _how_to_forget(outcome: Outcome, language: Language) -> str:
+    """The command that removes the first passage shown; how to find other words where none was found."""
+    say = language.say
+    searched = [each for each in outcome.looked if not each.error and outcome.forget in each.query]
+    if not outcome.forget or not searched:
+        return say.forget.format(command="/forget WORDS")
+    passages = _shown_passages(searched, language)
+    words = words_to_forget(outcome.forget, passages[0].lines, language) if passages else ""
+    return say.forget.format(command=f"/forget {words}") if words else say.forget_nothing
 
 
 def _reminder(reminded: Reminded, language: Language) -> str:
@@ -246,20 +257,26 @@ class _Passage(NamedTuple):
 
 
 def _findings(searched: Sequence[Looked], language: Language) -> list[str]:
+    shown = _shown_passages(searched, language)
+    if shown:
+        enough = SURE - 0.01 if language.spacing != "words" else SURE
+        sure = any(passage.share > enough for passage in shown)
+        head = language.say.found if sure else language.say.close
+        parts = [head, "\n".join(_quoted(passage) for passage in shown)]
+    else:
+        parts = [language.say.nothing]
+    return [*parts, *dict.fromkeys(plain(one_line(looked.notice)) for looked in searched if looked.notice)]
+
+
+def _shown_passages(searched: Sequence[Looked], language: Language) -> list[_Passage]:
+    """The passages that are shown, the best of the first search first."""
     shown: dict[str, _Passage] = {}
     for looked in searched:
         best = worth_showing([_passage(hit, looked.query, language) for hit in looked.hits])
         best = _latest_first(best, looked.query, language)
         for passage in best[: MAX_SHOWN if len(searched) == 1 else MAX_SHOWN_EACH]:
             shown.setdefault(passage.place, passage)
-    if shown:
-        enough = SURE - 0.01 if language.spacing != "words" else SURE
-        sure = any(passage.share > enough for passage in shown.values())
-        head = language.say.found if sure else language.say.close
-        parts = [head, "\n".join(_quoted(passage) for passage in shown.values())]
-    else:
-        parts = [language.say.nothing]
-    return [*parts, *dict.fromkeys(plain(one_line(looked.notice)) for looked in searched if looked.notice)]
+    return list(shown.values())
 
 
 def worth_showing(passages: Sequence[_Passage]) -> list[_Passage]:

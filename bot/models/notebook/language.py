@@ -60,6 +60,8 @@ class Sayings(NamedTuple):
     """Asks what to remind of."""
     forget: str
     """How something is removed: `{command}`."""
+    forget_nothing: str
+    """Nothing was found of what is to be removed, and what to type."""
     correct: str
     """How a note is corrected: `{command}`."""
     list_notes: str
@@ -154,6 +156,8 @@ class Language:
     forget: tuple[str, ...] = ()
     """Begins what is to be removed from the notes."""
     forget_end: tuple[str, ...] = ()
+    forget_fillers: tuple[str, ...] = ()
+    """Words behind it that name nothing: "the note about", "what I said about"."""
     change: tuple[str, ...] = ()
     """Begins what is to be changed in the notes; "… to" where that word has to follow."""
     change_end: tuple[str, ...] = ()

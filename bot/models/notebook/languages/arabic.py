@@ -37,6 +37,8 @@ ARABIC = Language(
         "2026-12-03 14:00 الاتصال بتوم`",
         remind_what="بماذا أذكّرك؟ أجب بذلك، أو أرسل `/remind 2026-12-03 14:00 الاتصال بتوم`",
         forget="لحذفه من كل مكان أرسل `{command}`، وسأريك أولًا ما الذي سيُحذف.",
+        forget_nothing="لم أجد شيئًا عن ذلك في ملاحظاتك. لحذف شيء أرسل `/forget كلمات` بكلمات واردة "
+        "في الملاحظة.",
         correct="لتصحيح ملاحظة أرسل `{command}` متبوعًا بالنص الصحيح.",
         list_notes="يعرض `/memory list` قائمة ملاحظاتك، ويعرض `/memory get MEMORY.md` واحدة منها.",
         reminders="يعرض `/reminders` تذكيراتك.",
@@ -72,6 +74,7 @@ ARABIC = Language(
     remind=phrases("ذكرني|ذكّرني|ذكريني|أن تذكرني|تذكرني|نبهني|أيقظني|اضبط منبها"),
     reminder_links=phrases("أن|ب|بأن"),
     forget=phrases("احذف|انس|امسح"),
+    forget_fillers=phrases("ملاحظة|الملاحظة|ملاحظات|ملاحظاتي|عن|حول|ما|قلته|كل|هذا|هذه|شيء"),
     change=phrases("صحح|صحّح|عدّل|غيّر"),
     denials=phrases("لا|كلا"),
     wrong=phrases(

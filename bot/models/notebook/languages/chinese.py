@@ -36,6 +36,7 @@ CHINESE = Language(
         "`/remind 明天9点 给小王打电话`。",
         remind_what="要提醒你什么？请直接回答，或者发送 `/remind 明天9点 给小王打电话`。",
         forget="要把它从所有地方删掉，请发送 `{command}`。我会先给你看会删掉什么。",
+        forget_nothing="笔记里没有找到相关内容。要删除笔记，请发送 `/forget 词`，用笔记里写着的词。",
         correct="要改正笔记，请发送 `{command}`，后面写正确的内容。",
         list_notes="`/memory list` 列出所有笔记，`/memory get MEMORY.md` 显示其中一篇。",
         reminders="`/reminders` 列出你的提醒。",
@@ -87,6 +88,7 @@ CHINESE = Language(
     ),
     reminder_links=phrases("要|去|说"),
     forget=phrases("删除|刪除|删掉|刪掉|忘掉|忘记|忘記"),
+    forget_fillers=phrases("关于|關於|我|说的|說的|的|笔记|筆記|所有|全部|把|那个|那條|那条"),
     change=phrases("更正|改正|修改"),
     denials=phrases("不|不是|不对|不對|没有|沒有|错了|錯了"),
     wrong=phrases(

@@ -37,6 +37,8 @@ ENGLISH = Language(
         "as “tomorrow 9:00” or “in 20 minutes”, or send `/remind tomorrow 9:00 call Tom`.",
         remind_what="What should I remind you about? Reply with that, or send `/remind tomorrow 9:00 call Tom`.",
         forget="To remove it everywhere, send `{command}`. I'll show you first what would be removed.",
+        forget_nothing="I found nothing about that in your notes. To remove something, send "
+        "`/forget WORDS` with words that stand in the note.",
         correct="To correct a note, send `{command}` with the correct text.",
         list_notes="`/memory list` lists your notes, and `/memory get MEMORY.md` shows one.",
         reminders="`/reminders` lists your reminders.",
@@ -120,6 +122,11 @@ ENGLISH = Language(
     ),
     reminder_links=phrases("to|that|about|of|for"),
     forget=phrases("forget|forget about|delete|remove|erase"),
+    forget_fillers=phrases(
+        "a|an|the|my|our|your|his|her|their|this|that|these|those|it|about|of|on|with|to|for|what"
+        "|which|that|i|you|we|said|say|told|tell|wrote|noted|note|notes|entry|entries|memory"
+        "|everything|all|anything|is|are"
+    ),
     change=phrases(
         "undo|correct that|correct this|correct it|change that|change this|change it"
         "|correct the … to|correct my … to|change the … to|change my … to|update the … to"

@@ -42,6 +42,8 @@ FRENCH = Language(
         "par exemple « demain 9:00 », ou envoyez `/remind demain 9:00 appeler Tom`.",
         remind_what="Que dois-je vous rappeler ? Répondez-moi, ou envoyez `/remind demain 9:00 appeler Tom`.",
         forget="Pour l’effacer partout, envoyez `{command}`. Je vous montrerai d’abord ce qui disparaîtrait.",
+        forget_nothing="Je n’ai rien trouvé à ce sujet dans vos notes. Pour effacer une note, "
+        "envoyez `/forget MOTS` avec des mots qui y figurent.",
         correct="Pour corriger une note, envoyez `{command}` avec le bon texte.",
         list_notes="`/memory list` montre vos notes, et `/memory get MEMORY.md` en affiche une.",
         reminders="`/reminders` montre vos rappels.",
@@ -104,6 +106,10 @@ FRENCH = Language(
     ),
     reminder_links=phrases("de|d'|que|qu'|du|des"),
     forget=phrases("supprime|supprimez|efface|effacez|oublie|oubliez"),
+    forget_fillers=phrases(
+        "le|la|les|l|un|une|des|du|de|d|mon|ma|mes|ton|ta|tes|votre|vos|ce|cet|cette|ces|note|notes"
+        "|sur|avec|que|qu|ai|dit|tout|toutes|tous|propos|à|au|aux"
+    ),
     change=phrases("corrige|corrigez|modifie|modifiez"),
     denials=phrases("non|mais non"),
     wrong=phrases(

@@ -42,6 +42,8 @@ GERMAN = Language(
         "anrufen`.",
         remind_what="Woran soll ich dich erinnern? Antworte damit, oder schick `/remind morgen um 9 Tom anrufen`.",
         forget="Um das überall zu löschen, schick `{command}`. Ich zeige dir vorher, was wegfällt.",
+        forget_nothing="Dazu finde ich nichts in deinen Notizen. Um etwas zu löschen, schick "
+        "`/forget WORTE` mit Worten, die in der Notiz stehen.",
         correct="Um eine Notiz zu berichtigen, schick `{command}` mit dem richtigen Text.",
         list_notes="`/memory list` zeigt, welche Notizen es gibt, und `/memory get MEMORY.md` zeigt eine davon.",
         reminders="`/reminders` zeigt deine Erinnerungen.",
@@ -111,6 +113,11 @@ GERMAN = Language(
     remind_end=phrases("erinnern"),
     reminder_links=phrases("mich|uns|daran, dass|daran dass|daran|dass|an den|an die|an das|an|zu|ans"),
     forget=phrases("lösche|lösch|vergiss|entferne|streiche|streich"),
+    forget_fillers=phrases(
+        "der|die|das|den|dem|des|ein|eine|einen|einem|einer|mein|meine|meinen|meinem|meiner|dein"
+        "|deine|deinen|diese|diesen|dieses|notiz|notizen|eintrag|einträge|zu|zum|zur|über|von|vom"
+        "|mit|was|ich|du|dir|habe|gesagt|alles|alle|bitte"
+    ),
     change=phrases("korrigiere|korrigier|berichtige|ändere|änder|aktualisiere"),
     denials=phrases("nein|nee|falsch"),
     wrong=phrases(

@@ -41,6 +41,8 @@ ITALIAN = Language(
         remind_what="Che cosa ti ricordo? Rispondi con quello, oppure invia `/remind domani 9:00 chiamare "
         "Tommaso`.",
         forget="Per cancellarlo dappertutto, invia `{command}`. Prima ti mostro che cosa sparirebbe.",
+        forget_nothing="Non trovo nulla su questo nelle tue note. Per cancellare qualcosa, invia "
+        "`/forget PAROLE` con parole che stanno nella nota.",
         correct="Per correggere una nota, invia `{command}` con il testo giusto.",
         list_notes="`/memory list` elenca le tue note e `/memory get MEMORY.md` ne mostra una.",
         reminders="`/reminders` elenca i tuoi promemoria.",
@@ -91,6 +93,10 @@ ITALIAN = Language(
     ),
     reminder_links=phrases("di|che|del|della|dell'"),
     forget=phrases("cancella|elimina|dimentica"),
+    forget_fillers=phrases(
+        "il|lo|la|i|gli|le|l|un|uno|una|mio|mia|miei|mie|tuo|tua|questo|questa|nota|note|su|sul"
+        "|sulla|sui|sulle|di|del|della|dei|delle|che|ho|detto|tutto|tutte|tutti|con|quello"
+    ),
     change=phrases("correggi|modifica|cambia"),
     denials=phrases("no"),
     wrong=phrases(

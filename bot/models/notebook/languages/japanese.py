@@ -41,6 +41,8 @@ JAPANESE = Language(
         remind_what="何をお知らせしましょうか？そのまま答えるか、`/remind 明日 9:00 田中さんに電話` と送ってく"
         "ださい。",
         forget="すべての場所から消すには `{command}` と送ってください。先に、何が消えるかをお見せします。",
+        forget_nothing="メモには見つかりませんでした。消すには、メモに書いてある言葉で `/forget 言葉` と"
+        "送ってください。",
         correct="メモを直すには、`{command}` に正しい内容を続けて送ってください。",
         list_notes="`/memory list` でメモの一覧、`/memory get MEMORY.md` でその一つが見られます。",
         reminders="`/reminders` でリマインダーの一覧が見られます。",
@@ -97,6 +99,7 @@ JAPANESE = Language(
     reminder_links_end=phrases("のを|ことを|ことを、|を|って|と|よう|ように"),
     forget=phrases("削除して"),
     forget_end=phrases("を削除して|削除して|を消して|を忘れて|忘れて"),
+    forget_fillers=phrases("について|に関する|の|メモ|ノート|全部|すべて|私が|言った|こと|を"),
     change_end=phrases("を訂正して|を修正して|に訂正して|に修正して|に変更して|を変更して"),
     denials=phrases("いいえ|いや|違う|違います|ちがう|ちがいます"),
     wrong=phrases(

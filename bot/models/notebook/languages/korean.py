@@ -39,6 +39,7 @@ KOREAN = Language(
         remind_what="무엇을 알려 드릴까요? 그대로 답하거나 `/remind 2026-12-03 14:00 민수에게 전화` 라고 보내 "
         "주세요.",
         forget="모든 곳에서 지우려면 `{command}` 를 보내 주세요. 무엇이 지워지는지 먼저 보여 드립니다.",
+        forget_nothing="메모에서 찾지 못했습니다. 지우려면 메모에 적힌 말로 `/forget 낱말` 을 보내 주세요.",
         correct="메모를 고치려면 `{command}` 뒤에 맞는 내용을 적어 보내 주세요.",
         list_notes="`/memory list` 는 메모 목록을, `/memory get MEMORY.md` 는 그중 하나를 보여 줍니다.",
         reminders="`/reminders` 는 알림 목록을 보여 줍니다.",
@@ -85,6 +86,7 @@ KOREAN = Language(
     ),
     forget=phrases("삭제해"),
     forget_end=phrases("삭제해 줘|삭제해줘|삭제해 주|삭제해주|지워 줘|지워줘|지워 주|지워주|잊어 줘|잊어줘"),
+    forget_fillers=phrases("에 대한|에 관한|메모|모든|전부|내가|말한|것|을|를"),
     change_end=phrases("고쳐 줘|고쳐줘|수정해 줘|수정해줘|바꿔 줘|바꿔줘"),
     denials=phrases("아니|아니요|아뇨|아니야"),
     wrong=phrases(

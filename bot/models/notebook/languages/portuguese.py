@@ -40,6 +40,8 @@ PORTUGUESE = Language(
         "exemplo “amanhã 9:00”, ou envie `/remind amanhã 9:00 ligar para o Tomás`.",
         remind_what="Do que devo lembrar? Responda com isso, ou envie `/remind amanhã 9:00 ligar para o Tomás`.",
         forget="Para apagar isso em todo lugar, envie `{command}`. Antes mostro o que seria apagado.",
+        forget_nothing="Não encontrei nada sobre isso nas suas notas. Para apagar algo, envie "
+        "`/forget PALAVRAS` com palavras que estejam na nota.",
         correct="Para corrigir uma nota, envie `{command}` com o texto certo.",
         list_notes="`/memory list` mostra as suas notas, e `/memory get MEMORY.md` mostra uma delas.",
         reminders="`/reminders` mostra os seus lembretes.",
@@ -94,6 +96,10 @@ PORTUGUESE = Language(
     ),
     reminder_links=phrases("de que|de|que|do|da"),
     forget=phrases("apaga|apague|esquece|esqueça|exclua"),
+    forget_fillers=phrases(
+        "o|a|os|as|um|uma|meu|minha|meus|minhas|seu|sua|este|esta|esse|essa|nota|notas|sobre|de|do"
+        "|da|dos|das|que|eu|disse|tudo|todas|todos|com"
+    ),
     change=phrases("corrija|corrige|altere|altera|mude"),
     denials=phrases("não"),
     wrong=phrases(

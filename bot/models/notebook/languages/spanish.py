@@ -40,6 +40,8 @@ SPANISH = Language(
         "ejemplo «mañana 9:00», o envía `/remind mañana 9:00 llamar a Tomás`.",
         remind_what="¿Qué te recuerdo? Respóndeme con eso, o envía `/remind mañana 9:00 llamar a Tomás`.",
         forget="Para borrarlo de todas partes, envía `{command}`. Antes te enseñaré qué se borraría.",
+        forget_nothing="No encuentro nada de eso en tus notas. Para borrar algo, envía `/forget "
+        "PALABRAS` con palabras que estén en la nota.",
         correct="Para corregir una nota, envía `{command}` con el texto correcto.",
         list_notes="`/memory list` muestra tus notas y `/memory get MEMORY.md` enseña una de ellas.",
         reminders="`/reminders` muestra tus recordatorios.",
@@ -95,6 +97,10 @@ SPANISH = Language(
     ),
     reminder_links=phrases("que|de que|de"),
     forget=phrases("borra|bórralo|elimina|olvida|olvídate de"),
+    forget_fillers=phrases(
+        "el|la|los|las|lo|un|una|unos|unas|mi|mis|tu|tus|su|sus|este|esta|ese|esa|nota|notas|sobre"
+        "|de|del|con|que|dije|dicho|todo|todas|todos|a|al|acerca"
+    ),
     change=phrases("corrige|cambia|modifica"),
     denials=phrases("no"),
     wrong=phrases(

@@ -31,6 +31,7 @@ from bot.models.protocol import (
     UserMessage,
 )
 from memory.entry import as_entry
+from memory.forgetting import Wanted
 
 WRITE = ToolSpec("memory_write", "", {"type": "object", "properties": {}})
 SEARCH = ToolSpec("memory_search", "", {"type": "object", "properties": {}})
@@ -283,9 +284,37 @@ async def test_what_is_to_go_is_shown_with_the_command_that_removes_it() -> None
     answer = await talk.say("Forget the boiler code!", memory_search=results)
     assert answer == (
         "From your notes:\n\n- The boiler code is 4711 `2026-11-21.md:3`\n\n"
-        + ENGLISH.say.forget.format(command="/forget the boiler code")
+        + ENGLISH.say.forget.format(command="/forget boiler code")
     )
     assert "`/forget WORDS`" in (await step(TOLD, "Delete that")).text
+
+
+@pytest.mark.parametrize(
+    ("message", "note", "command"),
+    [
+        ("Vergiss den Schlüssel", "Der Schlüssel liegt bei Tom.", "/forget Schlüssel"),
+        ("delete the note about milk", "Buy milk on the way.", "/forget milk"),
+        ("olvida los gatos", "Mis gatos comen a las ocho.", "/forget gatos"),
+        ("forget what I said about Bob", "Bob owes me 20 euros.", "/forget Bob"),
+        ("cancella gli occhiali", "I miei occhiali sono in auto.", "/forget occhiali"),
+        ("Forget milk and honey", "Milk is in the fridge.", "/forget milk"),
+        ("忘掉猫的名字", "猫叫咪咪，名字是奶奶取的。", "/forget 猫 名字"),
+        ("Forget my wheels", "The car is red.", "/forget The car is red"),
+    ],
+)
+async def test_the_command_that_removes_finds_the_note_that_is_shown(
+    message: str, note: str, command: str
+) -> None:
+    talk = Talk([TOLD])
+    answer = await talk.say(message, memory_search={"results": [hit(f"- {note}", source="vector")]})
+    assert f"`{command}`" in answer
+    assert Wanted(command.removeprefix("/forget ")).is_in(note)
+
+
+@pytest.mark.parametrize("message", ["Forget everything", "Vergiss den Schlüssel", "忘掉猫的名字"])
+async def test_what_is_to_go_and_is_not_found_is_no_argument_of_the_command(message: str) -> None:
+    answer = await Talk([TOLD]).say(message, memory_search={"results": []})
+    assert answer in [each.say.forget_nothing for each in LANGUAGES]
 
 
 async def test_what_is_wrong_is_no_note_and_it_says_how_to_correct_the_line_that_it_showed() -> None:

@@ -1,0 +1,68 @@
+"""Pure: the words for `/forget` that find the passage that was shown."""
+
+from collections.abc import Sequence
+
+from bot.models.notebook.language import Language
+from bot.models.notebook.phrases import ENDS, SEPARATORS, clip, fold, has_words
+from bot.plain_text import one_line
+
+_LONGEST = 200
+_SHORTEST_PIECE = 2
+"""Of a script without spaces: one character stands in too many notes."""
+
+
+def words_to_forget(asked: str, lines: Sequence[str], language: Language) -> str:
+    """Return words that all stand in one of the lines shown; "" where none of them can be found by its words.
+
+    `asked` is what somebody wants to have removed, in their words. Where it shares none with the lines, such as
+    after a search by meaning, the best line itself is what finds it.
+    """
+    from memory.forgetting import Wanted
+
+    asked = _as_argument(asked)
+    candidates = [(_shared(asked, line, language), _as_argument(line)) for line in lines]
+    for shared, line in sorted(candidates, key=lambda each: -len(each[0])):
+        for words in (shared, line):
+            if has_words(words) and Wanted(words).is_in(line):
+                return words
+    return ""
+
+
+def _as_argument(text: str) -> str:
+    text = clip(one_line(text), _LONGEST)
+    return text.replace("`", "'").strip(SEPARATORS).rstrip(ENDS)
+
+
+def _shared(asked: str, line: str, language: Language) -> str:
+    """Return the words asked for that stand in a line, without articles and other fillers."""
+    from memory.words import cut, is_character
+
+    there = cut(line)
+    if language.spacing != "words":
+        for filler in sorted(language.forget_fillers, key=len, reverse=True):
+            if language.spacing == "none" or " " in filler:
+                asked = asked.replace(filler, " ")
+    shared: list[str] = []
+    for word in asked.split():
+        word = word.strip(SEPARATORS)
+        tokens = cut(word)
+        if not tokens or fold(word).strip("\"'.,!?()") in language.forget_fillers:
+            continue
+        if all(map(is_character, tokens)):
+            shared += _pieces(word, fold(line))
+        elif set(tokens) <= set(there):
+            shared.append(word)
+    return " ".join(dict.fromkeys(shared))
+
+
+def _pieces(word: str, line: str) -> list[str]:
+    """Return the longest pieces of a text without spaces that stand in a line."""
+    pieces, at = [], 0
+    while at < len(word):
+        end = at
+        while end < len(word) and fold(word[at : end + 1]) in line:
+            end += 1
+        if end - at >= min(_SHORTEST_PIECE, len(word)):
+            pieces.append(word[at:end])
+        at = max(end, at + 1)
+    return pieces
