@@ -85,6 +85,8 @@ class Outcome(NamedTuple):
     shown: Sequence[Shown] = ()
     forget: str = ""
     """What is to be removed from the notes."""
+    cancel: str = ""
+    """The number of a reminder that is to be cancelled."""
     place: str = ""
     """What the last answer was about, as `path:line`."""
     may_not_note: bool = False
@@ -173,6 +175,8 @@ def _how(wanted: Wanted, outcome: Outcome, language: Language) -> str:
             return say.list_notes
         case "list_reminders":
             return say.reminders
+        case "cancel_reminder":
+            return say.cancel_reminder.format(command=f"/reminders cancel {outcome.cancel or 'N'}")
         case "add_model":
             return say.notice
     return ""

@@ -66,6 +66,8 @@ class Sayings(NamedTuple):
     """How a note is corrected: `{command}`."""
     list_notes: str
     reminders: str
+    cancel_reminder: str
+    """How a reminder is cancelled: `{command}`."""
     about_you: str
     """Heads what stands in MEMORY.md."""
     about_you_nothing: str
@@ -167,6 +169,8 @@ class Language:
     """Says of what was answered that it is wrong; a whole sentence, like the next five."""
     list_notes: tuple[str, ...] = ()
     list_reminders: tuple[str, ...] = ()
+    cancel_reminder: str = ""
+    """A regular expression in lower case: asks to cancel a reminder, up to its number; anywhere if `verb_last`."""
     about_me: tuple[str, ...] = ()
     today: tuple[str, ...] = ()
     add_model: tuple[str, ...] = ()

@@ -104,6 +104,7 @@ class Notebook:
             unfinished=wish.unfinished,
             wanted=wish.wanted,
             forget=wish.forget,
+            cancel=wish.cancel,
             place=_place_in(turn.before),
             cannot_read=turn.cannot_read or (turn.documents_here and not wish.keep),
             may_keep=turn.documents_here and not wish.keep and KEEP in offered,

@@ -82,6 +82,8 @@ class Reading(NamedTuple):
     """Notes that are asked for as a whole: MEMORY.md, today's log."""
     forget: str = ""
     """What is to be removed from the notes."""
+    cancel: str = ""
+    """The number of a reminder that is to be cancelled; "" where it is not said."""
     wanted: tuple[Wanted, ...] = ()
     """What it asks for besides."""
     chat: Literal["thanks", "hello", "fine"] = "hello"
@@ -186,6 +188,7 @@ class _Pieces:
             ),
             look=tuple(dict.fromkeys(each.look for each in pieces if each.look)),
             forget=next((each.text for each in pieces if each.wanted == "forget"), ""),
+            cancel=next((each.text for each in pieces if each.wanted == "cancel_reminder"), ""),
             wanted=tuple(dict.fromkeys(each.wanted for each in pieces if each.wanted)),
             chat=max(self.chat, key=("fine", "hello", "thanks").index, default="hello"),
         )
@@ -322,6 +325,8 @@ class _Pieces:
             return _Piece("remind", request.rest, remind=request.remind)
         if self.noting or self.several or listed:
             return None
+        if request.wanted == "cancel_reminder":
+            return _Piece("request", request.rest, wanted=request.wanted)
         named = has_words(request.rest) and self._names_something(request.rest)
         if request.wanted in ("forget", "change") and named:
             return _Piece("ask", request.rest, wanted=request.wanted)

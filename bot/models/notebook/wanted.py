@@ -22,10 +22,21 @@ from bot.models.notebook.reminding import is_moment, without_links
 from bot.models.notebook.sentence import asks, begins_with_question, is_idiom, without_greeting
 
 Wanted = Literal[
-    "remind", "forget", "change", "do", "leave", "wrong", "list_notes", "list_reminders", "add_model"
+    "remind",
+    "forget",
+    "change",
+    "do",
+    "leave",
+    "wrong",
+    "list_notes",
+    "list_reminders",
+    "cancel_reminder",
+    "add_model",
 ]
 LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 """So that any moment lies ahead: here it only matters whether words are one."""
+_LONGEST_CANCEL = 120
+"""Characters: a longer sentence tells more than which reminder to cancel."""
 _KINDS: tuple[tuple[str, Wanted], ...] = (
     ("remind", "remind"),
     ("forget", "forget"),
@@ -39,7 +50,7 @@ class Request(NamedTuple):
 
     wanted: Wanted
     rest: str
-    """What is to be changed or removed, or the whole request to be reminded; blank where that is not said."""
+    """What is to be changed or removed, a reminder's number, or the whole request to be reminded; blank if not said."""
     remind: str = ""
     """Of a request to be reminded: when and what of, in the person's words."""
 
@@ -48,7 +59,37 @@ def read_request(text: str, spoken: Language) -> Request | None:
     """Read "Could you remind me to …", "Forget …", "Write a …"; None where it is not plainly such a request."""
     if _wants_to_leave(text, spoken):
         return Request("leave", "")
+    number = _reminder_to_cancel(text, spoken)
+    if number is not None:
+        return Request("cancel_reminder", number)
     return _read_start(text, spoken) or _read_end(text, spoken) or _read_moment_first(text, spoken)
+
+
+def _reminder_to_cancel(text: str, spoken: Language) -> str | None:
+    """The number in "cancel reminder 3", "" in "stop reminding me to call Tom"; None for anything else."""
+    body = fold(text[: body_end(text)])
+    if not spoken.cancel_reminder or len(body) > _LONGEST_CANCEL:
+        return None
+    if spoken.verb_last:
+        found = re.search(spoken.cancel_reminder, body)
+    else:
+        at = skip(body, 0, SEPARATORS + "¡¿" + OPENERS)
+        while (found := re.compile(spoken.cancel_reminder).match(body, at)) is None:
+            openings = (
+                phrase_at(body, at, kind, prefer=spoken, only=True)
+                for kind in ("could_you", "please", "before")
+            )
+            opening = max(filter(None, openings), key=lambda match: match.end, default=None)
+            if opening is None or opening.phrase in spoken.intending:
+                return None
+            at = skip(body, opening.end, SEPARATORS)
+    if found is None:
+        return None
+    # "stop reminding me to call Tom at 5" names no reminder's number.
+    number = re.search(r"\d{1,9}", found[0]) or re.match(
+        r"\W*(?:[^\W\d]+\W+)?(\d{1,9})\W*$", body[found.end() :]
+    )
+    return number[number.lastindex or 0] if number else ""
 
 
 def _read_moment_first(text: str, spoken: Language) -> Request | None:

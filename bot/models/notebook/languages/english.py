@@ -42,6 +42,7 @@ ENGLISH = Language(
         correct="To correct a note, send `{command}` with the correct text.",
         list_notes="`/memory list` lists your notes, and `/memory get MEMORY.md` shows one.",
         reminders="`/reminders` lists your reminders.",
+        cancel_reminder="To cancel a reminder, send `{command}`. `/reminders` shows their numbers.",
         about_you="From `MEMORY.md`, which I always keep in mind:",
         about_you_nothing="I don't have anything about you in mind yet. `/remember core: TEXT` changes that; "
         "`/recall WORDS` searches everything else.",
@@ -155,6 +156,12 @@ ENGLISH = Language(
         "|which reminders do i have|what reminders do i have|do i have any reminders"
         "|do i have reminders|are there any reminders|what will you remind me of"
         "|what are you going to remind me of"
+    ),
+    cancel_reminder=(
+        r"(?:(?:cancel|delete|remove|erase|drop|stop|clear|turn off|switch off) (?:(?:the|my"
+        r"|all|that|this|of|last) )*reminders?(?= *(?:$|[#\d]|(?:no|nr|number|to|about|for|at"
+        r"|on|with|called|that|which|please)\b))|(?:stop|quit) reminding (?:me|us)\b|(?:don't"
+        r"|dont|do not) remind (?:me|us)\b)"
     ),
     about_me=phrases(
         "what do you know about me|what do you remember about me|what have you noted about me"

@@ -47,6 +47,7 @@ FRENCH = Language(
         correct="Pour corriger une note, envoyez `{command}` avec le bon texte.",
         list_notes="`/memory list` montre vos notes, et `/memory get MEMORY.md` en affiche une.",
         reminders="`/reminders` montre vos rappels.",
+        cancel_reminder="Pour annuler un rappel, envoyez `{command}`. `/reminders` montre les numéros.",
         about_you="Dans `MEMORY.md`, que j’ai toujours sous la main :",
         about_you_nothing="Je n’ai encore rien sur vous que j’aie toujours sous la main. `/remember core: "
         "TEXTE` l’y met ; `/recall MOTS` cherche dans tout le reste.",
@@ -128,6 +129,12 @@ FRENCH = Language(
         "quels sont mes rappels|quels rappels ai-je|montre mes rappels|montre-moi mes rappels"
         "|montrez-moi mes rappels|affiche mes rappels|liste mes rappels|mes rappels|rappels"
         "|ai-je des rappels"
+    ),
+    cancel_reminder=(
+        r"(?:(?:annule|annulez|supprime|supprimez|efface|effacez|arrête|arrêtez) (?:(?:le|les"
+        r"|mon|mes|tous|ce) )*rappels?(?= *(?:$|[#\d]|(?:n|no|numéro|de|du|pour|à|sur)\b)|'"
+        r"| d')|(?:arrête|arrêtez|cesse|cessez) de me rappeler|ne me (?:le )?rappel(?:le|ez"
+        r") (?:plus|pas))"
     ),
     about_me=phrases(
         "que sais-tu de moi|que sais-tu sur moi|qu'est-ce que tu sais de moi"

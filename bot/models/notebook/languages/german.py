@@ -47,6 +47,7 @@ GERMAN = Language(
         correct="Um eine Notiz zu berichtigen, schick `{command}` mit dem richtigen Text.",
         list_notes="`/memory list` zeigt, welche Notizen es gibt, und `/memory get MEMORY.md` zeigt eine davon.",
         reminders="`/reminders` zeigt deine Erinnerungen.",
+        cancel_reminder="Um eine Erinnerung zu streichen, schick `{command}`. Die Nummern zeigt `/reminders`.",
         about_you="Aus `MEMORY.md`, das ich immer zur Hand habe:",
         about_you_nothing="Über dich habe ich noch nichts immer zur Hand. `/remember core: TEXT` legt etwas "
         "dort ab; alles andere durchsucht `/recall WORTE`.",
@@ -138,6 +139,12 @@ GERMAN = Language(
         "|zeig meine erinnerungen|zeige meine erinnerungen|zeig mir meine erinnerungen"
         "|zeige mir meine erinnerungen|zeig alle erinnerungen|zeige alle erinnerungen"
         "|meine erinnerungen|erinnerungen|habe ich erinnerungen|woran erinnerst du mich"
+    ),
+    cancel_reminder=(
+        r"(?:(?:lösch|lösche|streich|streiche|entferne|storniere|stornier|vergiss|beende|stopp"
+        r"|stoppe) (?:(?:die|meine|alle|diese|letzte) )*erinnerung(?:en)?(?= *(?:$|[#\d]|(?:nr"
+        r"|nummer|an|für|um|am|mit|bitte|daran|dass)\b))|(?:erinnere?|erinner"
+        r") mich (?:bitte )?nicht(?: mehr| länger)?\b|hör auf, ?mich )"
     ),
     about_me=phrases(
         "was weißt du über mich|was weisst du über mich|was weißt du von mir"

@@ -46,6 +46,7 @@ ITALIAN = Language(
         correct="Per correggere una nota, invia `{command}` con il testo giusto.",
         list_notes="`/memory list` elenca le tue note e `/memory get MEMORY.md` ne mostra una.",
         reminders="`/reminders` elenca i tuoi promemoria.",
+        cancel_reminder="Per annullare un promemoria, invia `{command}`. `/reminders` mostra i numeri.",
         about_you="Da `MEMORY.md`, che ho sempre a portata di mano:",
         about_you_nothing="Su di te non ho ancora nulla sempre a portata di mano. `/remember core: TESTO` lo "
         "mette lì; `/recall PAROLE` cerca in tutto il resto.",
@@ -113,6 +114,11 @@ ITALIAN = Language(
         "quali sono i miei promemoria|quali promemoria ho|che promemoria ho"
         "|mostra i miei promemoria|mostrami i miei promemoria|elenca i miei promemoria"
         "|i miei promemoria|promemoria|ho dei promemoria"
+    ),
+    cancel_reminder=(
+        r"(?:(?:cancella|annulla|elimina|rimuovi|togli) (?:(?:il|i|mio|miei|tutti|questo"
+        r") )*promemoria(?= *(?:$|[#\d]|(?:numero|n|di|del|per|su|sul)\b))"
+        r"|smetti(?:la)? di ricordarmi|non ricordarmi)"
     ),
     about_me=phrases(
         "che cosa sai di me|cosa sai di me|che cosa sai su di me|cosa sai su di me|che sai di me"

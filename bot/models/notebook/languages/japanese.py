@@ -46,6 +46,7 @@ JAPANESE = Language(
         correct="メモを直すには、`{command}` に正しい内容を続けて送ってください。",
         list_notes="`/memory list` でメモの一覧、`/memory get MEMORY.md` でその一つが見られます。",
         reminders="`/reminders` でリマインダーの一覧が見られます。",
+        cancel_reminder="リマインダーを取り消すには `{command}` と送ってください。番号は `/reminders` で見られます。",
         about_you="いつも手元に置いている `MEMORY.md` からです：",
         about_you_nothing="いつも手元に置いておくことは、まだ何もありません。`/remember core: 内容` でそこに書"
         "けます。ほかのことは `/recall 言葉` で探せます。",
@@ -117,6 +118,7 @@ JAPANESE = Language(
         "|リマインダー一覧|リマインダーの一覧を見せて|私のリマインダー|リマインダー"
         "|リマインダーはある|リマインダーはありますか"
     ),
+    cancel_reminder=r"リマインダー *(?:の)?#?\d*(?:番)?(?:を)?(?:取り消|取消|キャンセル|削除|消し)|リマインドしないで",
     about_me=phrases(
         "私について何を知っている|私について何を知ってる|私について何を知っていますか"
         "|私のことを何か知っている|私のことを何か知ってる|私のことを知ってる"

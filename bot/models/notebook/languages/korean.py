@@ -43,6 +43,7 @@ KOREAN = Language(
         correct="메모를 고치려면 `{command}` 뒤에 맞는 내용을 적어 보내 주세요.",
         list_notes="`/memory list` 는 메모 목록을, `/memory get MEMORY.md` 는 그중 하나를 보여 줍니다.",
         reminders="`/reminders` 는 알림 목록을 보여 줍니다.",
+        cancel_reminder="알림을 취소하려면 `{command}` 를 보내 주세요. 번호는 `/reminders` 에서 볼 수 있습니다.",
         about_you="늘 곁에 두는 `MEMORY.md` 에 적힌 내용입니다:",
         about_you_nothing="늘 곁에 둘 내용이 아직 없습니다. `/remember core: 내용` 으로 거기에 적을 수 있고, "
         "나머지는 `/recall 낱말` 로 찾을 수 있습니다.",
@@ -101,6 +102,7 @@ KOREAN = Language(
         "알림 목록|내 알림|내 알림 보여 줘|내 알림 보여줘|알림 보여 줘|알림 보여줘|어떤 알림이 있어"
         "|알림이 뭐가 있어|내 알림은 뭐야"
     ),
+    cancel_reminder=r"알림 *#?\d*(?:번)?(?:을|를)? *(?:취소|삭제|지워|꺼)",
     about_me=phrases(
         "나에 대해 뭘 알아|나에 대해 무엇을 알고 있어|나에 대해 뭐 알아|나에 대해 아는 게 뭐야"
         "|나에 대해 뭘 알고 있어|나는 누구야|내가 누구야"

@@ -45,6 +45,7 @@ PORTUGUESE = Language(
         correct="Para corrigir uma nota, envie `{command}` com o texto certo.",
         list_notes="`/memory list` mostra as suas notas, e `/memory get MEMORY.md` mostra uma delas.",
         reminders="`/reminders` mostra os seus lembretes.",
+        cancel_reminder="Para cancelar um lembrete, envie `{command}`. `/reminders` mostra os números.",
         about_you="De `MEMORY.md`, que tenho sempre à mão:",
         about_you_nothing="Ainda não tenho nada sobre você sempre à mão. `/remember core: TEXTO` coloca algo "
         "lá; `/recall PALAVRAS` procura em todo o resto.",
@@ -119,6 +120,11 @@ PORTUGUESE = Language(
         "|quais lembretes eu tenho|mostra os meus lembretes|mostre os meus lembretes"
         "|mostre meus lembretes|liste meus lembretes|os meus lembretes|meus lembretes|lembretes"
         "|tenho lembretes"
+    ),
+    cancel_reminder=(
+        r"(?:(?:cancela|cancele|cancelar|apaga|apague|exclua|remova|remove) (?:(?:o|os|meu"
+        r"|meus|todos|esse|este) )*lembretes?(?= *(?:$|[#\d]|(?:número|nº|de|do|para"
+        r"|sobre)\b))|(?:para|pare) de me lembrar|não me lembr[ea])"
     ),
     about_me=phrases(
         "o que você sabe sobre mim|o que sabe sobre mim|o que sabes sobre mim"

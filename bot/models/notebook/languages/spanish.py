@@ -45,6 +45,7 @@ SPANISH = Language(
         correct="Para corregir una nota, envía `{command}` con el texto correcto.",
         list_notes="`/memory list` muestra tus notas y `/memory get MEMORY.md` enseña una de ellas.",
         reminders="`/reminders` muestra tus recordatorios.",
+        cancel_reminder="Para cancelar un recordatorio, envía `{command}`. `/reminders` muestra los números.",
         about_you="De `MEMORY.md`, que tengo siempre a mano:",
         about_you_nothing="Todavía no tengo nada sobre ti siempre a mano. `/remember core: TEXTO` lo pone ahí; "
         "`/recall PALABRAS` busca en todo lo demás.",
@@ -118,6 +119,11 @@ SPANISH = Language(
         "cuáles son mis recordatorios|qué recordatorios tengo|qué recordatorios hay"
         "|muestra mis recordatorios|muéstrame mis recordatorios|enséñame mis recordatorios"
         "|lista mis recordatorios|mis recordatorios|recordatorios|tengo recordatorios"
+    ),
+    cancel_reminder=(
+        r"(?:(?:cancela|cancelar|borra|elimina|quita|anula) (?:(?:el|los|mi|mis|todos|ese"
+        r"|este) )*recordatorios?(?= *(?:$|[#\d]|(?:número|nº|de|para|a|sobre)\b))"
+        r"|deja de recordarme|no me (?:lo )?recuerdes)"
     ),
     about_me=phrases(
         "qué sabes de mí|qué sabes sobre mí|qué recuerdas de mí|qué has anotado sobre mí|quién soy"

@@ -349,12 +349,46 @@ async def test_what_begins_with_a_heading_is_noted_as_it_stands() -> None:
         ("How do I add a model?", NOTICE_MARK),
         ("Wie füge ich ein Modell hinzu?", NOTICE_MARK),
         ("我有哪些提醒？", "`/reminders`"),
+        ("我的提醒有哪些？", "`/reminders`"),
+        ("stop reminding me to call Tom", "`/reminders cancel N`"),
+        ("Please stop reminding me to call Tom at 5", "`/reminders cancel N`"),
+        ("cancel reminder 3", "`/reminders cancel 3`"),
+        ("Can you cancel my reminder #12?", "`/reminders cancel 12`"),
+        ("Cancel reminder number 3", "`/reminders cancel 3`"),
+        ("delete reminder 4", "`/reminders cancel 4`"),
+        ("Don't remind me", "`/reminders cancel N`"),
+        ("取消提醒3", "`/reminders cancel 3`"),
+        ("取消第3个提醒", "`/reminders cancel 3`"),
+        ("lösche Erinnerung 3", "`/reminders cancel 3`"),
+        ("Erinnere mich nicht mehr an Tom", "`/reminders cancel N`"),
+        ("cancela el recordatorio 3", "`/reminders cancel 3`"),
+        ("annule le rappel 3", "`/reminders cancel 3`"),
+        ("cancella il promemoria 3", "`/reminders cancel 3`"),
+        ("cancela o lembrete 3", "`/reminders cancel 3`"),
+        ("отмени напоминание 3", "`/reminders cancel 3`"),
+        ("ألغ التذكير 3", "`/reminders cancel 3`"),
+        ("रिमाइंडर 3 रद्द करो", "`/reminders cancel 3`"),
+        ("リマインダー3を取り消して", "`/reminders cancel 3`"),
+        ("알림 3 취소해 줘", "`/reminders cancel 3`"),
+        ("ยกเลิกการเตือน 3", "`/reminders cancel 3`"),
     ],
 )
 async def test_it_says_the_command_that_does_what_it_is_asked(text: str, command: str) -> None:
     message = await step(TOLD, text)
     assert not message.calls
     assert command in message.text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Don't forget to cancel the reminder service",
+        "Remember: cancel reminder 3 is a song",
+        "We cancelled reminder 3.",
+    ],
+)
+async def test_what_merely_tells_of_a_cancelled_reminder_is_noted(text: str) -> None:
+    assert [name for name, _ in wishes(await step(TOLD, text))] == ["memory_write"]
 
 
 async def test_what_it_knows_about_me_comes_from_the_core_note() -> None:
