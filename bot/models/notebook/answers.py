@@ -122,7 +122,7 @@ def compose(outcome: Outcome, language: Language, *, notice: str = "") -> str:
         parts.append(say.while_open)
     if outcome.asks_when:
         in_english = language.code == "en" and outcome.reason
-        parts.append(f"{outcome.reason}\n\n{say.remind_when}" if in_english else say.remind_when)
+        parts.append(f"{outcome.reason} {say.question_when}" if in_english else say.remind_when)
     if outcome.asks_what:
         parts.append(say.remind_what)
     parts.extend(_note(each, language) for each in outcome.shown)

@@ -1,5 +1,6 @@
 """What there is to know of one language: how it is recognised, and what is said in it."""
 
+import re
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -80,6 +81,12 @@ class Sayings(NamedTuple):
     """How to leave the terminal."""
     notice: str
     """No language model is configured, and how one is added; holds NOTICE_MARK."""
+
+    @property
+    def question_when(self) -> str:
+        """The question that `remind_when` begins with; all of it where no mark ends the question."""
+        question = re.match(r"[^?？؟]*[?？؟]", self.remind_when)
+        return question[0] if question else self.remind_when
 
 
 NOTICE_MARK = "`[models]`"

@@ -61,12 +61,12 @@ def _completed(
     reading: Reading, *, said: Sequence[str], before: str, said_before: Sequence[str], now: datetime
 ) -> Plans | None:
     """Put an answer together with the reminder that it was asked for; None where it is no such answer."""
-    asked = [each for each in LANGUAGES if each.say.remind_when in before or each.say.remind_what in before]
+    asked = [each for each in LANGUAGES if each.say.question_when in before or each.say.remind_what in before]
     if not asked or len(said) != 1 or reading.reminders:
         return None
     language, answer = asked[0], said[0].strip()
     earlier = [each for text in said_before for each in read(text).reminders]
-    if language.say.remind_when in before:
+    if language.say.question_when in before:
         return _with_moment(reading, earlier, answer, language, now)
     return _with_text(reading, earlier, answer, language, now)
 
@@ -96,4 +96,8 @@ def _with_text(
         or not (reading.facts or reading.queries)
     ):
         return None
+    own = split_reminder(answer, now, language)
+    if own.text and any(map(str.isdigit, own.when)):
+        # "tomorrow at 10 call Tom" has a moment of its own, with a time of day or a date.
+        return Plans(Reading(language), (Planned(own.when, own.text, Fact(answer)),))
     return Plans(Reading(language), (Planned(when, answer, Fact(answer)),))

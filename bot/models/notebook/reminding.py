@@ -1,6 +1,7 @@
 """Pure: a request to be reminded falls into the moment and what to be reminded of."""
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
@@ -17,6 +18,10 @@ _MOST_BEFORE = 7
 """How many words a moment in the middle has before it, at most."""
 _BEGINS_WITH_TIME = r"(?:\S{1,4}\s+){0,2}\d{1,2}(?:[.:h]\d\d)?(?:\s|$)"
 """What is left behind a day and begins like this is a time of day that was not understood."""
+_BEFORE_TIME = frozenset(
+    ("in", "on", "at", "by", "um", "am", "im", "en", "à", "a", "alle", "às", "em", "в", "на", "через")
+)
+"""Words before a moment that belong to it."""
 _ISO_DATE = r"\d{4}-\d\d-\d\d"
 
 
@@ -26,7 +31,7 @@ class Parts(NamedTuple):
     when: str
     """In the person's own words; "" where no moment was found."""
     text: str
-    """"" where nothing is said of what to be reminded of."""
+    """"" where nothing is said of what to be reminded of; without a refused moment, where its end can be told."""
     reason: str = ""
     """Why a moment that was found cannot be one, in the parser's words."""
 
@@ -41,7 +46,8 @@ def split_reminder(request: str, now: datetime, language: Language) -> Parts:
         found = _split(request, now)
     except NoMoment as error:
         if str(error) != phrases.WHEN_UNREAD:
-            return Parts("", request, str(error))
+            text = _without_refused(request.split(), str(error), now)
+            return Parts("", without_links(text, language) if text else request, str(error))
         found = _split_in_the_middle(request, now)
     if found is None or not _is_certain(found, language):
         return Parts("", request)
@@ -56,6 +62,45 @@ def is_moment(text: str, now: datetime, language: Language) -> bool:
     except NoMoment:
         return False
     return found is not None and not found.text and _is_certain(found, language)
+
+
+def _without_refused(words: Sequence[str], reason: str, now: datetime) -> str:
+    """Return the words beside a moment that the parser refuses for this reason; "" where it cannot be told apart."""
+    first = next((word for word in words if fold(word) not in _BEFORE_TIME), "")
+    begins_with_moment = any(map(str.isdigit, first)) or _refusal([first], now) != phrases.WHEN_UNREAD
+    for end in range(1, len(words)):
+        if begins_with_moment and _refusal(words[:end], now) == reason:
+            rest = " ".join(words[end:])
+            if _refusal(words[end:], now) == phrases.WHEN_UNREAD:
+                return rest
+            beside = _beside(words[end:], now)
+            return beside if beside and rest.endswith(beside) else ""
+    for start in range(len(words) - 1, 0, -1):
+        if _refusal(words[start:], now) != reason or _refusal(words[:start], now) != phrases.WHEN_UNREAD:
+            continue
+        end = next(at for at in range(start + 1, len(words) + 1) if _refusal(words[start:at], now) == reason)
+        if words[end:] and not _is_whole_moment(" ".join(words[end:]), now):
+            return ""
+        while start > 1 and fold(words[start - 1]) in _BEFORE_TIME:
+            start -= 1
+        return " ".join(words[:start])
+    return ""
+
+
+def _refusal(words: Sequence[str], now: datetime) -> str:
+    """Why the parser reads no moment in these words; "" where it reads one."""
+    try:
+        _rest_beside_moment(" ".join(words), now)
+    except NoMoment as error:
+        return str(error)
+    return ""
+
+
+def _beside(words: Sequence[str], now: datetime) -> str:
+    try:
+        return _rest_beside_moment(" ".join(words), now)
+    except NoMoment:
+        return ""
 
 
 def _split(request: str, now: datetime) -> Parts | None:
