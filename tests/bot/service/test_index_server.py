@@ -70,6 +70,9 @@ def test_the_service_does_not_start_without_the_library(tmp_path: Path) -> None:
     for name in ("psycopg", "psycopg_pool"):
         (tmp_path / f"{name}.py").write_text("raise ImportError")
     commonplace = Commonplace(tmp_path)
-    commonplace.environment["PYTHONPATH"] += f":{tmp_path}"
+    commonplace.environment |= {
+        "PYTHONPATH": f"{commonplace.environment['PYTHONPATH']}:{tmp_path}",
+        "COMMONPLACE_SERVER__PORT": "0",
+    }
     line = commonplace.fails("run", "--config", "config.toml")
     assert "pip install 'commonplace[postgres]'" in line
