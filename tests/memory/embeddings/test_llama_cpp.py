@@ -165,6 +165,7 @@ except Exception as error:
     assert done.stderr == ""
 
 
+@needs_llama
 async def test_a_missing_file_is_named(tmp_path: Path) -> None:
     async with provided(tmp_path / "none.gguf") as provider:
         with pytest.raises(
@@ -173,6 +174,7 @@ async def test_a_missing_file_is_named(tmp_path: Path) -> None:
             await provider.embed(["a"], purpose="query")
 
 
+@needs_llama
 async def test_a_file_that_is_no_gguf_is_named(tmp_path: Path) -> None:
     (tmp_path / "text.gguf").write_text("hello")
     async with provided(tmp_path / "text.gguf") as provider:
@@ -183,6 +185,7 @@ async def test_a_file_that_is_no_gguf_is_named(tmp_path: Path) -> None:
             await provider.embed(["a"], purpose="query")
 
 
+@needs_llama
 async def test_a_failed_download_reaches_whoever_waits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
