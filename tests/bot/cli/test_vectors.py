@@ -261,6 +261,7 @@ def test_with_a_wrong_key_words_are_found_and_everything_says_why(run: Run, serv
     assert "wr0ng-key" not in "".join(everything)
 
 
+@pytest.mark.thorough
 def test_what_the_fallback_has_embedded_counts_and_it_is_said_who_serves(
     run: Run, server: EmbeddingServer
 ) -> None:
