@@ -55,7 +55,7 @@ GONE_SECONDS = 10.0
 """For so long nothing is tried in a chat where nothing could be said; what is to be said waits."""
 
 LOOK_SECONDS = 10.0
-"""So long Discord may take to tell whether a message is still there, before it is answered all the same."""
+"""How long to wait for Discord to say whether a message still exists; after that the message is answered."""
 
 
 @dataclass(frozen=True, slots=True)

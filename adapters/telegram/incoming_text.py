@@ -123,7 +123,7 @@ class _Piece:
 
 
 def _join(pieces: Sequence[_Piece]) -> str:
-    """Put pieces together so that none becomes part of another: a fence in the middle of a line is none."""
+    """Put pieces together so that none becomes part of another: a fence counts only at the start of a line."""
     read, last = "", _Piece("")
     for piece in pieces:
         if not piece.text:

@@ -31,7 +31,7 @@ def read_when(text: str, now: datetime, zone: ZoneInfo) -> tuple[When, str]:
     said, end = grammar.read(begin)
     if said == Said() or (end == begin + 1 < len(line.tokens) and line.folded(begin) in SHORT_WEEKDAYS):
         return _at_the_end(line, grammar, begin, now, zone)
-    end = line.skip(("or so", "oder so"), end)
+    end = line.skip(words().or_so, end)
     if said.every and (line.skip(words().until, end) > end or _to_a_time(line, end)):
         raise NoMoment(phrases.WHEN_UNTIL)
     behind = line.skip(words().and_, end)

@@ -144,9 +144,10 @@ _THIS_ONE = (
 )
 _IN = "in/within/after/nach/dans/en/tra/fra/dentro de/em/daqui a/через/再过/再過"
 _LATER = (
-    "from now/later/or so/oder so/spater/plus tard/mas tarde/piu tardi/mais tarde/"
-    "后/後/之后/以后/之後/以後/후/후에/뒤/뒤에"
+    "from now/later/spater/plus tard/mas tarde/piu tardi/mais tarde/后/後/之后/以后/之後/以後/후/후에/뒤/뒤에"
 )
+_OR_SO = "or so/oder so"
+"""Behind a moment: about then, which is taken as it is said."""
 _HALF = "half/half a/half an/a half/halben/halbe/eine halbe/einer halben/einem halben/media/mezza/meia/半/半个/半個/반"
 _QUARTER = "quarter/a quarter/quarter of/a quarter of/viertel"
 _MINUTES: Mapping[int, str] = {
@@ -255,7 +256,8 @@ class Words:
         self.every, self.every_unit, self.second = _phrases(_EVERY), _table(_EVERY_UNIT), _phrases(_SECOND)
         self.nth = _table(_NTH)
         self.next, self.this_one = _phrases(_NEXT), _phrases(_THIS_ONE)
-        self.within, self.later = _phrases(_IN), _phrases(_LATER)
+        self.within, self.or_so = _phrases(_IN), _phrases(_OR_SO)
+        self.later = _phrases(_LATER) | self.or_so
         self.half, self.quarter, self.and_a_half = _phrases(_HALF), _phrases(_QUARTER), _phrases(_AND_A_HALF)
         self.minutes, self.and_ = _table(_MINUTES), _phrases(_AND)
         self.bare_units = _phrases(_BARE_UNITS)
