@@ -11,7 +11,7 @@ from pydantic import Field
 from bot.models.protocol import ToolCall, ToolResult
 from bot.state.database import StateUnusable
 from bot.tools import toolbox as tools
-from bot.tools.toolbox import Toolbox, tool
+from bot.tools.toolbox import Tool, Toolbox, tool
 from memory.errors import NoteMissing
 from tests.fakes.talking import SOMEWHERE
 
@@ -77,6 +77,21 @@ def test_a_parameter_that_needs_a_reference_or_has_several_types_is_refused_when
         tool(by_enum)
     with pytest.raises(TypeError, match="several types"):
         tool(by_union)
+
+
+async def test_tools_of_one_declaration_run_each_its_own_function() -> None:
+    def named(place: str, most: int = 1) -> Tool:
+        @tool
+        async def where(count: Annotated[int, Field(le=most)] = most) -> dict[str, Any]:
+            return {"place": place, "count": count}
+
+        return where
+
+    here, there, more = named("here"), named("there"), named("there", most=2)
+    assert here.spec is there.spec, "declared once"
+    assert [(await each.run("{}", SOMEWHERE))["place"] for each in (here, there)] == ["here", "there"]
+    assert more.spec.parameters["properties"]["count"]["maximum"] == 2, "another declaration"
+    assert await more.run("{}", SOMEWHERE) == {"place": "there", "count": 2}
 
 
 def test_two_tools_of_one_name_are_refused() -> None:
