@@ -4,9 +4,11 @@ import ast
 import inspect
 import json
 from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
-from textwrap import dedent, wrap
+from textwrap import wrap
 from typing import Any
 
 from pydantic import SecretStr
@@ -31,9 +33,7 @@ def explanations(model: Model) -> dict[str, str]:
     for owner in reversed(model.__mro__):
         if not fields_of(owner) or owner.__module__.startswith("pydantic"):
             continue
-        (body,) = ast.parse(dedent(inspect.getsource(owner))).body
-        statements = body.body if isinstance(body, ast.ClassDef) else []
-        for field, text in pairwise(statements):
+        for field, text in pairwise(_statements(owner)):
             if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
                 match text:
                     case ast.Expr(ast.Constant(str(words))):
@@ -83,6 +83,18 @@ def example_config() -> str:
             lines += _comment(text[name])
             lines.append(f"{'' if set_by_default else '#'}{name} = {as_toml(value)}")
     return "\n".join(lines) + "\n"
+
+
+def _statements(owner: type) -> list[ast.stmt]:
+    """Return the statements in the body of a class at the top of its module."""
+    return _classes(owner.__module__)[owner.__name__].body
+
+
+@cache
+def _classes(module: str) -> dict[str, ast.ClassDef]:
+    """Parse a module once for all its classes: `inspect.getsource` reads it through for each of them."""
+    tree = ast.parse(inspect.getsource(import_module(module)))
+    return {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
 
 
 def _comment(text: str) -> list[str]:
