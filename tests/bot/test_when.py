@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from bot.when import NoMoment, Rule, due_before, moment_in_full, moment_in_short, read_when, rule_in_words
 from bot.when.rule import LAST, Unit, months_later, nth_weekday, on_wall
+from tests.fakes.each_row import each_row
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 11, 18, 10, 15, 20, tzinfo=BERLIN)  # a Wednesday
@@ -318,21 +319,21 @@ def rows(table: str) -> list[tuple[str, ...]]:
     return [tuple(cell.strip() for cell in line.split("|")) for line in table.splitlines()]
 
 
-@pytest.mark.parametrize(("phrase", "due"), rows(ONCE))
+@each_row(("phrase", "due"), rows(ONCE))
 def test_a_moment_is_read(phrase: str, due: str) -> None:
     when, rest = read_when(f"{phrase} x", NOW, BERLIN)
     assert (when.due.replace(tzinfo=None), when.rule, rest) == (datetime.fromisoformat(due), "", "x")
     assert when.due.tzinfo is BERLIN
 
 
-@pytest.mark.parametrize(("phrase", "due", "rule"), rows(AGAIN))
+@each_row(("phrase", "due", "rule"), rows(AGAIN))
 def test_what_comes_again_is_read(phrase: str, due: str, rule: str) -> None:
     when, rest = read_when(f"{phrase} x", NOW, BERLIN)
     assert (when.due.replace(tzinfo=None), when.rule, rest) == (datetime.fromisoformat(due), rule, "x")
     assert str(Rule.parse(rule)) == rule
 
 
-@pytest.mark.parametrize(("phrase", "why"), rows(REFUSED))
+@each_row(("phrase", "why"), rows(REFUSED))
 def test_what_cannot_be_meant_is_refused_with_the_mend(phrase: str, why: str) -> None:
     with pytest.raises(NoMoment) as refused:
         read_when(f"{phrase} x", NOW, BERLIN)

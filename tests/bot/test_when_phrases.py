@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from bot.when import NoMoment, read_when
+from tests.fakes.each_row import each_row
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 11, 18, 10, 15, 20, tzinfo=BERLIN)  # a Wednesday
@@ -543,7 +544,7 @@ segunda e quinta x
 """
 
 
-@pytest.mark.parametrize("row", UNDERSTOOD.splitlines())
+@each_row("row", UNDERSTOOD.splitlines())
 def test_what_people_write_is_understood_as_meant(row: str) -> None:
     phrase, due, *more = (cell.strip() for cell in row.split("|"))
     rule, text = [*more, "", ""][:2]
@@ -551,7 +552,7 @@ def test_what_people_write_is_understood_as_meant(row: str) -> None:
     assert (when.due.replace(tzinfo=None), when.rule, rest) == (datetime.fromisoformat(due), rule, text)
 
 
-@pytest.mark.parametrize("phrase", REFUSED.splitlines())
+@each_row("phrase", REFUSED.splitlines())
 def test_what_is_only_half_understood_is_refused_with_an_example(phrase: str) -> None:
     with pytest.raises(NoMoment) as refused:
         read_when(phrase, NOW, BERLIN)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from memory.errors import PathRefused
 from memory.paths import find_place, name_fault, note_parts, opened_folder, printable
+from tests.fakes.each_row import each_row
 
 Form = Literal["NFC", "NFD"]
 BAD = [
@@ -55,7 +56,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize("path", BAD)
+@each_row("path", BAD)
 def test_paths_that_are_not_of_a_note_are_refused_in_one_printable_line(path: str) -> None:
     with pytest.raises(PathRefused) as refused:
         note_parts(path)

@@ -10,6 +10,7 @@ from markdown_it.token import Token
 
 from bot.models.notebook.answers import Looked, Outcome, compose, plain
 from bot.models.notebook.languages.english import ENGLISH
+from tests.fakes.each_row import each_row
 
 
 def shown(markdown: str) -> list[str]:
@@ -39,7 +40,7 @@ def _text(inline: Token) -> str:
     return "".join(texts)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "line",
     [
         *(

@@ -14,6 +14,7 @@ from bot.models.notebook.language import NOTICE_MARK
 from bot.models.notebook.languages import LANGUAGES
 from bot.models.notebook.languages.german import GERMAN
 from bot.models.notebook.reading import Fact, Reading, finish, read
+from tests.fakes.each_row import each_row
 
 CASES = Path(__file__).parent / "cases.txt"
 
@@ -47,7 +48,7 @@ def told(reading: Reading) -> list[str]:
     return lines or ["…" if reading.unfinished else "-" if reading.chat == "hello" else f"- {reading.chat}"]
 
 
-@pytest.mark.parametrize(("language", "message", "wanted"), list(cases()))
+@each_row(("language", "message", "wanted"), list(cases()))
 def test_message(language: str, message: str, wanted: list[str]) -> None:
     reading = read(message)
     assert told(reading) == wanted
@@ -152,7 +153,7 @@ def test_a_language_without_an_entry_is_answered_in_english(text: str) -> None:
     assert read(text).language.code == "en"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "wanted"),
     [
         ("tea", "Tea."),
