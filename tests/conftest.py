@@ -6,6 +6,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Generator, Iterator
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,27 @@ from hypothesis import HealthCheck, settings
 from tests.fakes.commonplace import leads_elsewhere
 from tests.fakes.main_memory import main_memory
 from tests.fakes.postgres_server import NEEDS, PostgresServer, installed
+
+TESTS = Path(__file__).parent
+LEFT_TO_CHECK = (
+    "browser",
+    # What judges the sources and documents instead of the program:
+    "test_architecture.py",
+    "test_docs*.py",
+    "test_*_docs.py",
+    "test_readme.py",
+    "test_locks.py",
+    "test_makefile.py",
+    "test_docker.py",
+    # What judges the tests' and benchmarks' own parts:
+    "adapters/test_fake_*.py",
+    "test_fakes_refuse.py",
+    "test_benchmarks.py",
+    "test_soak.py",
+    # What tries thousands of inputs:
+    "test_fuzz_*.py",
+)
+"""What `make test` does not even load: nobody's first look needs it. Named by itself, such a file runs."""
 
 SLOW = [HealthCheck.too_slow]
 settings.register_profile("whole", settings(), deadline=None, suppress_health_check=SLOW)
@@ -47,9 +69,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """All in the browser's folder take long, and so does its library to load: leave it out unless it is asked for."""
-    named = config.getoption("--thorough") or any("browser" in each for each in config.args)
-    return None if named or collection_path != Path(__file__).parent / "browser" else True
+    """Leave out what is in LEFT_TO_CHECK, unless it is asked for by name."""
+    if config.getoption("--thorough") or not collection_path.is_relative_to(TESTS):
+        return None
+    name = str(collection_path.relative_to(TESTS))
+    left = any(fnmatch(name, pattern) for pattern in LEFT_TO_CHECK)
+    return True if left and not any(name in argument for argument in config.args) else None
 
 
 @pytest.hookimpl(wrapper=True)
@@ -64,10 +89,13 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if not config.getoption("--thorough"):
-        for item in items:
-            if "thorough" in item.keywords:
-                item.add_marker(pytest.mark.skip(reason="takes long; make check runs it"))
+    """Leave out the thorough tests, or begin with them, so that no worker is left with a long one at the end."""
+    if config.getoption("--thorough"):
+        items.sort(key=lambda item: "thorough" not in item.keywords)
+        return
+    left = [item for item in items if "thorough" in item.keywords]
+    config.hook.pytest_deselected(items=left)
+    items[:] = [item for item in items if "thorough" not in item.keywords]
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -99,7 +127,9 @@ def database(postgres: PostgresServer) -> Iterator[str]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say once for each reason what was skipped, instead of once for each place."""
+    """Say once for each reason what was skipped, instead of once for each place, and what was left out."""
+    if not terminalreporter.config.getoption("--thorough"):
+        terminalreporter.write_line("left out: what takes long; --thorough, as in make check, runs it")
     skipped: list[pytest.TestReport] = terminalreporter.getreports("skipped")
     reasons = Counter(report.longrepr[2] for report in skipped if isinstance(report.longrepr, tuple))
     for reason, count in reasons.most_common():

@@ -4,6 +4,7 @@ import re
 import subprocess
 from pathlib import Path
 
+import pytest
 from prompt_toolkit.history import FileHistory
 
 from adapters.terminal.history import forget_typed
@@ -42,6 +43,7 @@ def test_without_a_history_there_is_nothing_to_forget(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.thorough
 def test_forget_reaches_what_was_typed(tmp_path: Path) -> None:
     commonplace = Commonplace(tmp_path)
     commonplace.memory.mkdir(parents=True)

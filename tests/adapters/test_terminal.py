@@ -355,7 +355,8 @@ def test_a_talk_in_a_terminal(window: Callable[..., TerminalWindow], tmp_path: P
 
 
 @pytest.mark.parametrize(
-    "line", ["exit", "/quit", pytest.param(" Quit ", marks=pytest.mark.thorough), "/EXIT"]
+    "line",
+    ["exit", *(pytest.param(each, marks=pytest.mark.thorough) for each in ("/quit", " Quit ", "/EXIT"))],
 )
 def test_a_word_leaves(window: Callable[..., TerminalWindow], line: str) -> None:
     with window() as terminal:
@@ -365,6 +366,7 @@ def test_a_word_leaves(window: Callable[..., TerminalWindow], line: str) -> None
         assert "heard" not in terminal.screen.text()
 
 
+@pytest.mark.thorough
 def test_alt_enter_starts_a_new_line(window: Callable[..., TerminalWindow]) -> None:
     with window() as terminal:
         terminal.until("›")
@@ -372,6 +374,7 @@ def test_alt_enter_starts_a_new_line(window: Callable[..., TerminalWindow]) -> N
         terminal.until(r"heard 'milk\neggs'")
 
 
+@pytest.mark.thorough
 def test_a_long_reply_is_whole_in_the_scrollback_and_there_just_once(
     window: Callable[..., TerminalWindow],
 ) -> None:
@@ -423,6 +426,7 @@ def test_lines_that_were_entered_during_a_reply_that_is_stopped_are_said_next(
         assert "not entered" not in shown + terminal.until("heard 'the next'")
 
 
+@pytest.mark.thorough
 def test_ctrl_c_at_the_prompt_clears_the_line_and_then_tells_how_to_leave(
     window: Callable[..., TerminalWindow],
 ) -> None:
@@ -438,6 +442,7 @@ def test_ctrl_c_at_the_prompt_clears_the_line_and_then_tells_how_to_leave(
         terminal.until("To leave, type exit or press Ctrl-D.")
 
 
+@pytest.mark.thorough
 def test_what_is_typed_during_a_reply_is_the_next_line_and_is_not_mixed_into_the_reply(
     window: Callable[..., TerminalWindow],
 ) -> None:
@@ -451,6 +456,7 @@ def test_what_is_typed_during_a_reply_is_the_next_line_and_is_not_mixed_into_the
         assert "› typed ahead" in shown
 
 
+@pytest.mark.thorough
 def test_commands_are_completed(window: Callable[..., TerminalWindow]) -> None:
     with window() as terminal:
         terminal.until("›")
@@ -507,6 +513,7 @@ def test_a_history_that_cannot_be_written_costs_nothing_else(
         terminal.until("heard 'hello'")
 
 
+@pytest.mark.thorough
 def test_a_terminal_that_is_closed_ends_the_program(window: Callable[..., TerminalWindow]) -> None:
     terminal = window()
     terminal.until("›")

@@ -287,6 +287,7 @@ async def test_in_a_room_a_stranger_meets_silence(door: Door) -> None:
     assert await door.rows() == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("pairing", [True, False])
 async def test_a_flood_of_strangers_leaves_no_trace(state: State, clock: FakeClock, pairing: bool) -> None:
     door = door_of(state, clock, AccessSettings(pairing=pairing))

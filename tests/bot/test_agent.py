@@ -809,6 +809,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.thorough
 async def test_kill_9_in_a_step_of_three_calls_runs_only_the_unfinished_one_again(tmp_path: Path) -> None:
     child = subprocess.Popen(
         [sys.executable, "-c", THREE_CALLS, str(tmp_path)], stdout=subprocess.PIPE, text=True
@@ -873,6 +874,7 @@ async def test_a_turn_that_is_parked_in_a_step_of_two_calls_runs_the_unfinished_
     assert_valid(model.history[0].messages)
 
 
+@pytest.mark.thorough
 def test_importing_the_agent_is_light() -> None:
     script = (
         "import sys, bot.agent, bot.prompt, bot.tools.memory; heavy = 'aiohttp httpx numpy rich prompt_toolkit "

@@ -421,6 +421,7 @@ async def test_an_empty_message_is_said_to_be_empty(house: House) -> None:
     assert await house.say("  \n ") == phrases.NOTHING_SAID
 
 
+@pytest.mark.thorough
 async def test_many_conversations_are_kept_on_disk_not_in_memory(house: House) -> None:
     for number in range(70):
         house.model.enqueue("yes")

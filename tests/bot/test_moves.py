@@ -322,6 +322,7 @@ async def test_a_chat_that_moves_on_before_all_has_gone_over_ends_where_it_is_la
 FOUND_SOMETHING = (56, 83, 105, 145)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", [*range(8), *FOUND_SOMETHING])
 async def test_whenever_it_happens_everything_is_answered_once_and_in_order(
     tmp_path: Path, seed: int

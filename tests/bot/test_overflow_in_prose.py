@@ -137,6 +137,7 @@ PROSE = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("kind", "refuses"), PROSE)
 def test_a_conversation_that_outgrows_the_window_goes_on(opens: Opens, kind: str, refuses: Refuses) -> None:
     house = opens(kind, refuses)

@@ -131,6 +131,7 @@ def test_the_first_process_of_a_container_that_starts_again_does_not_take_itself
     assert refusal(tmp_path) == ""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("note", "told"),
     [

@@ -105,6 +105,7 @@ def server() -> Iterator[OpenAIServer]:
         yield stack.enter_context(in_thread(OpenAIServer()))
 
 
+@pytest.mark.thorough
 def test_nothing_of_a_secret_that_a_server_says_back_is_kept_or_shown(
     tmp_path: Path, server: OpenAIServer
 ) -> None:

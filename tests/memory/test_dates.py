@@ -381,6 +381,7 @@ def test_a_span_tells_which_words_it_is_from(query: str, said: str) -> None:
     assert query[span.start : span.end] == said
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("today", [date.min, date.max, date(1, 3, 1), date(9999, 12, 1)])
 def test_the_ends_of_the_calendar_do_no_harm(today: date) -> None:
     for query in [*ENGLISH, *OTHERS, *NO_DATES]:

@@ -214,6 +214,7 @@ def test_an_empty_note_reads_as_no_lines(notes: Notes, folder: Path) -> None:
     assert notes.load(DAY).text == ""
 
 
+@pytest.mark.thorough
 def test_a_huge_note_is_read_in_part_but_not_loaded(notes: Notes, folder: Path) -> None:
     folder.mkdir()
     with (folder / "big.md").open("wb") as file:
@@ -879,6 +880,7 @@ def renamed(folder: Path, meanwhile: str = "") -> bool:
     return run.stdout == "True\n"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("meanwhile", ["", "no links"])
 def test_a_note_is_renamed_and_never_over_another_one(folder: Path, meanwhile: str) -> None:
     folder.mkdir()

@@ -230,6 +230,7 @@ def test_what_a_dead_process_left_of_a_shadow_is_removed_on_opening(file: Path, 
     assert_sound(file)
 
 
+@pytest.mark.thorough
 def test_a_killed_rebuild_does_not_keep_an_index_that_is_open_from_forgetting(
     file: Path, index: SqliteIndex
 ) -> None:
@@ -254,6 +255,7 @@ def test_a_killed_rebuild_does_not_keep_an_index_that_is_open_from_forgetting(
     assert_sound(file)
 
 
+@pytest.mark.thorough
 def test_vectors_survive_a_kill_between_the_old_file_and_the_new_one(file: Path) -> None:
     with contextlib.closing(SqliteIndex(file, fingerprint="test")) as index:
         index.apply([note(f"{n}.md", f"- passport {n}") for n in range(20)])
@@ -275,6 +277,7 @@ def test_vectors_survive_a_kill_between_the_old_file_and_the_new_one(file: Path)
     assert_sound(file)
 
 
+@pytest.mark.thorough
 def test_what_was_begun_beside_the_index_and_not_finished_is_never_taken_for_it(file: Path) -> None:
     with contextlib.closing(SqliteIndex(file, fingerprint="test")) as index:
         index.apply([note("a.md", "- passport")])
@@ -295,6 +298,7 @@ def test_what_was_begun_beside_the_index_and_not_finished_is_never_taken_for_it(
     assert_sound(file)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("fingerprint", ["test", "other"])
 def test_too_many_open_files_are_no_damage(file: Path, fingerprint: str) -> None:
     with contextlib.closing(SqliteIndex(file, fingerprint="test")) as index:
@@ -322,6 +326,7 @@ def test_too_many_open_files_are_no_damage(file: Path, fingerprint: str) -> None
     assert_sound(file)
 
 
+@pytest.mark.thorough
 def test_a_fault_of_the_disk_is_told_and_tried_again(file: Path) -> None:
     with contextlib.closing(SqliteIndex(file, fingerprint="test")) as index:
         index.apply([note("a.md", "- passport")])

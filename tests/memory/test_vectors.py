@@ -451,6 +451,7 @@ async def test_what_is_gone_is_not_found_by_meaning(
 # Filling
 
 
+@pytest.mark.thorough
 async def test_every_text_gets_its_vector_in_full_requests(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path
 ) -> None:
@@ -1718,6 +1719,7 @@ async def test_a_search_mends_an_index_in_which_a_vector_has_another_length(
     assert_sound(tmp_path / ".commonplace/index.db")
 
 
+@pytest.mark.thorough
 async def test_a_damaged_index_on_a_full_disk_loses_no_vectors(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path
 ) -> None:

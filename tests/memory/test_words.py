@@ -93,6 +93,7 @@ def test_query_asks_for_words_and_for_pairs_of_characters(
     assert tokens_of(query) == expected
 
 
+@pytest.mark.thorough
 def test_a_query_that_is_a_whole_document_asks_for_its_first_words() -> None:
     terms = query_terms(" ".join(f"word{n}" for n in range(5000)))
     assert terms == [Term((f"word{n}",)) for n in range(MOST_TERMS)]

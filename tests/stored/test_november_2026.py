@@ -261,6 +261,7 @@ async def test_an_index_on_postgresql_opens_with_its_vectors(
 # -- the command --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_the_command_opens_it_and_goes_on(workspace: Path, tmp_path: Path) -> None:
     commonplace = Commonplace(tmp_path)
     assert "water the plants" in commonplace.says("chat", "-m", "/reminders", "--workspace", str(workspace))

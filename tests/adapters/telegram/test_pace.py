@@ -74,6 +74,7 @@ def test_in_a_group_there_is_always_room_for_the_end_of_a_reply() -> None:
     assert run_quickly(work()) < 5
 
 
+@pytest.mark.thorough
 def test_all_chats_together_are_shown_less_than_thirty_things_in_any_second_each_its_share() -> None:
     async def work() -> list[list[float]]:
         pace = Pace()
@@ -88,6 +89,7 @@ def test_all_chats_together_are_shown_less_than_thirty_things_in_any_second_each
     assert counts[-1] - counts[0] <= 2
 
 
+@pytest.mark.thorough
 def test_the_end_of_a_reply_goes_before_those_that_only_grow() -> None:
     async def work() -> float:
         pace = Pace()

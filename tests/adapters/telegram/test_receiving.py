@@ -152,6 +152,7 @@ async def test_what_cannot_be_read_is_set_aside_once_and_told_without_its_words(
 WRONG: tuple[Any, ...] = (None, "", "seven", -1, 10**30, [], [5], {}, {"x": []})
 
 
+@pytest.mark.thorough
 async def test_a_wrong_value_anywhere_harms_nothing(
     world: World, anna: Person, receiver: Receiver, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -198,6 +198,7 @@ async def test_without_conversations_there_are_none_in_it(tmp_path: Path) -> Non
     assert await workspace.said() == []
 
 
+@pytest.mark.thorough
 async def test_beside_a_busy_writer_the_copy_is_of_one_moment(workspace: Workspace) -> None:
     """Two tables are always changed together: a copy of two moments would show them apart."""
     async with workspace.state() as state:
@@ -568,6 +569,7 @@ async def test_a_foreign_archive_is_one_line_and_changes_nothing(
     assert sorted(str(path) for path in tmp_path.rglob("*")) == before
 
 
+@pytest.mark.thorough
 async def test_any_damage_is_noticed(workspace: Workspace, tmp_path: Path) -> None:
     data = (await workspace.backups.make()).file.read_bytes()
     step = max(1, len(data) // 150)
@@ -642,6 +644,7 @@ async def test_a_restore_that_is_finished_before_another_one_fails_is_told(
     assert workspace.read() == NOTES
 
 
+@pytest.mark.thorough
 def test_a_name_of_gigabytes_is_not_taken_into_memory(tmp_path: Path) -> None:
     huge = tarfile.TarInfo("memory/a.md")
     huge.type, huge.size = tarfile.GNUTYPE_LONGNAME, 200 << 20

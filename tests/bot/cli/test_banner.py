@@ -18,6 +18,7 @@ def window_of(tmp_path: Path, *arguments: str, **environment: str) -> TerminalWi
     )
 
 
+@pytest.mark.thorough
 def test_a_chat_begins_with_where_the_notes_are_and_that_the_notebook_answers(tmp_path: Path) -> None:
     with window_of(tmp_path, "chat") as window:
         shown = window.until("›")

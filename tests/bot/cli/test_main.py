@@ -174,6 +174,7 @@ def test_batch_gives_one_document_for_each_line_in_order(with_notes: Commonplace
     assert with_notes.says("memory", "search", "--batch", "queries.txt") == printed
 
 
+@pytest.mark.thorough
 def test_batch_answers_each_line_as_it_comes(process: Commonplace) -> None:
     with process.start("memory", "search", "--batch", "-", stdin=subprocess.PIPE) as running:
         assert running.stdin
@@ -255,6 +256,7 @@ def test_bytes_that_are_no_utf8_and_locales_that_know_none(process: Commonplace)
         assert "Öztürk" in done.stdout
 
 
+@pytest.mark.thorough
 def test_whoever_stops_reading_is_no_error(process: Commonplace) -> None:
     (process.folder / "many.txt").write_text("boiler\n" * 2000)
     running = process.start("memory", "search", "--batch", "many.txt")
@@ -356,6 +358,7 @@ def test_a_note_cannot_drive_the_terminal(process: Commonplace) -> None:
     assert process("memory", "get", "evil.md").stdout == attack.replace("\r", "\n")
 
 
+@pytest.mark.thorough
 def test_a_search_imports_nothing_that_it_does_not_need(process: Commonplace) -> None:
     code = (
         "import sys; from bot.cli.main import main; main(); "

@@ -354,6 +354,7 @@ def test_a_terminal_sees_how_far_it_is(process: Commonplace, server: EmbeddingSe
         assert window.leave() == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_an_interrupt_while_vectors_are_made_is_no_traceback(
     process: Commonplace, server: EmbeddingServer

@@ -493,6 +493,7 @@ def test_a_service_reads_its_settings_anew_when_it_is_hung_up_and_goes_on(tmp_pa
     assert all("Traceback" not in json.dumps(line) for line in told_by(log, "leaving"))
 
 
+@pytest.mark.thorough
 def test_a_reload_asked_for_in_the_terminal_reaches_the_service_beside_it(tmp_path: Path) -> None:
     commonplace, log = Commonplace(tmp_path), tmp_path / "service.log"
     commonplace.environment |= {"COMMONPLACE_SERVER__PORT": "0", "COMMONPLACE_LOG_FORMAT": "json"}

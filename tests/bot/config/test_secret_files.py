@@ -164,6 +164,7 @@ def test_the_doctor_names_what_is_set_by_files(secrets: Path) -> None:
     assert check.told == "also set by COMMONPLACE_SERVER__TOKEN"
 
 
+@pytest.mark.thorough
 def test_the_command_takes_them_as_variables(tmp_path: Path) -> None:
     commonplace = Commonplace(tmp_path)
     (tmp_path / "secrets").mkdir()

@@ -15,6 +15,7 @@ from bot.access import Standing, standing_of
 from bot.config.fields import fields_of, follow, is_secret, known_keys, table_of
 from bot.config.settings import ConfigError, Settings, config_file, default_workspace, load_settings
 from bot.messages import PersonId
+from tests.fakes.each_row import each_row
 
 EVERY_KEY = """
 workspace = "./workspace"
@@ -289,6 +290,7 @@ def test_the_command_lines_workspace_wins_and_is_relative_to_the_working_folder(
         assert load_settings(file, Path("mine")).workspace == tmp_path / "mine"
 
 
+@pytest.mark.thorough
 def test_a_pipe_will_do_as_a_file(tmp_path: Path) -> None:
     script = "from bot.config.settings import load_settings; from pathlib import Path;"
     script += "s = load_settings(Path('/dev/stdin')); print(s.agent.name, s.workspace)"
@@ -500,6 +502,7 @@ def keys_of_plain_values() -> list[tuple[str, ...]]:
     return found
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("keys", keys_of_plain_values(), ids=".".join)
 def test_every_key_can_be_a_variable(keys: tuple[str, ...]) -> None:
     *_, (_, _, field) = follow(Settings, keys)
@@ -515,7 +518,7 @@ def test_every_key_can_be_a_variable(keys: tuple[str, ...]) -> None:
 # What is refused
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         # unknown keys
@@ -682,7 +685,7 @@ def test_a_mistake_in_the_file_is_named_with_what_is_allowed(text: str, expected
         assert part in line
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "value", "expected"),
     [
         (

@@ -83,6 +83,7 @@ def test_a_machine_that_has_none_is_in_utc(tmp_path: Path, monkeypatch: pytest.M
     assert system_zone(tmp_path) == SystemZone("UTC")
 
 
+@pytest.mark.thorough
 def test_the_daily_log_is_that_of_the_machines_day(tmp_path: Path) -> None:
     commonplace = Commonplace(tmp_path)
     for zone in ("Pacific/Kiritimati", "Pacific/Pago_Pago"):  # 25 hours apart: never the same day
@@ -92,6 +93,7 @@ def test_the_daily_log_is_that_of_the_machines_day(tmp_path: Path) -> None:
     assert len(logs) == 2
 
 
+@pytest.mark.thorough
 def test_the_service_says_in_its_log_that_the_machines_zone_cannot_be_used(tmp_path: Path) -> None:
     commonplace = Commonplace(tmp_path)
     commonplace.environment |= {"COMMONPLACE_SERVER__ENABLED": "false", "TZ": "CET-1CEST"}

@@ -363,6 +363,7 @@ async def test_no_cause_and_no_failure_of_a_model_loses_or_doubles_anything(
                 assert talk.conversation.summary
 
 
+@pytest.mark.thorough
 async def test_a_window_that_is_too_small_has_the_stretch_shown_in_smaller_pieces(tmp_path: Path) -> None:
     async with OpenAIServer() as server:
         server.always(Says("- A story was told."))

@@ -322,6 +322,7 @@ def acknowledged_until_killed(path: Path, lines: int) -> int:
     return sum(int(line.split()[1]) for line in safe)
 
 
+@pytest.mark.thorough
 async def test_kill_9_between_and_within_appends_leaves_what_was_acknowledged(path: Path) -> None:
     acknowledged = 0
     for kill in range(5):

@@ -1008,6 +1008,7 @@ remains = pytest.mark.filterwarnings(
 """What is left of a process that was killed is taken apart some time, in whatever order."""
 
 
+@pytest.mark.thorough
 @remains
 def test_nothing_is_lost_in_random_sequences() -> None:
     sequences(8, 15, number=0)

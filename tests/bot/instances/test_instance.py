@@ -32,6 +32,7 @@ def test_a_copy_is_the_same_workspace_and_another_holder(tmp_path: Path) -> None
     assert this_instance(other).id != first.id
 
 
+@pytest.mark.thorough
 def test_processes_that_begin_together_agree(tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from bot.instances.instance import this_instance;"

@@ -633,6 +633,7 @@ async def test_of_a_huge_error_the_beginning_is_read(server: PlainServer, open_m
     assert (type(error), error.detail) == (ServerFailed, "answered 500")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("status", [200, 500])
 async def test_what_is_packed_like_a_bomb_is_not_unpacked(
     server: PlainServer, open_model: Open, status: int

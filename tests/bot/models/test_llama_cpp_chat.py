@@ -858,6 +858,7 @@ async def test_a_file_that_cannot_chat_is_told(tmp_path: Path, template: str | N
     assert words in error.detail
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("package", "words"),
     [

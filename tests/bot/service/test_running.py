@@ -107,6 +107,7 @@ async def api() -> AsyncIterator[DiscordApi]:
         yield api
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("task", "table"), [("inbox", "outbox"), ("conversations", "flushes"), ("reminders", "reminders")]
 )

@@ -345,6 +345,7 @@ async def test_processes_that_open_and_write_at_once_lose_nothing(path: Path) ->
         assert all(one.seq + 1 == other.seq for one, other in zip(own[::2], own[1::2], strict=True))
 
 
+@pytest.mark.thorough
 def test_a_search_from_the_command_line_does_not_open_it() -> None:
     script = "import sys, memory.memory; print('bot.state.database' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

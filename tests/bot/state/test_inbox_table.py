@@ -93,6 +93,7 @@ def test_no_step_of_a_turn_reads_messages_that_are_done(name: str, db: apsw.Conn
         assert scans == [], sql
 
 
+@pytest.mark.thorough
 def test_a_turn_costs_the_same_after_a_hundred_thousand_messages(tmp_path: Path) -> None:
     few, many = opened(tmp_path / "few.db"), opened(tmp_path / "many.db")
     turns = {few: fill(few, 100), many: fill(many, 100_000)}

@@ -126,6 +126,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.thorough
 async def test_a_process_that_dies_right_after_it_is_noted_tells_it_once(told: Told) -> None:
     told.write(LONG)
     died = await asyncio.create_subprocess_exec(sys.executable, "-c", TELLER, str(told.folder))

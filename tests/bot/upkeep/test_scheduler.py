@@ -242,6 +242,7 @@ async def test_nothing_is_begun_before_the_service_has_settled() -> None:
         schedule.every(1 / 6000, job, name="often")
 
 
+@pytest.mark.thorough
 def test_apscheduler_is_loaded_only_where_something_is_scheduled() -> None:
     code = "import sys, bot.upkeep.scheduler; print('apscheduler' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)

@@ -157,6 +157,7 @@ async def test_the_regular_look_tells_when_it_comes(tmp_path: Path) -> None:
     assert upkeep.reindex is None
 
 
+@pytest.mark.thorough
 async def test_the_regular_look_indexes_what_nobody_watched(tmp_path: Path) -> None:
     memory = memory_in(tmp_path, watch=False)
     async with memory, Upkeep(memory, reindex_minutes=0.004) as upkeep:

@@ -259,6 +259,7 @@ async def test_a_call_that_cannot_be_is_told_why(rpc: Rpc) -> None:
     assert {method for method, _, code, _ in BAD_CALLS if code == INVALID_PARAMS} == METHODS
 
 
+@pytest.mark.thorough
 async def test_thousands_of_unknown_parameters_are_refused_in_no_time_and_few_words(rpc: Rpc) -> None:
     code, text = await rpc.refused("memory.search", {f"parameter {number}": 1 for number in range(30_000)})
     assert code == INVALID_PARAMS

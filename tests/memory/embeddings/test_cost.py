@@ -26,6 +26,7 @@ def other_process() -> Iterator[str]:
         process.terminate()
 
 
+@pytest.mark.thorough
 def test_600_chunks_are_6_requests_and_less_than_a_second(other_process: str) -> None:
     sizes: list[int] = []
 

@@ -138,6 +138,7 @@ async def test_each_text_gets_its_own_vector(make: Make, delivered: Delivered) -
     assert (await embedder.embed_query("note 13")).vector == vector
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "most"), [("gemini", 100), ("zhipu", 64), ("voyage", 1000)])
 async def test_a_services_own_limit_counts(
     name: str, most: int, make: Make, server: EmbeddingServer, delivered: Delivered

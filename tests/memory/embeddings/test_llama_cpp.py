@@ -147,6 +147,7 @@ async def test_closing_what_never_ran_is_well(tmp_path: Path) -> None:
         await provider.embed(["a"], purpose="query")
 
 
+@pytest.mark.thorough
 def test_without_the_extra_the_error_says_what_to_install(tmp_path: Path) -> None:
     (tmp_path / "model.gguf").write_bytes(b"GGUF and more")
     code = f"""

@@ -286,6 +286,7 @@ def test_progress_tells_size_rate_and_time_left(hub: Hub, tmp_path: Path) -> Non
     assert (seen[0].seconds_left or 0) > 0
 
 
+@pytest.mark.thorough
 def test_two_who_want_it_fetch_it_once(hub: Hub, tmp_path: Path) -> None:
     hub.seconds_per_piece = 0.01
     code = (

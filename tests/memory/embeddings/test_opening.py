@@ -124,6 +124,7 @@ def test_only_what_is_chosen_is_imported(settings: dict[str, str], loaded: list[
     assert json.loads(output) == loaded
 
 
+@pytest.mark.thorough
 def test_a_memory_without_vectors_searches_without_heavy_libraries(tmp_path: Path) -> None:
     code = f"""
 import asyncio, json, sys

@@ -3,6 +3,8 @@ import sys
 import typing
 from pathlib import Path
 
+import pytest
+
 from memory.embeddings.table import PROVIDERS
 from memory.settings import EmbeddingProvider
 
@@ -13,6 +15,7 @@ def test_each_provider_of_the_settings_has_a_row() -> None:
     assert {*PROVIDERS, "none"} == set(typing.get_args(EmbeddingProvider))
 
 
+@pytest.mark.thorough
 def test_choosing_imports_nothing_heavy_and_no_provider() -> None:
     code = """
 import sys

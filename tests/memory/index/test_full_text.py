@@ -250,6 +250,7 @@ def test_pairs_of_characters_are_looked_for_as_neighbours(tables: Tables) -> Non
     assert places(tables, common) == {("both.md", 0)}
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("small_thresholds")
 @pytest.mark.parametrize("common", [True, False])
 def test_a_thousand_terms_can_be_asked_for(tables: Tables, common: bool) -> None:

@@ -98,6 +98,7 @@ def test_what_no_note_uses_any_more_is_not_held_and_is_back_once_one_does(file: 
     assert search(nearest, file, vectors[unused[-1] - 1], most=1) == [unused[-1]]
 
 
+@pytest.mark.thorough
 def test_a_log_that_is_written_on_and_on_makes_it_no_larger(file: VectorFile) -> None:
     """Each line gives the end of the log another vector, and nobody uses the one before."""
     nearest = SignBitsNearest()

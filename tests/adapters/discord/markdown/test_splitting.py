@@ -93,6 +93,7 @@ def test_a_list_that_begins_within_a_part_keeps_its_numbers() -> None:
     assert seen_text(second) == "[-]nested here\n\n[3.]three\n"
 
 
+@pytest.mark.thorough
 def test_room_is_counted_for_what_is_put_in() -> None:
     for text in (
         "a" + "*" * 3000,
@@ -112,6 +113,7 @@ def test_blank_lines_within_code_are_kept_and_blank_messages_are_not_sent() -> N
     assert squeezed("".join(map(seen_text, cut("```\na" + "\n" * 160 + "b\n```", 100)))) == "ab"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("limit", [2000, 1000, 300, 100])
 def test_twelve_thousand_characters_of_hard_markdown_arrive_whole(
     limit: int, caplog: pytest.LogCaptureFixture

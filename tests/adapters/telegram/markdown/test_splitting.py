@@ -102,6 +102,7 @@ def test_blank_lines_within_code_are_kept_and_blank_messages_are_not_sent() -> N
     assert squeezed("".join(cut_texts("```\na" + "\n" * 60 + "b\n```", 40))) == "ab"
 
 
+@pytest.mark.thorough
 def test_the_hundredth_entity_is_the_last_of_a_message() -> None:
     parts = cut(" ".join(f"**word {number}** and what follows" for number in range(150)), 4096)
     assert [len(part.entities) for part in parts] == [100, 50]

@@ -100,6 +100,7 @@ def test_what_is_of_one_day_or_of_none_or_answers_worse_has_no_order() -> None:
     assert len(held(query, ("2023-01-01", bonn), ("2024-01-01", oslo), scores=(0.5, 0.45))) == 2
 
 
+@pytest.mark.thorough
 def test_seven_logs_are_answered_by_the_latest(tmp_path: Path) -> None:
     (tmp_path / "memory").mkdir()
     for number, year in enumerate(range(2018, 2025)):
