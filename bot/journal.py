@@ -136,13 +136,15 @@ class Journal:
     async def correct(self, path: str, line: int, text: str, *, key: str) -> "Corrected":
         """Replace one line by a text, whose list marker or heading stays; what it was is kept in the trash.
 
-        A second time with the same key tells where it stands, whatever stands in that line by then.
+        `path` may lack `.md` or the folder. A second time with the same key tells where it stands, whatever stands in
+        that line by then.
         """
         key = _key(key, "correct", path, str(line), text)
 
         async def find() -> tuple[str, Mapping[str, Any]]:
-            found = await self._memory.hold(path, lambda note: note.correction(line, text), existing=True)
-            return path, {"correct": asdict(found)}
+            meant = await self._memory.path_meant(path)
+            found = await self._memory.hold(meant, lambda note: note.correction(line, text), existing=True)
+            return meant, {"correct": asdict(found)}
 
         known = await self._planned(key, find)
         written = await self._once(known.path, known.intent, key, existing=True)

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-_PLACE = re.compile(r"(.+\.md):([0-9]{1,9})(?:-([0-9]{1,9}))?", re.IGNORECASE | re.DOTALL)
+_PLACE = re.compile(r"(.+):([0-9]{1,9})(?:-([0-9]{1,9}))?", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ def written_place(path: str, line_start: int, line_end: int) -> str:
 
 
 def read_place(text: str) -> Place:
-    """Read a path as a search shows it, with or without its lines."""
+    """Read a path as a search shows it, with or without its lines; `.md` may be missing."""
     match = _PLACE.fullmatch(text)
     if match is None:
         return Place(text)

@@ -393,6 +393,13 @@ class Memory:
         """Read a note from `line` (1-based) on, at most `limit` lines."""
         return await asyncio.to_thread(self._notes.read, path, line=line, limit=limit)
 
+    async def path_meant(self, asked: str) -> str:
+        """Return the path of the note that a person means, who may leave out `.md`, or the folder it is in.
+
+        Raises NoteMissing, which names the nearest ones, where none fits or several do; PathRefused.
+        """
+        return await asyncio.to_thread(self._notes.path_meant, asked)
+
     async def listing(self) -> Listing:
         """Every note that there is, by a walk through the folder, and what cannot be read as one."""
         return await asyncio.to_thread(self._notes.walk)

@@ -35,6 +35,7 @@ from memory.note_edits import (
     line_correction,
     replacement,
 )
+from memory.note_lookup import nearest_notes, notes_meant, with_ending
 from memory.paths import Place, find_place, opened_folder, printable
 from memory.traces import (
     BeforeAppend,
@@ -70,6 +71,8 @@ __all__ = [
 ]
 
 NOTE_MAX_BYTES = 16 * 1024 * 1024
+NOTES_NAMED = 5
+"""How many notes are named to somebody whose words fit several."""
 _TRIES = 20
 _YOUNG_NS = 2_000_000_000
 _OLD_DRAFT_SECONDS = 3600.0
@@ -176,6 +179,26 @@ class Notes:
             lines = "1 line" if total == 1 else f"{total} lines"
             raise MemoryFault(f"{place.path} has {lines}; there is no line {line}.")
         return NoteText(place.path, decode_lines(wanted), line, line + len(wanted) - 1, total)
+
+    def path_meant(self, asked: str) -> str:
+        """Return the path of the note that somebody means, who may leave out `.md`, or the folder it is in.
+
+        Raises NoteMissing, which names the nearest ones, where none fits or several do; PathRefused.
+        """
+        path = with_ending(asked)
+        try:
+            with self._opened(path):
+                return path
+        except NoteMissing:
+            pass
+        paths = [note.path for note in self.walk().notes]
+        meant = notes_meant(asked, paths)
+        if len(meant) == 1:
+            return meant[0]
+        if meant:
+            raise NoteMissing(f"Several notes fit {printable(asked)}: {_named(meant)}.")
+        nearest = nearest_notes(asked, paths)
+        raise NoteMissing(f"{_missing(path)}{f' The nearest: {_named(nearest)}.' if nearest else ''}")
 
     def append(self, path: str, entry: str, *, title: str, at: str = "") -> Written:
         """Add a block of Markdown (see `as_entry`) at the end, on disk when this returns.
@@ -616,6 +639,11 @@ def _unread_trash() -> Iterator[None]:
         yield
     except OSError as error:
         raise NoteUnreadable(f"The trash could not be read: {disk.reason(error)}.") from error
+
+
+def _named(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - NOTES_NAMED} more" if len(paths) > NOTES_NAMED else ""
+    return ", ".join(map(printable, paths[:NOTES_NAMED])) + more
 
 
 def _missing(path: str) -> NoteMissing:

@@ -205,7 +205,7 @@ async def _get(memory: Memory, options: argparse.Namespace) -> None:
     limit = options.limit
     if limit is None and options.line is None and place.last_line is not None:
         limit = place.last_line - line + 1
-    note = await memory.get(place.path, line=line, limit=limit)
+    note = await memory.get(await memory.path_meant(place.path), line=line, limit=limit)
     if options.json:
         _print_json(note_as_json(note))
     elif sys.stdout.isatty():

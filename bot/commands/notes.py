@@ -21,10 +21,10 @@ NOTES_LISTED = 30
 FOLDERS_LISTED = 20
 
 _CORRECTION = re.compile(
-    r"`?(?P<path>.+?\.md):(?P<line>[0-9]{1,9})(?:-(?P<last>[0-9]{1,9}))?`?\s+(?P<text>\S.*)",
+    r"`?(?P<path>(?:(?!\.md\s).)+?):(?P<line>[0-9]{1,9})(?:-(?P<last>[0-9]{1,9}))?`?\s+(?P<text>\S.*)",
     re.IGNORECASE | re.DOTALL,
 )
-"""The name of a note may have spaces in it."""
+"""The name of a note may have spaces in it, and no `.md` at its end."""
 
 
 async def show_note(call: CommandCall, context: CommandContext, what: str) -> str:
@@ -32,10 +32,11 @@ async def show_note(call: CommandCall, context: CommandContext, what: str) -> st
     del call
     if not what:
         return phrases.GET_WHAT
-    place = read_place(what)
+    place = read_place(what.strip("`"))
     first = 1 if place.line is None else place.line
     last = sys.maxsize if place.last_line is None else place.last_line
-    note = await context.memory.get(place.path, line=first, limit=min(LINES_SHOWN, last - first + 1))
+    path = await context.memory.path_meant(place.path)
+    note = await context.memory.get(path, line=first, limit=min(LINES_SHOWN, last - first + 1))
     if note.line_end < min(last, note.total_lines):
         cut = phrases.NOTE_CUT.format(first=note.line_start, last=note.line_end, total=note.total_lines)
         return f"{note.text.rstrip()}\n\n{cut}"

@@ -12,7 +12,8 @@ from bot.places import Place, read_place, written_place
         ("trips/oslo.md:9-3", Place("trips/oslo.md", 9, 3)),
         ("trips/oslo.md:0", Place("trips/oslo.md", 0, 0)),
         ("a.md:b.md:1", Place("a.md:b.md", 1, 1)),
-        ("oslo.txt:3", Place("oslo.txt:3")),
+        ("2026-11-21:3-9", Place("2026-11-21", 3, 9)),
+        ("at 9:30.md", Place("at 9:30.md")),
     ],
 )
 def test_a_place_is_read_with_or_without_lines(text: str, place: Place) -> None:

@@ -195,6 +195,7 @@ def test_get_gives_the_note_as_it_is_and_takes_the_place_that_a_search_gave(with
     text = (with_notes.memory / "house.md").read_text("utf-8")
     assert with_notes.says("memory", "get", "house.md") == text
     assert with_notes.says("memory", "get", "house.md:5") == text.splitlines(keepends=True)[4]
+    assert with_notes.says("memory", "get", "House:5") == text.splitlines(keepends=True)[4]
     assert with_notes.says("memory", "get", "house.md", "--line", "3", "--limit", "3") == "".join(
         text.splitlines(keepends=True)[2:5]
     )

@@ -106,6 +106,46 @@ async def test_notes_are_looked_after_by_owners_alone(house: House, tmp_path: Pa
     assert path.read_text() == "# House\n\n- blue\n"
 
 
+@pytest.mark.parametrize(
+    ("place", "stands"),
+    [
+        ("2026-11-23:3", "logs/2026-11-23.md:3"),
+        ("`2026-11-23:3`", "logs/2026-11-23.md:3"),
+        ("my trips:3", "my trips.md:3"),
+        ("My Trips.md:3", "my trips.md:3"),
+        ("memory:3", "MEMORY.md:3"),
+    ],
+)
+async def test_a_place_is_understood_without_folder_and_ending(
+    house: House, tmp_path: Path, place: str, stands: str
+) -> None:
+    for name in ("logs/2026-11-23.md", "my trips.md", "MEMORY.md"):
+        write(tmp_path, name, "# Trips\n\n- Oslo at 9:30\n")
+    assert await house.say(f"/memory get {place}") == "- Oslo at 9:30"
+    told = await house.say(f"/correct {place} Bergen at 10:30")
+    assert told.startswith(f"Corrected {stands}. It said:\n\n> - Oslo at 9:30")
+    assert (tmp_path / "memory" / stands[:-2]).read_text() == "# Trips\n\n- Bergen at 10:30\n"
+
+
+@pytest.mark.parametrize("command", ["/memory get {}", "/memory get {}:3", "/correct {}:3 x"])
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("plan", "Several notes fit plan: a/plan.md, b/plan.md."),
+        ("2026-11-22", "There is no note 2026-11-22.md. The nearest: 2026-11-21.md."),
+        ("pla", "There is no note pla.md. The nearest: a/plan.md, b/plan.md."),
+        ("quite another", "There is no note quite another.md."),
+        ("../plan", "../plan.md leads out of the memory folder."),
+    ],
+)
+async def test_of_a_name_that_fits_no_one_note_the_nearest_are_named(
+    house: House, tmp_path: Path, command: str, name: str, told: str
+) -> None:
+    paths = [write(tmp_path, each, "# Plan\n\n- a\n") for each in ("a/plan.md", "b/plan.md", "2026-11-21.md")]
+    assert await house.say(command.format(name)) == told
+    assert {path.read_text() for path in paths} == {"# Plan\n\n- a\n"}
+
+
 # -- /memory list ---------------------------------------------------------------------------------------------
 
 

@@ -1,0 +1,59 @@
+"""Which note is meant by a name without `.md`, without its folder, or by a date alone."""
+
+import pytest
+
+from memory.note_lookup import nearest_notes, notes_meant
+
+PATHS = [
+    "2026-11-21.md",
+    "MEMORY.md",
+    "a/plan.md",
+    "b/plan.md",
+    "logs/2026-11-23.md",
+    "logs/2026-11-25 standup.md",
+    "logs/2026-11-26 one.md",
+    "logs/2026-11-26 two.md",
+    "trips/oslo.md",
+    "trips/Zürich.md",
+]
+
+
+@pytest.mark.parametrize(
+    ("asked", "meant"),
+    [
+        ("2026-11-21", ["2026-11-21.md"]),
+        ("2026-11-23", ["logs/2026-11-23.md"]),
+        ("2026-11-25", ["logs/2026-11-25 standup.md"]),
+        ("2026-11-25.md", []),
+        ("2026-11-26", ["logs/2026-11-26 one.md", "logs/2026-11-26 two.md"]),
+        ("2026-11-2", []),
+        ("2026-13-45", []),
+        ("memory", ["MEMORY.md"]),
+        ("Oslo.MD", ["trips/oslo.md"]),
+        ("trips/oslo", ["trips/oslo.md"]),
+        ("zu\u0308rich", ["trips/Zürich.md"]),
+        ("plan", ["a/plan.md", "b/plan.md"]),
+        ("A/plan", ["a/plan.md"]),
+        ("slo", []),
+        ("lan.md", []),
+    ],
+)
+def test_a_note_is_found_by_as_much_of_its_path_as_is_clear(asked: str, meant: list[str]) -> None:
+    assert notes_meant(asked, PATHS) == meant
+
+
+def test_a_path_counts_before_the_same_name_in_a_folder() -> None:
+    assert notes_meant("2026-11-23", ["logs/2026-11-23.md", "2026-11-23.md"]) == ["2026-11-23.md"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "nearest"),
+    [
+        ("2026-11-22", ["2026-11-21.md", "logs/2026-11-23.md", "logs/2026-11-25 standup.md"]),
+        ("osol", ["trips/oslo.md"]),
+        ("trips/bergen/oslo.md", ["trips/oslo.md"]),
+        ("nothing like it", []),
+    ],
+)
+def test_the_nearest_notes_are_known(asked: str, nearest: list[str]) -> None:
+    assert nearest_notes(asked, PATHS) == nearest
