@@ -33,11 +33,11 @@ _Ask = Callable[[Callable[["Connection"], _Result]], _Result]
 
 @dataclass(frozen=True, slots=True)
 class Corrected:
-    """One line that was replaced."""
+    """Where lines were replaced, or put back."""
 
     written: Written
     correction: Correction | None
-    """What stands there in the place of what; None where that was done before a crash, and is not kept."""
+    """What stands there in the place of what; None where lines were only added, or before a crash: it is not kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,8 @@ class PutBack:
     """Whether it is a note of its own."""
     stood: LinePlace | None
     """Where its lines stood; None for at the end."""
+    replaces: Correction | None = None
+    """What stands in its place now; None where it is only to be added."""
 
 
 class Journal:
@@ -150,10 +152,11 @@ class Journal:
         written = await self._once(known.path, known.intent, key, existing=True)
         return Corrected(written, Correction(**known.intent["correct"]) if known.intent else None)
 
-    async def put_back(self, find: Callable[[], Awaitable["PutBack"]], *, key: str) -> Written:
+    async def put_back(self, find: Callable[[], Awaitable["PutBack"]], *, key: str) -> Corrected:
         """Put lines from the trash back into their note, and a whole note under its name or the first free one like it.
 
-        `find` is asked the first time alone: later, something else may be what it finds.
+        Lines that had replaced them go into the trash in their turn. `find` is asked the first time alone: later,
+        something else may be what it finds.
         """
         key = _key(key, "put back")
 
@@ -162,7 +165,11 @@ class Journal:
             return wanted.path, _putting_back(wanted)
 
         known = await self._planned(key, plan)
-        return await self._once(known.path, known.intent, key, existing=False, alone="alone" in known.intent)
+        existing = "correct" in known.intent
+        written = await self._once(
+            known.path, known.intent, key, existing=existing, alone="alone" in known.intent
+        )
+        return Corrected(written, Correction(**known.intent["correct"]) if existing else None)
 
     async def _planned(
         self, key: str, plan: Callable[[], Awaitable[tuple[str, Mapping[str, Any]]]]
@@ -271,6 +278,8 @@ def _putting_back(wanted: "PutBack") -> Mapping[str, Any]:
     block = as_block(wanted.text)
     if wanted.is_whole:
         return {"append": {"block": block, "title": "", "at": ""}, "alone": True, "trash": wanted.file}
+    if wanted.replaces:
+        return {"correct": asdict(wanted.replaces), "trash": wanted.file}
     stood = asdict(wanted.stood) if wanted.stood else None
     return {"insert": {"block": block, "stood": stood}, "trash": wanted.file}
 

@@ -253,6 +253,14 @@ TRASH_EMPTY = "The trash is empty."
 TRASH_USAGE = "Usage: `/memory trash`, or `/memory trash restore N` with a number from that list"
 TRASH_NO_NUMBER = "There is no number {number} in the trash. `/memory trash` lists what is."
 RESTORED = "Restored to {place}."
+RESTORED_IN_PLACE = (
+    "Restored {place}. It said:\n\n{old}\n\nNow it says:\n\n{new}\n\n`/memory trash` has what it said before."
+)
+RESTORED_BESIDE = (
+    "Restored to {place}. The text that had replaced it isn't there any more, so please check the lines "
+    "around it."
+)
+TRASH_SEVERAL = "Number {number} fits several entries by now. Please take a longer one from `/memory trash`."
 RESTORED_BEFORE = "Number {number} has already been restored."
 
 IN_COMPANY = (

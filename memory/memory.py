@@ -27,6 +27,7 @@ from memory.index.fingerprint import fingerprint_of
 from memory.index.opening import Comparison, IndexInFile, IndexOnServer, IndexPlace, VectorBackend
 from memory.index.protocol import Index, IndexNumbers, Likeness, VectorNumbers
 from memory.listing import Listing, Problem
+from memory.note_edits import Correction
 from memory.notes import HeldNote, Notes, NoteText, Written, as_entry
 from memory.postgres.faults import ServerAway
 from memory.progress import Job, Progress, RunningJobs, Tell
@@ -421,6 +422,13 @@ class Memory:
     async def removed_text(self, removed: Removed) -> str:
         """Return the text of something in the trash, with LF line ends."""
         return await asyncio.to_thread(self._notes.removed_text, removed)
+
+    async def replaced_lines(self, removed: Removed, *, block: str) -> Correction | None:
+        """Return what now stands in the place of something in the trash; None where that cannot be told.
+
+        `block` is what is to stand there again. Raises EditRefused where it does already.
+        """
+        return await asyncio.to_thread(self._notes.replaced_lines, removed, block=block)
 
     def is_removed(self, file: str) -> bool:
         """Return whether something is in the trash still: its name there tells which."""

@@ -5,7 +5,7 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from memory.charset import Decoded, with_lf
+from memory.charset import Decoded, decode, with_lf
 from memory.entry import corrected_line, lead_in
 from memory.errors import EditRefused
 
@@ -24,11 +24,20 @@ class LinePlace:
 
 
 @dataclass(frozen=True, slots=True)
+class NewLines:
+    """Whole lines that an edit has put in the place of others, as far as they are remembered."""
+
+    count: int
+    checksum: str
+    """In hexadecimal."""
+
+
+@dataclass(frozen=True, slots=True)
 class Correction:
-    """One whole line, and what is to stand in its place."""
+    """Whole lines, mostly one, and what is to stand in their place; LF between them, none at the end."""
 
     line: int
-    """1-based."""
+    """The first one; 1-based."""
     old: str
     new: str
 
@@ -42,6 +51,8 @@ class Edit:
     removed: bytes
     """The whole lines that it changed, as they were; b"" where something was only added."""
     removed_from: LinePlace
+    new_lines: NewLines | None
+    """The whole lines that stand in their place; None where there are none, or they are joined to others."""
     line_start: int
     """The lines of the new passage: 1-based, both included."""
     line_end: int
@@ -76,15 +87,16 @@ def correction_of(note: Decoded, line: int, text: str, *, path: str) -> Correcti
 
 
 def line_correction(note: Decoded, *, correction: Correction, path: str) -> Edit:
-    """Replace one line by another. Raises EditRefused where it reads differently by now."""
+    """Replace whole lines by others. Raises EditRefused where they read differently by now."""
     raw, shown = _with_last_end(note)
     start = _offset_of(raw, correction.line)
-    line_end = _LINE_END.search(raw, start)
-    if line_end is None or shown[start : line_end.start()] != correction.old:
+    after = _offset_of(raw, correction.line + correction.old.count("\n") + 1)
+    if with_lf(shown[start:after]) != f"{correction.old}\n":
         raise EditRefused(
             f"Line {correction.line} of {path} has changed in the meantime; nothing was replaced."
         )
-    return _edit(note, start, line_end.start(), correction.new, path=path)
+    end = after - (2 if raw[start:after].endswith("\r\n") else 1)
+    return _edit(note, start, end, correction.new, path=path)
 
 
 def insertion(note: Decoded, *, block: str, stood: LinePlace | None, path: str) -> Edit:
@@ -96,6 +108,38 @@ def insertion(note: Decoded, *, block: str, stood: LinePlace | None, path: str) 
         return _edit(note, len(raw), len(raw), f"{lead}{block}\n", path=path, lead=lead.count("\n"))
     start = _offset_of(raw, line)
     return _edit(note, start, start, f"{block}\n", path=path)
+
+
+def replaced_lines(text: str, *, stood: LinePlace, new: NewLines, old: str) -> Correction | None:
+    """Return how lines that replaced `old` are replaced by it again; None where they cannot be told from others.
+
+    `text`: the note now. Where they stand more than once, the place counts that has above it what was above `old`.
+    """
+    lines = text.removesuffix("\n").split("\n")
+    same = [
+        at
+        for at in range(1, len(lines) - new.count + 2)
+        if new_lines("\n".join(lines[at - 1 : at - 1 + new.count])) == new
+    ]
+    if len(same) > 1:
+        at_place = [at for at in same if place_of(lines, at).above == stood.above]
+        same = [at for at in at_place if at == stood.line] or at_place
+    if len(same) != 1:
+        return None
+    return Correction(same[0], "\n".join(lines[same[0] - 1 : same[0] - 1 + new.count]), old)
+
+
+def stands_again(text: str, *, stood: LinePlace, block: str) -> int | None:
+    """Return the line at which a block stands that was removed from there; None where it does not."""
+    line = _found_again(text, stood)
+    lines = text.split("\n")
+    here = "\n".join(lines[line - 1 : line + block.count("\n")]) if line else None
+    return line if here == block else None
+
+
+def new_lines(text: str) -> NewLines:
+    """Return what is remembered of whole lines; `text`: with LF between them, none at the end."""
+    return NewLines(text.count("\n") + 1, _checksum(text))
 
 
 def place_of(lines: Sequence[str], line: int) -> LinePlace:
@@ -115,8 +159,11 @@ def _found_again(text: str, stood: LinePlace) -> int | None:
 
 
 def _checksum_above(lines: Sequence[str], line: int) -> str:
-    above = "\n".join(lines[max(0, line - 3) : line - 1])
-    return f"{zlib.crc32(above.encode('utf-8', 'surrogatepass')):08x}"
+    return _checksum("\n".join(lines[max(0, line - 3) : line - 1]))
+
+
+def _checksum(text: str) -> str:
+    return f"{zlib.crc32(text.encode('utf-8', 'surrogatepass')):08x}"
 
 
 def _edit(note: Decoded, start: int, end: int, new: str, *, path: str, lead: int = 0) -> Edit:
@@ -136,14 +183,24 @@ def _edit(note: Decoded, start: int, end: int, new: str, *, path: str, lead: int
     line_start = _line_ends(raw[:start]) + 1
     first, last = _lines_around(raw, start, end) if start < end else (start, start)
     above = with_lf(shown[:first]).split("\n")
+    data = note.mark + note.encode(following)
+    changed = raw[first:start] + half + rest[: len(rest) - len(raw[last:])] if first <= start else ""
+    # Without a line end it is joined to the line that follows.
+    is_apart = changed[-1:] in {"\r", "\n"} or (changed and last == len(raw))
     return Edit(
-        data=note.mark + note.encode(following),
+        data=data,
         removed=note.mark + note.encode(raw[first:last]) if first < last else b"",
         removed_from=place_of(above, len(above)),
+        new_lines=_lines_at(data, len(above), changed) if is_apart else None,
         line_start=line_start + lead,
         line_end=line_start + new.removesuffix("\n").count("\n"),
         offset=len(note.mark + note.encode(raw[:start])),
     )
+
+
+def _lines_at(data: bytes, line: int, changed: str) -> NewLines:
+    count = with_lf(changed).removesuffix("\n").count("\n") + 1
+    return new_lines("\n".join(decode(data).text.split("\n")[line - 1 : line - 1 + count]))
 
 
 def _with_last_end(note: Decoded) -> tuple[str, str]:

@@ -33,7 +33,10 @@ from memory.note_edits import (
     correction_of,
     insertion,
     line_correction,
+    new_lines,
+    replaced_lines,
     replacement,
+    stands_again,
 )
 from memory.note_lookup import nearest_notes, notes_meant, with_ending
 from memory.paths import Place, find_place, opened_folder, printable
@@ -244,6 +247,31 @@ class Notes:
         with _unread_trash():
             return read_removed(self._trash, removed.file)
 
+    def replaced_lines(self, removed: Removed, *, block: str) -> Correction | None:
+        """Return what now stands in the place of something in the trash; None where that cannot be told.
+
+        What replaced it may have been replaced in its turn. Raises EditRefused where it stands there again.
+        """
+        try:
+            text = self.load(removed.note).text
+        except NoteMissing:
+            return None
+        stood, new = removed.stood, removed.new_lines
+        for later in (removed, *reversed(self.removed())):
+            if later is not removed:
+                if later.at <= removed.at or later.is_restored or later.note != removed.note:
+                    continue
+                if new_lines(self.removed_text(later).removesuffix("\n")) != new:
+                    continue
+                stood, new = later.stood, later.new_lines
+            if stood is None or new is None:
+                return None
+            if found := replaced_lines(text, stood=stood, new=new, old=block):
+                return found
+        if removed.stood and (line := stands_again(text, stood=removed.stood, block=block)):
+            raise EditRefused(f"{removed.note}:{line} already says that again, so nothing was restored.")
+        return None
+
     def is_removed(self, file: str) -> bool:
         """Return whether something is in the trash still."""
         return (self._trash / file).exists()
@@ -401,7 +429,7 @@ class HeldNote:
         return self._changed(partial(replacement, old=old, new=new))
 
     def correct(self, correction: Correction) -> Written:
-        """Replace one whole line; what it was is kept in the trash. Raises EditRefused where it reads differently."""
+        """Replace whole lines; what they were is kept in the trash. Raises EditRefused where they read differently."""
         return self._changed(partial(line_correction, correction=correction))
 
     def insert(self, block: str, stood: LinePlace | None) -> Written:
@@ -543,7 +571,13 @@ class HeldNote:
         """Keep what an edit removes; None where it only adds something."""
         if not change.removed:
             return None
-        return keep_removed(self._trash, note=self.path, removed=change.removed, stood=change.removed_from)
+        return keep_removed(
+            self._trash,
+            note=self.path,
+            removed=change.removed,
+            stood=change.removed_from,
+            new_lines=change.new_lines,
+        )
 
     def _was_written_to(self, found: os.stat_result, fd: int, *, folder: int) -> bool:
         """Whether another program wrote in the very instant of the rename: those words are in no note any more."""

@@ -3,23 +3,26 @@
 import contextlib
 import os
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import takewhile
 from pathlib import Path
 
 from memory.charset import Decoded, decode
 from memory.disk import opened_private, sync_folder, write_new
 from memory.forgetting import Wanted
-from memory.note_edits import LinePlace
+from memory.note_edits import LinePlace, NewLines
 
 _NAME_MAX_BYTES = 180
 _STAMP = "%Y-%m-%dT%H-%M-%S.%fZ"
 _WHOLE = ".note"
 _RESTORED = ".restored"
+_FEWEST_DIGITS = 4
 _NAME = re.compile(
     r"(?P<stamp>\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{6}Z) "
-    r"(?:(?P<kind>\.note|\.line-(?P<line>\d+)-(?P<above>[0-9a-f]{8}|top)) )?(?P<note>.+\.md|\.restored)",
+    r"(?:(?P<kind>\.note|\.line-(?P<line>\d+)-(?P<above>[0-9a-f]{8}|top)(?:-(?P<count>\d+)-(?P<new>[0-9a-f]{8}))?) )?"
+    r"(?P<note>.+\.md|\.restored)",
     re.IGNORECASE,
 )
 """No note's name begins with a dot, so that names written by earlier versions are told from those of today."""
@@ -29,8 +32,8 @@ _NAME = re.compile(
 class Removed:
     """Something in the trash."""
 
-    number: int
-    """1 is the newest. What was put back keeps its number, so that the others do not change theirs."""
+    number: str
+    """Four digits, or more where others have the same ones. Nothing else gets it, whatever is removed meanwhile."""
     file: str
     """Its name in the trash."""
     at: datetime
@@ -43,18 +46,30 @@ class Removed:
     """Whether it is a whole note."""
     stood: LinePlace | None = None
     """Where its lines stood; None where that is not known."""
+    new_lines: NewLines | None = None
+    """The lines that an edit put in their place; None where there are none, or they are not known."""
     is_restored: bool = False
     """Whether it was put back; then nothing of it is here any more."""
 
 
-def keep_removed(folder: Path, *, note: str, removed: bytes, stood: LinePlace | None = None) -> Path:
+def keep_removed(
+    folder: Path,
+    *,
+    note: str,
+    removed: bytes,
+    stood: LinePlace | None = None,
+    new_lines: NewLines | None = None,
+) -> Path:
     """Write `removed` under `folder`, durably. Raises OSError. `stood`: where, in the note; None for a whole note.
 
-    The name is like `2026-11-21T14-30-02.123456Z .line-3-9ae0daaf trips%2Foslo.md`; of a path that is too long, the end
-    is kept, with `--` for each `/`.
+    The name is like `2026-11-21T14-30-02.123456Z .line-3-9ae0daaf trips%2Foslo.md`, with `-1-1b2c3d4f` behind the place
+    where one line of that checksum (`new_lines`) replaced it; of a path that is too long, the end is kept, with `--`
+    for each `/`.
     """
     quoted = note.replace("%", "%25").replace("/", "%2F")
     kind = f".line-{stood.line}-{stood.above}" if stood else _WHOLE
+    if stood and new_lines:
+        kind += f"-{new_lines.count}-{new_lines.checksum}"
     name = f"{kind} {quoted}"
     if len(quoted.encode()) > _NAME_MAX_BYTES:
         name = note.replace("/", "--").encode()[-_NAME_MAX_BYTES:].decode(errors="ignore")
@@ -78,8 +93,15 @@ def list_removed(folder: Path) -> Sequence[Removed]:
     for name in files:
         if (found := _NAME.fullmatch(name)) and (found["stamp"] not in names or found["note"] == _RESTORED):
             names[found["stamp"]] = found
-    newest_first = sorted(names.values(), key=lambda found: found["stamp"], reverse=True)
-    return [_removed(found, number) for number, found in enumerate(newest_first, start=1)]
+    numbers = _numbers(names)
+    return [_removed(names[stamp], numbers[stamp]) for stamp in sorted(names, reverse=True)]
+
+
+def numbered(removed: Sequence[Removed], number: str) -> Sequence[Removed]:
+    """Return what has a number, as it was listed at whatever time; several where one of them came later."""
+    if len(number) < _FEWEST_DIGITS:
+        return ()
+    return [each for each in removed if _digits(each.file.partition(" ")[0]).startswith(number)]
 
 
 def read_removed(folder: Path, file: str) -> str:
@@ -135,11 +157,34 @@ def forget_kept(folder: Path, wanted: Wanted) -> int:
     return len(found)
 
 
-def _removed(found: re.Match[str], number: int) -> Removed:
+def _numbers(stamps: Collection[str]) -> Mapping[str, str]:
+    """Return the number of each: as many of its digits as no other begins with."""
+    in_order = sorted((_digits(stamp), stamp) for stamp in stamps)
+    edges = ["", *(digits for digits, _ in in_order), ""]
+    return {
+        stamp: digits[: max(_FEWEST_DIGITS, _alike(digits, edges[at]) + 1, _alike(digits, edges[at + 2]) + 1)]
+        for at, (digits, stamp) in enumerate(in_order)
+    }
+
+
+def _digits(stamp: str) -> str:
+    """Return 17 digits made of the time of removal, which nothing that happens later changes; the first is not 0."""
+    import hashlib  # 3 ms, for nothing where no trash is looked into
+
+    return str(10**16 + int.from_bytes(hashlib.sha256(stamp.encode()).digest()[:7]))
+
+
+def _alike(one: str, other: str) -> int:
+    """Return how many digits at their beginning are the same."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+
+
+def _removed(found: re.Match[str], number: str) -> Removed:
     kind, quoted = found["kind"], found["note"]
     at = datetime.strptime(found["stamp"], _STAMP).replace(tzinfo=UTC)
     note = quoted.replace("%2F", "/").replace("%25", "%") if kind else quoted
     stood = LinePlace(int(found["line"]), found["above"]) if found["line"] else None
+    new_lines = NewLines(int(found["count"]), found["new"]) if found["count"] else None
     return Removed(
         number,
         found.string,
@@ -148,6 +193,7 @@ def _removed(found: re.Match[str], number: int) -> Removed:
         is_exact=kind is not None,
         is_whole=kind == _WHOLE,
         stood=stood,
+        new_lines=new_lines,
         is_restored=quoted == _RESTORED,
     )
 

@@ -9,15 +9,18 @@ from bot.journal import PutBack
 from bot.places import written_place
 from bot.plain_text import one_line
 from memory.errors import MemoryFault
+from memory.notes import as_block
+from memory.trash import numbered
 
 if TYPE_CHECKING:
     from memory.memory import Memory
+    from memory.trash import Removed
 
 LISTED = 20
 WORDS_SHOWN = 80
 """Characters of what was removed."""
 
-_RESTORE = re.compile(r"restore\s+#?(\d{1,9})\.?", re.IGNORECASE)
+_RESTORE = re.compile(r"restore\s+#?(\d{1,17})\.?", re.IGNORECASE)
 
 
 async def look_into_trash(call: CommandCall, context: CommandContext, what: str) -> str:
@@ -27,7 +30,7 @@ async def look_into_trash(call: CommandCall, context: CommandContext, what: str)
     wanted = _RESTORE.fullmatch(what)
     if wanted is None:
         return phrases.TRASH_USAGE
-    return await _restore(int(wanted[1]), call, context)
+    return await _restore(wanted[1], call, context)
 
 
 async def _list(context: CommandContext) -> str:
@@ -50,27 +53,48 @@ class _NotThere(Exception):
     """The text says why nothing is put back."""
 
 
-async def _restore(number: int, call: CommandCall, context: CommandContext) -> str:
+async def _restore(number: str, call: CommandCall, context: CommandContext) -> str:
+    was_replaced = False
+
+    async def find() -> PutBack:
+        nonlocal was_replaced
+        removed = await _find(number, context.memory)
+        was_replaced = removed.new_lines is not None
+        return await _wanted(removed, context.memory)
+
     try:
-        written = await context.journal.put_back(
-            lambda: _find(number, context.memory), key=f"{call.key}-{number}"
-        )
+        done = await context.journal.put_back(find, key=f"{call.key}-{number}")
     except _NotThere as problem:
         return str(problem)
-    return phrases.RESTORED.format(place=written_place(written.path, written.line_start, written.line_end))
+    place = written_place(done.written.path, done.written.line_start, done.written.line_end)
+    if done.correction:
+        old, new = _quoted(done.correction.old), _quoted(done.correction.new)
+        return phrases.RESTORED_IN_PLACE.format(place=place, old=old, new=new)
+    return (phrases.RESTORED_BESIDE if was_replaced else phrases.RESTORED).format(place=place)
 
 
-async def _find(number: int, memory: "Memory") -> PutBack:
-    found = next((each for each in await memory.removed() if each.number == number), None)
-    if found is None:
+def _quoted(lines: str) -> str:
+    return "\n".join(f"> {line}".rstrip() for line in lines.split("\n"))
+
+
+async def _find(number: str, memory: "Memory") -> "Removed":
+    found = numbered(await memory.removed(), number)
+    if not found:
         raise _NotThere(phrases.TRASH_NO_NUMBER.format(number=number))
-    if found.is_restored:
+    if len(found) > 1:
+        raise _NotThere(phrases.TRASH_SEVERAL.format(number=number))
+    if found[0].is_restored:
         raise _NotThere(phrases.RESTORED_BEFORE.format(number=number))
-    text = await memory.removed_text(found)
-    is_whole = found.is_whole
-    if not (is_whole or found.is_exact):  # of an earlier version, which did not say
-        is_whole = not await _is_there(found.note, memory)
-    return PutBack(found.file, text, found.note, is_whole, found.stood)
+    return found[0]
+
+
+async def _wanted(removed: "Removed", memory: "Memory") -> PutBack:
+    text = await memory.removed_text(removed)
+    is_whole = removed.is_whole
+    if not (is_whole or removed.is_exact):  # of an earlier version, which did not say
+        is_whole = not await _is_there(removed.note, memory)
+    replaces = await memory.replaced_lines(removed, block=as_block(text)) if removed.new_lines else None
+    return PutBack(removed.file, text, removed.note, is_whole, removed.stood, replaces)
 
 
 async def _is_there(path: str, memory: "Memory") -> bool:

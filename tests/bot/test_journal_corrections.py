@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from bot.commands.trash import _wanted
 from bot.journal import Corrected, Journal, PutBack
 from memory.errors import EditRefused, MemoryFault, NoteMissing, NothingToWrite, PathRefused
-from memory.notes import Written
 from memory.trash import keep_removed, list_removed
 from tests.bot.test_journal import Machine, PowerCut, dying, note, opened
 
@@ -36,8 +36,7 @@ def trash(base: Path) -> list[str]:
 
 async def back(journal: Journal, number: int = 1) -> PutBack:
     found = (await journal._memory.removed())[number - 1]
-    text = await journal._memory.removed_text(found)
-    return PutBack(found.file, text, found.note, found.is_whole, found.stood)
+    return await _wanted(found, journal._memory)
 
 
 async def test_one_of_two_equal_lines_is_corrected_and_the_old_one_kept(tmp_path: Path) -> None:
@@ -115,7 +114,7 @@ async def test_a_removed_line_comes_back_where_it_stood(tmp_path: Path) -> None:
     path = lay(tmp_path)
     async with opened(tmp_path) as journal:
         await journal.edit("n.md", "- first\n", "", key="e")
-        written = await journal.put_back(lambda: back(journal), key="r")
+        written = (await journal.put_back(lambda: back(journal), key="r")).written
         assert (written.path, written.line_start, written.line_end) == ("n.md", 3, 3)
     assert path.read_text() == BEFORE
     assert trash(tmp_path) == []
@@ -124,12 +123,83 @@ async def test_a_removed_line_comes_back_where_it_stood(tmp_path: Path) -> None:
 async def test_a_line_comes_back_below_what_was_above_it_though_the_note_has_grown(tmp_path: Path) -> None:
     path = lay(tmp_path)
     async with opened(tmp_path) as journal:
-        await journal.correct("n.md", 5, "the red folder", key="c")
+        await journal.edit("n.md", "- tea\n", "", key="e")
         path.write_text(path.read_text().replace("# Täglich\n", "# Täglich\n\n## New\n\n- much\n"))
         await journal.put_back(lambda: back(journal), key="r")
+    assert path.read_text() == BEFORE.replace("# Täglich\n", "# Täglich\n\n## New\n\n- much\n")
+
+
+async def test_a_corrected_line_comes_back_in_place_of_the_new_one(tmp_path: Path) -> None:
+    """Also where the note has grown; the new line is in the trash then, and comes back in its turn."""
+    path = lay(tmp_path)
+    grown = ("# Täglich\n", "# Täglich\n\n## New\n\n- the red folder\n")
+    async with opened(tmp_path) as journal:
+        await journal.correct("n.md", 5, "the red folder", key="c")
+        path.write_text(path.read_text().replace(*grown))
+        done = await journal.put_back(lambda: back(journal), key="r")
+        assert done.correction
+        assert (done.written.line_start, done.written.line_end, done.correction.old) == (
+            9,
+            9,
+            "- the red folder",
+        )
+        assert path.read_text() == BEFORE.replace(*grown)
+        assert trash(tmp_path) == ["- the red folder\n"]
+        await journal.put_back(lambda: back(journal), key="again")
+        assert trash(tmp_path) == ["- the blue folder\n"]
     assert path.read_text() == (
-        "# Täglich\n\n## New\n\n- much\n\n- first\n- the blue folder\n- the blue folder\n- the red folder\n- tea\n"
+        "# Täglich\n\n## New\n\n- the red folder\n\n- first\n- the blue folder\n- the red folder\n- tea\n"
     )
+
+
+async def test_a_line_that_was_corrected_twice_comes_back_in_place_of_the_last_one(tmp_path: Path) -> None:
+    path = lay(tmp_path)
+    async with opened(tmp_path) as journal:
+        await journal.correct("n.md", 6, "coffee", key="c")
+        await journal.correct("n.md", 6, "water", key="d")
+        await journal.put_back(lambda: back(journal, 2), key="r")
+        assert path.read_text() == BEFORE
+        assert trash(tmp_path) == ["- water\n", "- coffee\n"]
+        await journal.put_back(lambda: back(journal, 2), key="s")
+    assert path.read_text() == BEFORE.replace("tea", "coffee")
+    assert trash(tmp_path) == ["- tea\n", "- water\n"]
+
+
+@pytest.mark.parametrize("eol", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("end", [True, False])
+async def test_several_lines_that_an_edit_replaced_come_back_whole(
+    tmp_path: Path, eol: str, end: bool
+) -> None:
+    text = BEFORE.replace("\n", eol) if end else BEFORE.rstrip("\n").replace("\n", eol)
+    path = lay(tmp_path, "")
+    path.write_bytes(text.encode())
+    async with opened(tmp_path) as journal:
+        await journal.edit("n.md", "folder\n- tea", "folder, the green folder\n- water\n- coffee", key="e")
+        await journal.put_back(lambda: back(journal), key="r")
+    assert path.read_bytes().decode().splitlines() == BEFORE.splitlines()
+    assert [each.splitlines() for each in trash(tmp_path)] == [
+        ["- the blue folder, the green folder", "- water", "- coffee"]
+    ]
+
+
+async def test_where_the_new_line_is_gone_the_old_one_is_added(tmp_path: Path) -> None:
+    path = lay(tmp_path)
+    async with opened(tmp_path) as journal:
+        await journal.correct("n.md", 6, "coffee", key="c")
+        path.write_text(path.read_text().replace("- coffee", "- cocoa"))
+        done = await journal.put_back(lambda: back(journal), key="r")
+        assert done.correction is None
+    assert path.read_text() == BEFORE + "- cocoa\n"
+
+
+async def test_a_line_that_stands_there_again_is_not_doubled(tmp_path: Path) -> None:
+    path = lay(tmp_path)
+    async with opened(tmp_path) as journal:
+        await journal.correct("n.md", 6, "coffee", key="c")
+        path.write_text(BEFORE)
+        with pytest.raises(EditRefused, match=r"n\.md:6 already says that again"):
+            await journal.put_back(lambda: back(journal), key="r")
+    assert path.read_text() == BEFORE
 
 
 async def test_a_line_whose_surroundings_are_gone_comes_back_at_the_end(tmp_path: Path) -> None:
@@ -157,10 +227,26 @@ async def test_a_whole_note_comes_back_under_its_name_and_never_over_another(tmp
         keep_removed(folder, note="trips/oslo.md", removed=b"# Oslo\n\nShips.\n")
         first = await journal.put_back(lambda: back(journal, 2), key="one")
         second = await journal.put_back(lambda: back(journal, 1), key="two")
-    assert (first.path, second.path) == ("trips/oslo.md", "trips/oslo-2.md")
+    assert (first.written.path, second.written.path) == ("trips/oslo.md", "trips/oslo-2.md")
     assert note(tmp_path, "trips/oslo.md") == "# Oslo\n\nBoats.\n"
     assert note(tmp_path, "trips/oslo-2.md") == "# Oslo\n\nShips.\n"
     assert trash(tmp_path) == []
+
+
+@pytest.mark.parametrize("left", crashes(14))
+async def test_a_correction_whose_undoing_a_crash_cut_off_is_undone_once(tmp_path: Path, left: int) -> None:
+    path = lay(tmp_path)
+    async with opened(tmp_path) as journal:
+        await journal.correct("n.md", 4, "the red folder", key="c")
+        memory = journal._memory
+        [old] = await memory.removed()
+        with dying(Machine(left)), suppress(PowerCut):
+            await journal.put_back(lambda: _wanted(old, memory), key="r")
+        await journal.correct("n.md", 3, "second", key="later")
+        again = await journal.put_back(lambda: _wanted(old, memory), key="r")
+        assert again.written.line_start == 4
+    assert path.read_text() == BEFORE.replace("first", "second")
+    assert set(trash(tmp_path)) - {""} == {"- first\n", "- the red folder\n"}  # one may be torn
 
 
 @pytest.mark.parametrize("whole", [False, True])
@@ -173,7 +259,7 @@ async def test_what_a_crash_cut_off_comes_back_once(tmp_path: Path, left: int, w
         removed = path.read_text()
         if whole:
             keep_removed(tmp_path / ".commonplace" / "trash", note="other.md", removed=b"# Other\n\ntea\n")
-        first: Written | None = None
+        first: Corrected | None = None
         with dying(Machine(left)), suppress(PowerCut):
             first = await journal.put_back(lambda: back(journal), key="r")
         await journal.edit("n.md", "- first", "- second", key="later")

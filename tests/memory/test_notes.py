@@ -322,7 +322,7 @@ def test_an_edit_replaces_one_passage_and_keeps_the_old(notes: Notes, folder: Pa
     assert (folder / DAY).read_text() == "# 2026-11-21\n\n- Anna lives in Oslo.\n- Bob lives in Bonn.\n"
     [(name, kept)] = trash(folder).items()
     stamp = r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{6}Z"
-    assert re.fullmatch(rf"{stamp} \.line-3-[0-9a-f]{{8}} 2026-11-21\.md", name)
+    assert re.fullmatch(rf"{stamp} \.line-3-[0-9a-f]{{8}}-1-[0-9a-f]{{8}} 2026-11-21\.md", name)
     assert kept == "- Anna lives in Rome.\n"
 
 

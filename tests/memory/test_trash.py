@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from memory.forgetting import Wanted
-from memory.note_edits import LinePlace
+from memory.note_edits import LinePlace, NewLines
 from memory.notes import Notes
 from memory.trash import (
     Removed,
@@ -14,6 +14,7 @@ from memory.trash import (
     list_removed,
     mark_restored,
     note_of,
+    numbered,
     read_removed,
 )
 
@@ -23,8 +24,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / ".commonplace" / "trash"
 
 
-def numbered(folder: Path) -> list[tuple[int, str]]:
-    return [(each.number, each.note) for each in list_removed(folder) if not each.is_restored]
+def listed(folder: Path) -> list[str]:
+    return [each.note for each in list_removed(folder) if not each.is_restored]
 
 
 def test_a_trash_that_is_not_there_is_empty(folder: Path) -> None:
@@ -36,27 +37,53 @@ def test_a_trash_that_is_not_there_is_empty(folder: Path) -> None:
     "note", ["MEMORY.md", "trips/oslo.md", "a--b/100 % sure.md", "家/旅行 2.md", ".x/y.MD"]
 )
 @pytest.mark.parametrize("stood", [None, LinePlace(3, "0123abcd"), LinePlace(1, "top")])
-def test_what_is_kept_is_listed_with_note_and_place(folder: Path, note: str, stood: LinePlace | None) -> None:
-    keep_removed(folder, note=note, removed=b"- gone\r\n", stood=stood)
+@pytest.mark.parametrize("new", [None, NewLines(12, "89abcdef")])
+def test_what_is_kept_is_listed_with_note_and_place(
+    folder: Path, note: str, stood: LinePlace | None, new: NewLines | None
+) -> None:
+    keep_removed(folder, note=note, removed=b"- gone\r\n", stood=stood, new_lines=new)
     [found] = list_removed(folder)
     assert (found.note, found.stood, found.is_whole, found.is_exact) == (note, stood, stood is None, True)
+    assert found.new_lines == (new if stood else None)
     assert read_removed(folder, found.file) == "- gone\n"
 
 
-def test_the_newest_is_the_first_and_numbers_stay_when_one_is_put_back(folder: Path) -> None:
+def test_the_newest_is_the_first_and_what_is_put_back_is_gone(folder: Path) -> None:
     for name in ("one.md", "two.md", "three.md"):
         keep_removed(folder, note=name, removed=b"- x\n")
-    assert numbered(folder) == [(1, "three.md"), (2, "two.md"), (3, "one.md")]
+    assert listed(folder) == ["three.md", "two.md", "one.md"]
     mark_restored(folder, list_removed(folder)[1].file)
-    assert numbered(folder) == [(1, "three.md"), (3, "one.md")]
+    assert listed(folder) == ["three.md", "one.md"]
     assert list_removed(folder)[1].is_restored
     assert not any("two" in path.name for path in folder.iterdir())
+
+
+def test_a_number_never_means_another_entry_whatever_comes_and_goes(folder: Path) -> None:
+    """Though some share their first four digits; a number that fits two by now is refused by who looks it up."""
+    folder.mkdir(parents=True)
+    known: dict[str, str] = {}
+    for minute in range(6):
+        for second in range(60):
+            (folder / f"2026-11-21T14-{minute:02}-{second:02}.123456Z .note {minute}-{second}.md").touch()
+        now = list_removed(folder)
+        for number, note in known.items():
+            assert note in [each.note for each in numbered(now, number)]
+        assert all(numbered(now, each.number) == [each] for each in now)
+        known |= {each.number: each.note for each in now}
+    assert {len(number) for number in known} == {4, 5}
+    mark_restored(folder, now[7].file)
+    for each in now[100:200]:
+        (folder / each.file).unlink()
+    left = list_removed(folder)
+    assert [each.is_restored for each in numbered(left, now[7].number)] == [True]
+    assert not any(numbered(left, each.number) for each in now[100:200])
+    assert numbered(left, now[0].number[:3]) == ()
 
 
 def test_a_crash_while_it_is_taken_out_leaves_it_out(folder: Path) -> None:
     kept = keep_removed(folder, note="one.md", removed=b"- x\n")
     (folder / f"{kept.name.split(' ')[0]} .restored").touch()
-    assert numbered(folder) == []
+    assert listed(folder) == []
     mark_restored(folder, kept.name)
     mark_restored(folder, kept.name)
     assert len(list(folder.iterdir())) == 1
@@ -69,7 +96,7 @@ def test_what_an_earlier_version_has_kept_is_listed_too(folder: Path) -> None:
     (folder / "2026-11-21T14-30-03.123456Z 2026-11-21.md.new").write_text("torn")
     (folder / "notes of mine.txt").write_text("?")
     keep_removed(folder, note="new.md", removed=b"- x\n")
-    assert numbered(folder) == [(1, "new.md"), (2, "2026-11-21.md"), (3, "trips--oslo.md")]
+    assert listed(folder) == ["new.md", "2026-11-21.md", "trips--oslo.md"]
     oslo = list_removed(folder)[2]
     assert (oslo.is_exact, oslo.stood, oslo.at.isoformat()) == (
         False,

@@ -1,6 +1,7 @@
 """`/remember core:`, `/correct`, `/memory list` and `/memory trash`, as somebody types them."""
 
 import os
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -63,8 +64,7 @@ async def test_a_line_is_corrected_and_what_it_said_is_told_and_kept(house: Hous
         "`/memory trash` has the old line."
     )
     assert path.read_text() == "# House\n\n- The boiler is blue.\n- The boiler is red.\n"
-    assert "**1** " in (trash := await house.say("/memory trash"))
-    assert "`house.md`: - The boiler is blue." in trash
+    assert "`house.md`: - The boiler is blue." in await house.say("/memory trash")
 
 
 @pytest.mark.parametrize("place", ["`my trips.md:3`", "memory/my trips.md:3", "my trips.md:3-3"])
@@ -196,6 +196,11 @@ async def test_a_folder_that_is_not_there_is_told_so(house: House, tmp_path: Pat
 # -- /memory trash --------------------------------------------------------------------------------------------
 
 
+async def numbers(house: House) -> list[str]:
+    """The numbers that `/memory trash` lists, in its order."""
+    return re.findall(r"^- \*\*(\d+)\*\* ", await house.say("/memory trash"), re.MULTILINE)
+
+
 async def test_what_was_removed_is_put_back_by_its_number(house: House, tmp_path: Path) -> None:
     before = "# House\n\n- The boiler is blue.\n- The roof leaks.\n"
     path = write(tmp_path, "house.md", before)
@@ -204,29 +209,66 @@ async def test_what_was_removed_is_put_back_by_its_number(house: House, tmp_path
     await house.memory.edit("house.md", "- The roof leaks.\n", "")
     rows = (await house.say("/memory trash")).split("\n")
     assert rows[0] == "Removed, newest first:"
-    assert rows[1].startswith("- **1** ")
+    roof, boiler = await numbers(house)
+    assert rows[1].startswith(f"- **{roof}** ")
     assert rows[1].endswith(", `house.md`: - The roof leaks.")
-    assert rows[2].startswith("- **2** ")
+    assert rows[2].startswith(f"- **{boiler}** ")
     assert rows[-1] == "`/memory trash restore N` puts one back."
-    assert await house.say("/memory trash restore 2") == "Restored to house.md:3."
+    assert await house.say(f"/memory trash restore {boiler}") == "Restored to house.md:3."
     assert path.read_text() == "# House\n\n- The boiler is blue.\n"
-    assert await house.say("/memory trash restore 2") == "Number 2 has already been restored."
-    assert await house.say("/memory trash restore 1") == "Restored to house.md:3."
+    told = await house.say(f"/memory trash restore {boiler}")
+    assert told == f"Number {boiler} has already been restored."
+    assert await house.say(f"/memory trash restore {roof}") == "Restored to house.md:3."
     assert sorted(path.read_text().split("\n")) == sorted(before.split("\n"))
     assert await house.say("/memory trash") == "The trash is empty."
+
+
+async def test_what_was_listed_is_restored_though_something_was_removed_since(
+    house: House, tmp_path: Path
+) -> None:
+    path = write(tmp_path, "house.md", "# House\n\n- one\n- two\n- three\n")
+    await house.memory.edit("house.md", "- one\n", "")
+    [number] = await numbers(house)
+    await house.memory.edit("house.md", "- three\n", "")
+    assert await house.say(f"/memory trash restore {number}") == "Restored to house.md:3."
+    assert path.read_text() == "# House\n\n- one\n- two\n"
+
+
+async def test_restoring_after_a_correction_puts_the_old_line_in_place_of_the_new_one(
+    house: House, tmp_path: Path
+) -> None:
+    path = write(tmp_path, "house.md", "# House\n\n- The boiler is blue.\n- The roof leaks.\n")
+    await house.say("/correct house.md:3 The boiler is red.")
+    await house.say("/correct house.md:3 The boiler is green.")
+    _, blue = await numbers(house)
+    assert await house.say(f"/memory trash restore {blue}") == (
+        "Restored house.md:3. It said:\n\n> - The boiler is green.\n\nNow it says:\n\n> - The boiler is blue.\n\n"
+        "`/memory trash` has what it said before."
+    )
+    assert path.read_text() == "# House\n\n- The boiler is blue.\n- The roof leaks.\n"
+    _, red = await numbers(house)
+    path.write_text("# House\n\n- The boiler is yellow.\n- The roof leaks.\n")
+    assert await house.say(f"/memory trash restore {red}") == (
+        "Restored to house.md:3. The text that had replaced it isn't there any more, so please check the lines around "
+        "it."
+    )
+    assert "The boiler is red.\n- The boiler is yellow." in path.read_text()
 
 
 async def test_what_two_owners_put_back_at_once_comes_back_once(house: House, tmp_path: Path) -> None:
     path = write(tmp_path, "house.md", "# House\n\n- one\n- two\n")
     await house.say("/correct house.md:4 three")
+    [number] = await numbers(house)
     for chat in ("terminal:main", "terminal:other"):
-        await house.accept("/memory trash restore 1", chat=chat)
+        await house.accept(f"/memory trash restore {number}", chat=chat)
     await house.quiet()
-    assert path.read_text() == "# House\n\n- one\n- two\n- three\n"
-    assert sorted([house.reply(-1), house.reply(-2)]) == [
-        "Restored to house.md:4.",
+    assert path.read_text() == "# House\n\n- one\n- two\n"
+    told = sorted([house.reply(-1), house.reply(-2)])
+    assert told[0].startswith("Restored house.md:4. It said:")
+    assert told[1] in (
         "That is no longer in the trash; it may have been restored by somebody else.",
-    ]
+        f"Number {number} has already been restored.",
+    )
 
 
 async def test_what_an_earlier_version_kept_is_put_back_too(house: House, tmp_path: Path) -> None:
@@ -236,9 +278,12 @@ async def test_what_an_earlier_version_kept_is_put_back_too(house: House, tmp_pa
     (trash / "2026-11-20T14-30-02.123456Z trips--bergen.md").write_text("# Bergen\n\nRain.\n")
     oslo = write(tmp_path, "trips/oslo.md", "# Oslo\n\n- Ships\n")
     assert "`trips/bergen.md`: # Bergen Rain." in await house.say("/memory trash")
-    assert await house.say("/memory trash restore 1") == "Restored to trips/oslo.md:5."
+    oslo_number, bergen_number = await numbers(house)
+    assert await house.say(f"/memory trash restore {oslo_number}") == "Restored to trips/oslo.md:5."
     assert oslo.read_text() == "# Oslo\n\n- Ships\n\nBoats\n"
-    assert (await house.say("/memory trash restore 2")).startswith("Restored to trips/bergen.md:1")
+    assert (await house.say(f"/memory trash restore {bergen_number}")).startswith(
+        "Restored to trips/bergen.md:1"
+    )
     assert (tmp_path / "memory" / "trips" / "bergen.md").read_text() == "# Bergen\n\nRain.\n"
 
 
