@@ -49,4 +49,5 @@ def _why(tries: Iterable[ModelError], model: str) -> str:
 
 
 def _reason_of(error: ModelError) -> str:
-    return phrases.BROKE_OFF if isinstance(error, CutOff) else reason(error.kind)
+    told = phrases.BROKE_OFF if isinstance(error, CutOff) else reason(error.kind)
+    return phrases.REASON_AND_MEND.format(reason=told, mend=error.mend) if error.mend else told

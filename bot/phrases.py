@@ -60,6 +60,7 @@ NO_MODEL_ANSWERED = (
 ANSWERED_INSTEAD = "*({model} answers this: {reasons}.)*"
 CUT_SHORT = "*(The answer ends here because it has reached the longest that the model may write.)*"
 MODEL_REASON = "{model}: {reason}"
+REASON_AND_MEND = "{reason} ({mend})"
 LIST_MARK = "; "
 BROKE_OFF = "it broke off in the middle of its answer"
 MODEL_TROUBLE = {

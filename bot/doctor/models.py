@@ -17,7 +17,7 @@ from bot.models.address import VERSION, Address
 from bot.models.dialect import Dialect, kind_of_status
 from bot.models.errors import BadKey, ModelError, OutOfCredit, RateLimited
 from bot.models.health import Health
-from bot.models.known_providers import Provider, provider_of
+from bot.models.known_providers import Provider, how_to_get, provider_of
 from bot.models.options import ModelOptions
 from memory.embeddings.model_files import GGUF
 from memory.http_answers import message_of, one_line, what_is_wrong_with
@@ -251,9 +251,9 @@ def _missing_models(named: Named, listed: Sequence[str]) -> Iterator[Check]:
         near = get_close_matches(model, listed, n=1, cutoff=0.5)
         hint = f"; the nearest is {near[0]}" if near else f"; there are {several(sorted(listed), most=3)}"
         told = f"has no model {model} in its list{hint}"
-        yield TOPIC.warn(
-            named.name, told, "correct models.chain, unless you know better: not all lists are whole"
-        )
+        mend = "correct models.chain, unless you know better: not all lists are whole"
+        get = how_to_get(f"{named.name}/{model}")
+        yield TOPIC.warn(named.name, told, f"{get}, or correct models.chain" if get else mend)
 
 
 def is_listed(model: str, listed: Sequence[str]) -> bool:

@@ -29,10 +29,12 @@ from typing import ClassVar
 class ModelError(Exception):
     """A model did not answer; `kind` is the class's name in `[models.on_error]`.
 
-    `detail` is one line for the owner's log, with no secret in it.
+    `detail` is one line for the owner's log, with no secret in it. `mend` is what to do about it, in words of ours that
+    anybody may see; "" where nothing can be said.
     """
 
     kind: ClassVar[str] = ""
+    mend: str = ""
 
     def __init__(self, detail: str, *, model: str = "", retry_after: float | None = None) -> None:
         """`retry_after`: seconds after which the provider wants to be asked again, where it said so."""

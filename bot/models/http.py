@@ -21,6 +21,7 @@ from bot.models.errors import (
     CutOff,
     EmptyAnswer,
     ModelError,
+    ModelNotFound,
     ServerFailed,
     TimedOut,
     Unreachable,
@@ -67,6 +68,7 @@ class HttpModel:
         self._connection = connection
         self._limits = options.limits
         self._name = options.name
+        self._how_to_get = options.how_to_get
         self._host = urlsplit(options.base_url).netloc.rpartition("@")[2]
         self._secrets = (options.key, secret_of_address(options.base_url))
         self._bad_key = what_is_wrong_with(options.key)
@@ -268,16 +270,21 @@ class HttpModel:
         else:
             said = message_of(failure.fields)
         words = f"answered {failure.status}" + (f" ({said})" if said else "")
-        error = self._error(kind, words, failure.retry_after)
+        mend = self._how_to_get if kind is ModelNotFound and failure.fields else ""
+        error = self._error(kind, words, failure.retry_after, mend=mend)
         if isinstance(error, ContextTooLong):
             error.window = window
         if isinstance(error, BadRequest):
             error.unexplained = counts and is_unexplained(failure)
         return error
 
-    def _error(self, kind: type[ModelError], words: str, retry_after: float | None = None) -> ModelError:
-        told = one_line(words, secrets=self._secrets)
-        return kind(told, model=self._name, retry_after=retry_after)
+    def _error(
+        self, kind: type[ModelError], words: str, retry_after: float | None = None, *, mend: str = ""
+    ) -> ModelError:
+        told = one_line(words, secrets=self._secrets) + (f": {mend}" if mend else "")
+        error = kind(told, model=self._name, retry_after=retry_after)
+        error.mend = mend
+        return error
 
 
 def _window_of(failure: Failure) -> int | None:

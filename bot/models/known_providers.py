@@ -90,6 +90,16 @@ def provider_of(
     )
 
 
+def how_to_get(model: str) -> str:
+    """Return what to do where a provider does not have a model, `provider/model`; "" where nothing can be said."""
+    provider, _, name = model.partition("/")
+    if provider != "ollama":
+        return ""
+    from memory.embeddings.ollama import how_to_pull
+
+    return how_to_pull(name)
+
+
 def key_variables(name: str, *, kind: ProviderKind, base_url: str) -> tuple[str, ...]:
     """Where in the environment the key of a provider may stand.
 

@@ -14,7 +14,7 @@ from bot.models.candidate import Candidate, Route
 from bot.models.fallback import FallbackModel
 from bot.models.health import RouteName
 from bot.models.health_book import HealthBook, HealthStore
-from bot.models.known_providers import Provider, ProviderKind, provider_of
+from bot.models.known_providers import Provider, ProviderKind, how_to_get, provider_of
 from bot.models.limits import Limits
 from bot.models.options import ModelOptions
 from bot.models.patience import Patience
@@ -175,6 +175,7 @@ def _candidate(name: str, models: "ModelsSettings", opener: Opener) -> Candidate
         base_url=found.base_url,
         needs_key=found.needs_key,
         key_is_set_in=f"providers.{_provider(name)}.api_key or {found.key_variable}",
+        how_to_get=how_to_get(name),
         temperature=params.temperature if params else None,
         max_tokens=params.max_tokens if params else None,
         reasoning_effort=params.reasoning_effort if params else None,

@@ -18,6 +18,8 @@ class ModelOptions:
     """Whether asking without a key is in vain."""
     key_is_set_in: str = "the provider's api_key"
     """Where somebody who has forgotten it puts it."""
+    how_to_get: str = ""
+    """What to do where the provider does not have the model; "" where nothing can be said."""
     temperature: float | None = None
     max_tokens: int | None = None
     """The longest answer; None: the provider's own, or the client's where the protocol asks for one."""

@@ -255,6 +255,13 @@ class HttpProvider:
         else:
             said = message_of(failure.fields)
         words = f"answered {failure.status}" + (f" ({said})" if said else "")
+        if kind is ModelUnknown and not failure.fields:  # the address is wrong; no model is spoken of
+            at = f"there is nothing at {response.url.path}"
+            return ModelUnknown(
+                one_line(
+                    f"{self.provider} {words}: {at}: check memory.embedding.base_url", secrets=self._secrets
+                )
+            )
         return self._error(kind, words, retry_after=failure.retry_after)
 
     def _error(

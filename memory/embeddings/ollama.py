@@ -86,8 +86,13 @@ def _plain(model: str) -> str:
 
 
 def ollama_root(base_url: str) -> str:
-    """Return the address that `/api/…` and `/v1/…` are appended to: `base_url` without `/v1` and trailing slashes."""
-    return base_url.strip().rstrip("/").removesuffix("/v1").rstrip("/")
+    """Return the address that `/api/…` and `/v1/…` are appended to: `base_url` without either, and trailing slashes."""
+    return base_url.strip().rstrip("/").removesuffix("/v1").removesuffix("/api").rstrip("/")
+
+
+def how_to_pull(model: str) -> str:
+    """Return what to do about a model that the server does not have."""
+    return f"run `ollama pull {model}`"
 
 
 def open_ollama(options: ProviderOptions) -> "HttpProvider":
@@ -113,7 +118,7 @@ def open_ollama(options: ProviderOptions) -> "HttpProvider":
 
 def dialect_of(options: ProviderOptions) -> OllamaDialect:
     """The server, with the model that is asked for."""
-    pull = f"run `ollama pull {options.model or USUAL_MODEL}`"
+    pull = how_to_pull(options.model or USUAL_MODEL)
     return OllamaDialect(
         base_url=options.base_url,
         model=options.model,

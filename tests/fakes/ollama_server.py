@@ -2,6 +2,7 @@
 
 from aiohttp import web
 
+from tests.fakes.model_server import Asked
 from tests.fakes.openai_server import OpenAIServer
 
 
@@ -14,6 +15,17 @@ class OllamaServer(OpenAIServer):
     @property
     def base_url(self) -> str:
         return self.root
+
+    def objection(self, asked: Asked) -> web.Response | None:
+        if (model := asked.body.get("model")) != self.model:
+            error = {
+                "message": f"model '{model}' not found",
+                "type": "not_found_error",
+                "param": None,
+                "code": None,
+            }
+            return web.json_response({"error": error}, status=404)
+        return super().objection(asked)
 
     def not_found(self, request: web.Request) -> web.Response:
         return web.Response(status=404, text="404 page not found")

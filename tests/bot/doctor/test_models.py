@@ -66,6 +66,16 @@ async def test_each_kind_is_asked_for_its_models_and_nothing_else(kind: str, ver
         assert "the nearest is m-1" in missing.told
 
 
+async def test_of_a_model_that_ollama_lacks_doctor_says_how_to_get_it() -> None:
+    async with ModelList("qwen3:latest") as server, Asking() as asking:
+        tables = {"ollama": {"base_url": f"{server.root}/api", "api_key": KEY}}
+        settings = about(providers=tables, models={"chain": ["ollama/qwen3", "ollama/qwen4"]})
+        checks = await check_models(settings, {}, asking)
+    [missing] = [check for check in checks if check.status == "warn"]
+    assert missing.told == "has no model qwen4 in its list; there are qwen3:latest"
+    assert missing.mend == "run `ollama pull qwen4`, or correct models.chain"
+
+
 async def test_a_provider_that_is_asked_only_when_others_fail_is_a_warning() -> None:
     async with ModelList("m-1") as server:
         [check] = await asked("openai", f"{server.root}/v1", api_key=WRONG, chain=False)

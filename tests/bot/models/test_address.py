@@ -9,6 +9,7 @@ import pytest
 from aiohttp import web
 
 from bot.config.settings import Settings
+from bot.model_trouble import no_answer
 from bot.models.errors import ModelNotFound, NoModelAnswered
 from bot.models.fallback import FallbackModel
 from bot.models.known_providers import provider_of
@@ -140,14 +141,35 @@ async def test_a_missing_model_behind_the_version_keeps_the_version(
 # -- Ollama ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("end", ["", "/", "/v1", "/v1/"])
-async def test_ollama_chats_by_its_address_with_or_without_the_version(tmp_path: Path, end: str) -> None:
+@pytest.mark.parametrize("end", ["", "/", "/v1", "/v1/", "/api", "/api/"])
+async def test_ollama_chats_by_its_address_with_or_without_a_path(tmp_path: Path, end: str) -> None:
     async with OllamaServer() as server:
         server.always(Says("From Ollama."))
         settings = settings_of(tmp_path, server.root + end, "qwen3", name="ollama")
         async with open_model(settings, None, {}) as model:
             assert await ask(model) == "From Ollama."
         assert server.strays == []
+
+
+async def test_a_model_that_ollama_lacks_is_told_with_the_command_that_gets_it(tmp_path: Path) -> None:
+    async with OllamaServer() as server:
+        settings = settings_of(tmp_path, server.root, "other:7b", name="ollama")
+        async with open_model(settings, None, {}) as model:
+            with pytest.raises(NoModelAnswered) as caught:
+                await ask(model)
+    assert str(caught.value).endswith("(model 'other:7b' not found): run `ollama pull other:7b`")
+    assert (
+        "there is no such model at its address (run `ollama pull other:7b`). What you said is kept"
+        in no_answer(caught.value)
+    )
+
+
+async def test_where_ollama_is_not_at_all_nothing_is_to_be_pulled(tmp_path: Path) -> None:
+    async with Elsewhere() as server:
+        async with open_model(settings_of(tmp_path, server.root, "qwen3", name="ollama"), None, {}) as model:
+            with pytest.raises(NoModelAnswered, match="check the provider's base_url") as caught:
+                await ask(model)
+    assert "pull" not in str(caught.value)
 
 
 def test_ollama_needs_no_kind_and_no_key(tmp_path: Path) -> None:

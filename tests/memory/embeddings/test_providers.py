@@ -234,6 +234,16 @@ async def test_a_key_that_can_be_none_is_told(key: str, server: EmbeddingServer,
     assert server.requests == []
 
 
+@pytest.mark.parametrize("end", ["", "/", "/v1", "/v1/", "/api", "/api/"])
+async def test_ollama_is_asked_by_its_address_with_or_without_a_path(
+    end: str, server: EmbeddingServer
+) -> None:
+    at = server.base_url("ollama") + end
+    options = ProviderOptions("ollama", model="nomic-embed-text", base_url=at, mends=mends_of("ollama"))
+    async with closing(open_ollama(options)) as provider:
+        await provider.embed(["a"], purpose="query")
+
+
 async def test_an_unknown_ollama_model_is_told_with_its_mend(open_at: Open) -> None:
     with pytest.raises(ModelUnknown, match=r"run `ollama pull other`$"):
         await open_at("ollama", model="other").embed(["a"], purpose="query")
@@ -419,7 +429,7 @@ async def test_a_list_of_models_that_is_none_is_no_model(
         ("voyage", "/voyage"),
         ("zhipu", "/zhipu/api/paas"),
         ("gemini", "/gemini/v1beta"),
-        ("ollama", "/ollama/api"),
+        ("ollama", "/ollama/api/embed"),
         ("ollama", "/elsewhere"),
     ],
 )
@@ -428,8 +438,9 @@ async def test_a_path_that_the_service_does_not_have_is_refused_and_said(
 ) -> None:
     provider = open_at(name, base_url=server.base_url("") + path)
 
-    with pytest.raises(ModelUnknown, match="answered 404"):
+    with pytest.raises(ModelUnknown, match="answered 404.*check .*base_url") as caught:
         await provider.embed(["a"], purpose="document")
 
+    assert "ollama pull" not in str(caught.value)
     assert server.requests == []
     assert len(server.refused_paths) == 1
