@@ -309,8 +309,12 @@ DENY_PAIRED_OWNER = (
 )
 DENY_TERMINAL = "Anyone at the terminal where I run can always talk with me."
 PAIR_WRONG = (
-    "That code isn't valid. It may be mistyped, already used, or more than an hour old. Anyone who "
-    "writes to me gets a new one."
+    "That code isn't valid. It may be mistyped, already used, more than an hour old, or from another Commonplace: each "
+    "workspace folder has codes of its own. Anyone who writes to me gets a new one."
+)
+PAIR_LOOKED_IN = (
+    "I looked in {folder}. If your bot runs with another folder, go there, or name it: "
+    "`commonplace chat --workspace FOLDER`"
 )
 PAIR_FORM = (
     "A code has {length} letters and digits. Usage: `/pair CODE`, `/pair CODE guest` to let them in without the "

@@ -46,7 +46,13 @@ async def pair(call: CommandCall, context: CommandContext) -> str | Told:
     by, key = call.message.sender, call.key
     if decision == "owner" and (person := read_person(code)):
         return await context.access.make_owner(person, by=by, key=key)
-    return await context.access.pair(code, decision=decision or "allowed", by=by, key=key)
+    told = await context.access.pair(code, decision=decision or "allowed", by=by, key=key)
+    return _with_folder(told, context) if at_terminal and told == phrases.PAIR_WRONG else told
+
+
+def _with_folder(told: str, context: CommandContext) -> str:
+    """Say in which folder nobody was found: at the terminal, one may have been started beside another bot's."""
+    return f"{told}\n\n{phrases.PAIR_LOOKED_IN.format(folder=context.settings.workspace)}"
 
 
 async def _asking(context: CommandContext, *, at_terminal: bool = False) -> str | Told:
@@ -54,7 +60,7 @@ async def _asking(context: CommandContext, *, at_terminal: bool = False) -> str 
         return phrases.PAIRING_OFF
     asking = await context.access.asking()
     if not asking:
-        return phrases.PAIR_NOBODY
+        return _with_folder(phrases.PAIR_NOBODY, context) if at_terminal else phrases.PAIR_NOBODY
     now = context.now()
     rows = [
         phrases.PAIR_ROW.format(who=who_asks(each), minutes=minutes_left(each, now), code=each.code)

@@ -120,6 +120,17 @@ async def test_the_welcome_speaks_of_the_memory_to_those_who_may_use_it_there(ho
     assert "/remember" not in without
 
 
+async def test_of_an_unknown_code_it_is_told_that_codes_belong_to_a_folder_and_at_the_terminal_to_which(
+    house: House, tmp_path: Path
+) -> None:
+    in_private = await house.say("/pair CCCCCCCC")
+    assert "each workspace folder has codes of its own" in in_private
+    assert str(tmp_path) not in in_private
+    at_terminal = await house.say("/pair CCCCCCCC", person="terminal:owner")
+    assert at_terminal.startswith(f"{in_private}\n\nI looked in {tmp_path}. ")
+    assert f"I looked in {tmp_path}. " in await house.say("/pair", person="terminal:owner")
+
+
 @pytest.mark.parametrize(
     ("line", "standing"),
     [
