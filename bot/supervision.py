@@ -75,10 +75,11 @@ class Supervisor:
         return failure is not None and failure.restarts_at is not None
 
     def start(self, name: str, work: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
-        """Run `work`, again after each failure, until it returns; cancel the returned task to end it."""
-        return asyncio.create_task(self._keep_running(name, work), name=name)
+        """Run `work` as `run` does, in a task of its own; cancel that to end it."""
+        return asyncio.create_task(self.run(name, work), name=name)
 
-    async def _keep_running(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
+    async def run(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
+        """Run `work`, again after each failure, until it returns."""
         try:
             while True:
                 well = asyncio.get_running_loop().call_later(

@@ -14,11 +14,12 @@ class Tasks:
     def __init__(self) -> None:
         self._running: set[asyncio.Task[None]] = set()
 
-    def start(self, work: Coroutine[Any, Any, None]) -> None:
-        """Begin something."""
+    def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Begin something; return its task, which may be cancelled."""
         task = asyncio.create_task(work, name=getattr(work, "__qualname__", None))
         self._running.add(task)
         task.add_done_callback(self._end)
+        return task
 
     @property
     def running(self) -> int:

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -40,6 +41,7 @@ from bot.messages import (
     Withdraw,
 )
 from bot.plain_text import one_line
+from bot.supervision import Supervisor
 from bot.tasks import Tasks
 
 if TYPE_CHECKING:
@@ -50,6 +52,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 DISCORD = CHANNEL
+COMMANDS_TASK = "discord commands"
+"""The task that makes them known, as owners read of it."""
 CHATS_KEPT = 10_000
 GONE_SECONDS = 10.0
 """For so long nothing is tried in a chat where nothing could be said; what is to be said waits."""
@@ -88,15 +92,18 @@ class DiscordAdapter:
         patience: Patience | None = None,
         is_ours: Callable[[], bool] = lambda: True,
         since: datetime | None = None,
+        supervisor: Supervisor | None = None,
     ) -> None:
         """`people`: owners, and others who were let in; `sources`: what can be picked while a command is filled in.
 
         `threads`: what is said to the bot in a channel is answered in a thread of its own. `withdraw` is called with
         each message that is deleted. `is_ours`: whether the bot
         is this process's just now; where it is not, nothing is asked of Discord. `since`: until when another
-        instance has answered.
+        instance has answered. `supervisor` keeps the commands up to date and opens direct conversations, and knows if
+        that fails.
         """
         patience = patience or Patience()
+        self._supervisor = supervisor or Supervisor()
         self.threads = threads
         """As above; it can be changed while the adapter runs."""
         self._accept: Accept = _not_yet
@@ -111,6 +118,7 @@ class DiscordAdapter:
             patience=patience.receiving,
             is_ours=is_ours,
             since=since,
+            supervisor=self._supervisor,
         )
 
         async def standing(said: Said) -> "Standing":
@@ -126,6 +134,7 @@ class DiscordAdapter:
         self._registration = Registration(
             store, commands=commands, guilds=[int(server) for server in settings.servers]
         )
+        self._registering: asyncio.Task[None] | None = None
         self._calls = Calls(self._connection.client, pauses=patience.pauses, call_seconds=patience.call)
         self._directs = Directs(self._calls, store)
         self._pace = pace or Pace()
@@ -221,7 +230,11 @@ class DiscordAdapter:
             log.info("on Discord as %s", one_line(str(client.user)))
         self._client = client
         self._interactions.listen(client)
-        self._beside.start(self._registration.register(client))
+        if self._registering:
+            self._registering.cancel()
+        self._registering = self._beside.start(
+            self._supervisor.run(COMMANDS_TASK, partial(self._registration.register, client))
+        )
 
     # -- showing --------------------------------------------------------------------------------------------
 

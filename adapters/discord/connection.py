@@ -39,6 +39,7 @@ from adapters.discord.receiving import AcceptSaid, Pauses, Receiver
 from bot.channel_store import ChannelStore
 from bot.config.settings import DiscordSettings
 from bot.messages import Attachment, ChannelFault, ChannelHealth, PersonId, Withdraw
+from bot.supervision import Supervisor
 
 log = logging.getLogger(__name__)
 
@@ -94,12 +95,15 @@ class Connection:
         patience: Patience | None = None,
         is_ours: Callable[[], bool] = lambda: True,
         since: datetime | None = None,
+        supervisor: Supervisor | None = None,
     ) -> None:
         """`people`: owners, and others who were let in: Discord tells no bot where they wrote to it meanwhile.
 
         `withdraw` is called with each message that is deleted. `is_ours`: whether the bot is this process's
-        just now; `since`: until when another instance has answered.
+        just now; `since`: until when another instance has answered. `supervisor` opens direct conversations, and knows
+        if that fails.
         """
+        self._supervisor = supervisor or Supervisor()
         self._is_ours = is_ours
         self._since = since
         self._api_base = settings.api_base.rstrip("/")
@@ -158,6 +162,7 @@ class Connection:
             withdraw=self._withdraw,
             pauses=self._patience.pauses,
             since=self._since,
+            supervisor=self._supervisor,
         )
         await receiver.load()
         try:

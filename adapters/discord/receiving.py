@@ -8,6 +8,7 @@ from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,7 @@ from bot.channel_store import ChannelStore
 from bot.messages import NotAccepted, PersonId, Withdraw
 from bot.plain_text import one_line
 from bot.state.database import StateFault
+from bot.supervision import Supervisor
 from bot.tasks import Tasks
 
 log = logging.getLogger(__name__)
@@ -58,6 +60,8 @@ NAMED = 3
 NO_HISTORY = (
     "what was missed in {channels} cannot be read: give the bot the permission Read Message History there"
 )
+DIRECTS_TASK = "discord direct conversations"
+"""The task that opens them, as owners read of it."""
 GUILDS, SHARD_AWAY, DIRECTS = "guilds of {shard}", "{shard} is away", "direct conversations"
 
 
@@ -128,11 +132,13 @@ class Receiver:
         pauses: Pauses,
         withdraw: Withdraw | None = None,
         since: datetime | None = None,
+        supervisor: Supervisor | None = None,
     ) -> None:
         """`people`: those with whom a direct conversation is opened, so that it is known where they write.
 
         `withdraw` is called with each message that is deleted; `hampered` is told what is wrong, in one line
-        with the mend, or "". `since`: until when another instance has answered.
+        with the mend, or "". `since`: until when another instance has answered. `supervisor` opens the direct
+        conversations, and knows if that fails.
         """
         self._accept = accept
         self._store = store
@@ -148,7 +154,9 @@ class Receiver:
         """Shards that cannot be heard."""
         self._heard = Heard(store, slack=timedelta(seconds=pauses.slack), since=since)
         self._lanes: dict[int, _Lane] = {}
+        self._supervisor = supervisor or Supervisor()
         self._beside = Tasks()
+        self._opening: asyncio.Task[None] | None = None
         self._reading = asyncio.Semaphore(AT_ONCE)
         self._client: discord.Client | None = None
         self._session = 0
@@ -211,7 +219,10 @@ class Receiver:
         self._awaited |= {guild.id: shard for guild in client.guilds if guild.shard_id == shard}
         self._unread.clear()
         self._tell()
-        self._beside.start(self._open_directs(client, self._session))
+        if self._opening:
+            self._opening.cancel()
+        opening = partial(self._open_directs, client, self._session)
+        self._opening = self._beside.start(self._supervisor.run(DIRECTS_TASK, opening))
 
     def disconnected(self, shard: int) -> None:
         """A shard cannot be heard, while others may: what they hear tells nothing of how far all is taken in."""
@@ -380,7 +391,7 @@ class Receiver:
     # -- direct conversations -------------------------------------------------------------------------------
 
     async def _open_directs(self, client: discord.Client, session: int) -> None:
-        """Look for what was missed in direct conversations, of which Discord tells nothing."""
+        """Look for what was missed in direct conversations, of which Discord tells nothing. Raises StateFault."""
         mark = self._heard.mark
         if mark:
             for channel in self._heard.direct.values():
@@ -391,7 +402,7 @@ class Receiver:
                 async with answered_within(self._answer_seconds(backoff)):
                     await self._open_new_directs(client, mark)
                 break
-            except (*PASSING, StateFault) as error:
+            except PASSING as error:
                 log.debug("discord: direct conversations cannot be opened: %s", type(error).__name__)
                 await wait_longer(backoff)
         if session == self._session:

@@ -16,7 +16,6 @@ from adapters.discord.library import http_of
 from bot.channel_store import ChannelStore
 from bot.commands.command import Command
 from bot.plain_text import one_line
-from bot.state.database import StateFault
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +36,7 @@ _EVERYWHERE = 0
 class Registration:
     """Sets all commands by one call, for all guilds and direct messages, or for some guilds alone.
 
-    What was set is known from earlier starts, for each application. Nothing is raised.
+    What was set is known from earlier starts, for each application. What Discord refuses is logged, and a `problem`.
     """
 
     def __init__(
@@ -62,7 +61,8 @@ class Registration:
     async def register(self, client: discord.Client) -> None:
         """Set what is not set yet, and take away what is shown elsewhere; to be called once it is logged in.
 
-        Returns when that is done, will not be, or the client is closed.
+        Returns when that is done, will not be, or the client is closed; may be called again after it failed. Raises
+        StateFault.
         """
         application = client.application_id
         if application is None:
@@ -73,17 +73,14 @@ class Registration:
         digest = hashlib.sha256(json.dumps(payload, sort_keys=True).encode()).hexdigest()[:32]
         wanted = dict.fromkeys(self._guilds or (_EVERYWHERE,), digest)
         self.problem = ""
-        try:
-            noted = await self._store.starting_with(prefix)
-            known = {int(key.removeprefix(prefix)): value for key, value in noted.items()}
-            for place, expected in wanted.items():
-                if known.get(place) != expected and await self._set(client, place, payload):
-                    await self._store.put(f"{prefix}{place}", expected)
-            for place in known.keys() - wanted.keys():
-                if await self._set(client, place, []):
-                    await self._store.put(f"{prefix}{place}", "")
-        except StateFault as fault:
-            log.error("%s", fault)
+        noted = await self._store.starting_with(prefix)
+        known = {int(key.removeprefix(prefix)): value for key, value in noted.items()}
+        for place, expected in wanted.items():
+            if known.get(place) != expected and await self._set(client, place, payload):
+                await self._store.put(f"{prefix}{place}", expected)
+        for place in known.keys() - wanted.keys():
+            if await self._set(client, place, []):
+                await self._store.put(f"{prefix}{place}", "")
 
     async def _set(self, client: discord.Client, place: int, payload: list[dict[str, Any]]) -> bool:
         """Set all commands of a place; tell whether that is done."""

@@ -39,6 +39,7 @@ from bot.messages import (
 )
 from bot.plain_text import one_line
 from bot.state.database import StateFault
+from bot.supervision import Supervisor
 from bot.tasks import Tasks
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 TELEGRAM = "telegram"
+MENUS_TASK = "telegram menus"
+"""The task that keeps them up to date, as owners read of it."""
 PRESS = "press-"
 OFFICIAL = "https://api.telegram.org/"
 CHATS_KEPT = 10_000
@@ -87,8 +90,12 @@ class TelegramAdapter:
         moved: Callable[[ChatId, ChatId], Awaitable[None]],
         pace: Pace | None = None,
         patience: Patience | None = None,
+        supervisor: Supervisor | None = None,
     ) -> None:
-        """`moved` is told the old and the new id of a group, and has noted it when it returns."""
+        """`moved` is told the old and the new id of a group, and has noted it when it returns.
+
+        `supervisor` keeps the menus up to date, and knows if that fails.
+        """
         self._bot = bot
         self._store = store
         self._pace = pace or Pace()
@@ -99,6 +106,7 @@ class TelegramAdapter:
         self._moved = moved
         self._webhook = self._opened(settings) if settings.mode == "webhook" else None
         self._health = ChannelHealth("starting")
+        self._supervisor = supervisor or Supervisor()
         self._beside = Tasks()
         self._marks = Marks(self._calls, self._beside)
         self._latest: OrderedDict[str, str] = OrderedDict()
@@ -147,7 +155,13 @@ class TelegramAdapter:
         """Receive until cancelled, however long Telegram cannot be reached, or knows the token not."""
         me = await self._introduce()
         log.info("on Telegram as @%s", me.username)
-        self._beside.start(self._menus.register())
+        menus = self._beside.start(self._supervisor.run(MENUS_TASK, self._menus.register))
+        try:
+            await self._receive(me, accept)
+        finally:
+            menus.cancel()
+
+    async def _receive(self, me: Me, accept: Accept) -> None:
         receiver = Receiver(
             me,
             accept,

@@ -25,7 +25,6 @@ from bot.commands.command import Command, usable_by
 from bot.commands.translated import HELP, help_in
 from bot.messages import ChannelFault, PersonId
 from bot.plain_text import one_line
-from bot.state.database import StateFault
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +48,7 @@ _LANGUAGES = ("", *HELP)
 class Menus:
     """Sets what is not set yet, one call after another, beside whatever else goes on.
 
-    What was set is known from earlier starts. Nothing is raised; what Telegram refuses is logged.
+    What was set is known from earlier starts. What Telegram refuses is logged; what else fails is raised.
     """
 
     def __init__(
@@ -83,13 +82,11 @@ class Menus:
         """Whether the log knows that something has to wait."""
 
     async def register(self) -> None:
-        """Set the menus of all, of groups and of the owners, then of whoever comes along, until cancelled."""
-        try:
-            self._having = {
-                key.removeprefix(_PREFIX) for key in await self._store.starting_with(_PREFIX + _CHAT)
-            }
-        except StateFault as fault:
-            log.error("%s", fault)
+        """Set the menus of all, of groups and of the owners, then of whoever comes along, until cancelled.
+
+        May be called again after it failed. Raises StateFault.
+        """
+        self._having = {key.removeprefix(_PREFIX) for key in await self._store.starting_with(_PREFIX + _CHAT)}
         await self._set("all", BotCommandScopeDefault(), self._named(FOR_ALL))
         await self._set("groups", BotCommandScopeAllGroupChats(), self._named(IN_GROUPS))
         for owner in self._owners:
@@ -99,7 +96,14 @@ class Menus:
         while True:
             self._woken.clear()
             while self._wanted:
-                await self._set_for(*self._wanted.popleft())
+                wanted = self._wanted.popleft()
+                try:
+                    await self._set_for(*wanted)
+                except Exception:
+                    self._wanted.append(
+                        wanted
+                    )  # at the end, so that one for whom it fails keeps no others waiting
+                    raise
             self.settled.set()
             await self._woken.wait()
 
@@ -149,8 +153,6 @@ class Menus:
             log.info("the menu for %s is not shown: %s", key, one_line(str(gone)))
         except Refused as refused:
             log.warning("the menu for %s is not shown: %s", key, one_line(str(refused)))
-        except StateFault as fault:
-            log.error("%s", fault)
         else:
             return True
         return False

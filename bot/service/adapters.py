@@ -111,6 +111,7 @@ async def open_telegram(
             owners=settings.access.owners,
             commands=COMMANDS,
             moved=parts.assistant.moved,
+            supervisor=parts.supervisor,
         )
         try:
             yield adapter
@@ -158,6 +159,7 @@ async def open_discord(
         withdraw=parts.assistant.withdraw,
         is_ours=duty.is_ours,
         since=duty.since,
+        supervisor=parts.supervisor,
     )
 
     def threads(new: "Settings") -> None:

@@ -165,10 +165,12 @@ async def test_a_model_that_ollama_lacks_is_told_with_the_command_that_gets_it(t
 
 
 async def test_where_ollama_is_not_at_all_nothing_is_to_be_pulled(tmp_path: Path) -> None:
-    async with Elsewhere() as server:
-        async with open_model(settings_of(tmp_path, server.root, "qwen3", name="ollama"), None, {}) as model:
-            with pytest.raises(NoModelAnswered, match="check the provider's base_url") as caught:
-                await ask(model)
+    async with (
+        Elsewhere() as server,
+        open_model(settings_of(tmp_path, server.root, "qwen3", name="ollama"), None, {}) as model,
+    ):
+        with pytest.raises(NoModelAnswered, match="check the provider's base_url") as caught:
+            await ask(model)
     assert "pull" not in str(caught.value)
 
 

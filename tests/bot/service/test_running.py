@@ -12,6 +12,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 import bot.assistant
+from adapters.telegram.menu import FOR_ALL
 from bot.config.settings import Settings
 from bot.messages import ChatId, IncomingMessage, PersonId
 from bot.service.assembly import Parts
@@ -21,6 +22,8 @@ from bot.service.opening import open_assistant
 from bot.service.running import run_channels
 from bot.supervision import Supervisor
 from bot.web.app import build_web_app
+from tests.fakes.bot_api.faults import Fault
+from tests.fakes.bot_api.server import BotApi
 from tests.fakes.discord_api.server import DiscordApi
 from tests.fakes.first_start import laid_state
 
@@ -29,8 +32,12 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:aiohttp.*"
 OWNER = PersonId("terminal", "owner")
 
 
+NEVER = '{"ok": false, "error_code": 429, "description": "Later", "parameters": {"retry_after": 1e999}}'
+"""A wait that the library cannot count, which nobody has foreseen: it fails with OverflowError."""
+
+
 class Service:
-    """A service that runs in this process, with Discord for its channel."""
+    """A service that runs in this process, with one channel."""
 
     def __init__(
         self, parts: Parts, settings: Settings, client: TestClient[web.Request, web.Application]
@@ -41,9 +48,13 @@ class Service:
 
     def rename(self, table: str, to: str) -> None:
         """Take a table of state.db away, or bring it back, as another program might."""
+        self.change(f"ALTER TABLE {table} RENAME TO {to}")
+
+    def change(self, statement: str) -> None:
+        """Change state.db as another program might."""
         db = apsw.Connection(str(self.file))
         db.set_busy_timeout(5000)
-        db.execute(f"ALTER TABLE {table} RENAME TO {to}")
+        db.execute(statement)
         db.close()
 
     async def health(self) -> tuple[int, dict[str, object]]:
@@ -71,11 +82,16 @@ class Service:
 
 
 @asynccontextmanager
-async def serving(folder: Path, api: DiscordApi, *, without: str = "") -> AsyncIterator[Service]:
-    """Run it; `without`: a table that is not there at the start."""
-    settings = Settings.model_validate(
-        {"workspace": folder, "discord": {"token": api.token, "api_base": api.api_base}}
+async def serving(
+    folder: Path, api: DiscordApi | BotApi, *, without: str = "", first: str = ""
+) -> AsyncIterator[Service]:
+    """Run it; `without`: a table that is not there at the start; `first`: what is done to state.db before that."""
+    channel = (
+        {"telegram": {"token": api.token, "api_base": api.url}}
+        if isinstance(api, BotApi)
+        else {"discord": {"token": api.token, "api_base": api.api_base}}
     )
+    settings = Settings.model_validate({"workspace": folder, "access": {"owners": ["telegram:1"]}, **channel})
     laid_state(settings.private_folder / "state.db")
     supervisor = Supervisor(pauses=(0.2,), steady_seconds=0.5, now=settings.now)
     leaving = asyncio.Event()
@@ -91,6 +107,8 @@ async def serving(folder: Path, api: DiscordApi, *, without: str = "") -> AsyncI
         service = Service(parts, settings, client)
         if without:
             service.rename(without, "away")
+        if first:
+            service.change(first)
         parts.reminders._check_seconds = 0.05
         running = asyncio.create_task(run_channels(channels.adapters, parts, leaving, patience=lambda: 0))
         try:
@@ -105,6 +123,18 @@ async def serving(folder: Path, api: DiscordApi, *, without: str = "") -> AsyncI
 async def api() -> AsyncIterator[DiscordApi]:
     async with DiscordApi() as api:
         yield api
+
+
+@pytest.fixture
+async def telegram() -> AsyncIterator[BotApi]:
+    async with BotApi() as api:
+        api.person(1, "Olga", started=True)
+        yield api
+
+
+def failures_of(task: str, caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
+    """What the log says of them."""
+    return [each for each in caplog.records if f"background task {task} failed" in each.getMessage()]
 
 
 @pytest.mark.thorough
@@ -132,9 +162,7 @@ async def test_a_background_task_that_fails_is_seen_everywhere_and_works_again(
         assert f"The background task “{task}” failed" in await service.status()
         await service.until_health("ok", set())
         assert "background task" not in await service.status()
-    failures = [
-        record for record in caplog.records if f"background task {task} failed" in record.getMessage()
-    ]
+    failures = failures_of(task, caplog)
     assert failures
     assert all(record.levelno == logging.ERROR and record.exc_info for record in failures)
 
@@ -153,4 +181,75 @@ async def test_a_channel_that_fails_is_down_and_comes_up_once_it_can(
         service.rename("away", "channel_facts")
         code, told = await service.until_health("ok", set())
         assert (code, told["channels"]) == (200, {"discord": "up"})
-    assert any("background task discord failed" in record.getMessage() for record in caplog.records)
+    assert failures_of("discord", caplog)
+
+
+async def test_telegrams_channel_fails_by_what_nobody_has_foreseen_and_comes_up_again(
+    tmp_path: Path, telegram: BotApi, caplog: pytest.LogCaptureFixture
+) -> None:
+    never = Fault.status(429, NEVER, "application/json")
+    async with serving(tmp_path, telegram) as service:
+        await service.until_health("ok", set())
+        telegram.fail("getUpdates", never, times=2)
+        await telegram.people[1].say("Hello")
+        code, told = await service.until_health("unavailable", {"telegram"})
+        assert (code, told["channels"], told["missing"]) == (503, {"telegram": "down"}, ["channel telegram"])
+        assert "The background task “telegram” failed" in await service.status()
+        code, told = await service.until_health("ok", set())
+        assert (code, told["channels"]) == (200, {"telegram": "up"})
+    assert [each.exc_info is not None for each in failures_of("telegram", caplog)] == [True] * 2
+
+
+def menu_of(api: BotApi) -> list[str]:
+    """The commands that Telegram shows to everybody."""
+    return [each["command"] for each in api.bot.commands.get(("default", ""), [])]
+
+
+@pytest.mark.parametrize("how", ["an answer that nobody has foreseen", "a table that is not there"])
+async def test_telegrams_menus_that_fail_are_seen_and_set_once_they_can_be(
+    how: str, tmp_path: Path, telegram: BotApi, caplog: pytest.LogCaptureFixture
+) -> None:
+    without = "channel_facts" if "table" in how else ""
+    if not without:
+        telegram.fail("setMyCommands", Fault.status(429, NEVER, "application/json"), times=1)
+    async with serving(tmp_path, telegram, without=without) as service:
+        code, told = await service.until_health("degraded", {"telegram menus"})
+        assert (code, told["channels"]) == (200, {"telegram": "up"})
+        assert "The background task “telegram menus” failed" in await service.status()
+        if without:
+            service.rename("away", without)
+        await service.until_health("ok", set())
+        assert menu_of(telegram) == list(FOR_ALL)
+    assert failures_of("telegram menus", caplog)
+
+
+async def test_discords_commands_that_fail_are_seen_and_set_once_they_can_be(
+    tmp_path: Path, api: DiscordApi, caplog: pytest.LogCaptureFixture
+) -> None:
+    odd = f"commands:{api.bot.id}:odd"
+    noted = f"INSERT INTO channel_facts (channel, key, value) VALUES ('discord', '{odd}', 'x')"
+    async with serving(tmp_path, api, first=noted) as service:
+        code, told = await service.until_health("degraded", {"discord commands"})
+        assert (code, told["channels"]) == (200, {"discord": "up"})
+        assert "The background task “discord commands” failed" in await service.status()
+        assert api.bot.commands == {}
+        service.change(f"DELETE FROM channel_facts WHERE key = '{odd}'")
+        await service.until_health("ok", set())
+        assert api.bot.commands
+    assert failures_of("discord commands", caplog)
+
+
+async def test_direct_conversations_that_cannot_be_opened_are_seen_and_opened_once_they_can_be(
+    tmp_path: Path, api: DiscordApi, caplog: pytest.LogCaptureFixture
+) -> None:
+    olga = api.person("olga")
+    let_in = f"INSERT INTO people VALUES ('discord:{olga.id}', 'allowed', '', '', '2026-11-23')"
+    async with serving(tmp_path, api, first=f"{let_in}; ALTER TABLE people RENAME TO away") as service:
+        code, told = await service.until_health("degraded", {"discord direct conversations"})
+        assert (code, told["channels"]) == (200, {"discord": "up"})
+        assert not api.calls_of("create_dm")
+        service.rename("away", "people")
+        assert "The background task “discord direct conversations” failed" in await service.status()
+        await service.until_health("ok", set())
+        assert api.calls_of("create_dm")
+    assert failures_of("discord direct conversations", caplog)

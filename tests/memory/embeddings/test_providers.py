@@ -438,7 +438,7 @@ async def test_a_path_that_the_service_does_not_have_is_refused_and_said(
 ) -> None:
     provider = open_at(name, base_url=server.base_url("") + path)
 
-    with pytest.raises(ModelUnknown, match="answered 404.*check .*base_url") as caught:
+    with pytest.raises(ModelUnknown, match=r"answered 404.*check .*base_url") as caught:
         await provider.embed(["a"], purpose="document")
 
     assert "ollama pull" not in str(caught.value)
