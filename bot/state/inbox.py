@@ -273,9 +273,10 @@ def put(
 
 def when_put(db: apsw.Connection, key: str, *, since: str, until: str) -> tuple[str, ...]:
     """When notices were added whose keys begin like this, after `since` and not after `until`; the earliest first."""
+    after_all = f"{key[:-1]}{chr(ord(key[-1]) + 1)}"  # as a range, the index on the keys finds them
     rows = db.execute(
-        "SELECT at FROM outbox WHERE substr(key, 1, ?) = ? AND at > ? AND at <= ? ORDER BY at",
-        (len(key), key, since, until),
+        "SELECT at FROM outbox WHERE key >= ? AND key < ? AND at > ? AND at <= ? ORDER BY at",
+        (key, after_all, since, until),
     )
     return tuple(str(at) for (at,) in rows)
 

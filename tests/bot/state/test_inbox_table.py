@@ -25,6 +25,7 @@ LOOK_UPS: dict[str, Callable[[apsw.Connection, int], object]] = {
     "unfinished": lambda db, turn: inbox.unfinished(db),
     "undelivered": lambda db, turn: inbox.undelivered(db),
     "open_since": lambda db, turn: inbox.open_since(db),
+    "when_put": lambda db, turn: inbox.when_put(db, "asks:1:", since="", until=NOW),
 }
 """What is asked again and again while messages are answered."""
 
@@ -91,6 +92,23 @@ def test_no_step_of_a_turn_reads_messages_that_are_done(name: str, db: apsw.Conn
         plan = [str(row[3]) for row in db.execute(f"EXPLAIN QUERY PLAN {sql}", values)]
         scans = [step for step in plan if reads_all(step)]
         assert scans == [], sql
+
+
+@pytest.mark.parametrize("first", ["asks:1:", "asks-2-", "fragt 3–", "~"])
+def test_notices_are_found_by_the_beginning_of_their_keys(db: apsw.Connection, first: str) -> None:
+    days = [f"2026-11-{day}T12:00:00.000+00:00" for day in range(10, 16)]
+    keys = [
+        first,
+        f"{first}a",
+        f"{first}\U0010ffff",
+        first[:-1],
+        f"{first[:-1]}{chr(ord(first[-1]) + 1)}",
+        f"a{first}",
+    ]
+    for key, day in zip(keys, days, strict=True):
+        inbox.put(db, "telegram:1", "", key=key, owner="", at=day)
+    assert inbox.when_put(db, first, since="", until=NOW) == tuple(days[:3])
+    assert inbox.when_put(db, first, since=days[0], until=days[1]) == (days[1],)
 
 
 @pytest.mark.thorough
