@@ -13,7 +13,7 @@ from bot import phrases
 from bot.conversations.conversation import said_in
 from bot.conversations.core_note import at_hand
 from bot.conversations.recall import enclosed
-from bot.conversations.related_notes import Lines, related_notes, section_lines
+from bot.conversations.related_notes import Lines, SearchTime, related_notes, section_lines
 from bot.conversations.section import (
     DOUBTFUL_MARK,
     RAW_MARK,
@@ -372,14 +372,17 @@ class Flusher:
 
     async def _asked(self, row: Flush) -> tuple[tuple[Message, ...], Reading | None, str]:
         """What was said, what a model wants to be noted of it, and why there is no such thing."""
+        search_time = SearchTime()
         while True:
             before = await self._rewritten(row)
-            asked = await self._asked_once(row)
+            asked = await self._asked_once(row, search_time)
             if before == await self._rewritten(row):
                 return asked
             row = await self._read(row)  # something of it was forgotten by hand meanwhile
 
-    async def _asked_once(self, row: Flush) -> tuple[tuple[Message, ...], Reading | None, str]:
+    async def _asked_once(
+        self, row: Flush, search_time: SearchTime
+    ) -> tuple[tuple[Message, ...], Reading | None, str]:
         summary, entries = await self._state.read(lambda db: flushes.stretch(db, row))
         said = said_in(entry.row for entry in entries)
         messages = tuple(each.message for each in said)
@@ -391,7 +394,7 @@ class Flusher:
         own = await self._own_section(row)
 
         async def instruct(piece: Sequence[Message]) -> str:
-            return await self._instruction(piece, own)
+            return await self._instruction(piece, own, search_time)
 
         try:
             return messages, await self._written_about(dated, instruct, summary, prefer), ""
@@ -400,10 +403,12 @@ class Flusher:
         except TimeoutError:
             return messages, None, f"not within {self._seconds:.0f} s"
 
-    async def _instruction(self, piece: Sequence[Message], own: Sequence[Lines]) -> str:
+    async def _instruction(
+        self, piece: Sequence[Message], own: Sequence[Lines], search_time: SearchTime
+    ) -> str:
         """Return what a model is told to do with a piece of the talk, with what the notes say about that already.
 
-        `own`: where what was said stands raw already, which is to be sorted now.
+        `own`: where what was said stands raw already, which is to be sorted now. `search_time`: for all pieces.
         """
         try:
             core = await self._core()
@@ -411,7 +416,9 @@ class Flusher:
             log.warning("%s could not be read: %s", CORE_NOTE, one_line(str(fault)))
             core = ""
         shown = enclosed(at_hand(core, the_rest=THE_REST)) or NO_CORE
-        related = enclosed(await related_notes(self._memory, piece, core=core, leave_out=own))
+        related = enclosed(
+            await related_notes(self._memory, piece, core=core, leave_out=own, search_time=search_time)
+        )
         return INSTRUCTION.format(core=shown) + (RELATED.format(related=related) if related else "")
 
     async def _own_section(self, row: Flush) -> Sequence[Lines]:

@@ -3,8 +3,10 @@
 import asyncio
 import logging
 import re
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from itertools import zip_longest
 
 from bot.attachments.wording import without_attached
@@ -28,7 +30,7 @@ QUERIES = 16
 HITS = 8
 """Of each search, at most."""
 SEARCH_SECONDS = 20.0
-"""For all searches: a service that makes vectors may be slow."""
+"""For all searches of a flush: a service that makes vectors may be slow."""
 
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])|\n+")
 
@@ -42,25 +44,61 @@ class Lines:
     last: int
 
 
+@dataclass(slots=True)
+class SearchTime:
+    """The time for the searches of one flush, of which each piece of the talk takes its part."""
+
+    seconds: float = field(default_factory=lambda: SEARCH_SECONDS)
+    """What is left of it."""
+    searches: int = 0
+    """How many were made."""
+    is_over: bool = False
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        """Take the time of what is done within from what is left."""
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self.seconds = max(0.0, self.seconds - (time.monotonic() - began))
+
+
 async def related_notes(
-    memory: Memory, messages: Iterable[Message], *, core: str, leave_out: Collection[Lines] = ()
+    memory: Memory,
+    messages: Iterable[Message],
+    *,
+    core: str,
+    leave_out: Collection[Lines] = (),
+    search_time: SearchTime | None = None,
 ) -> str:
     """Search the notes with people's own words; return the passages as Markdown, at most RELATED_CHARS of them.
 
     `core`: the text of the core note, of which the beginning is at hand and is left out, like `leave_out`.
-    "" where nothing is found; a search that fails is logged, and what was found before it counts.
+    "" where nothing is found; a search that fails is logged, and what was found before it counts. So does what was
+    found until `search_time` is over, which is logged once; after that, nothing is searched.
     """
     known = Lines(CORE_NOTE, 1, lines_at_hand(core))
     found: list[Sequence[Hit]] = []
+    search_time = search_time or SearchTime()
+    if search_time.is_over:
+        return ""
     try:
-        async with asyncio.timeout(SEARCH_SECONDS):
-            for query in queries_of(messages):  # one by one: without an index each reads all files
-                results = await memory.search(query, limit=HITS)
-                found.append(results.hits)
+        with search_time.counted():
+            async with asyncio.timeout(search_time.seconds):
+                for query in queries_of(messages):  # one by one: without an index each reads all files
+                    results = await memory.search(query, limit=HITS)
+                    found.append(results.hits)
+                    search_time.searches += 1
     except MemoryFault as fault:
         log.warning("the notes could not be searched before a flush: %s", one_line(str(fault)))
     except TimeoutError:
-        log.warning("there was time for only %d searches of the notes before a flush", len(found))
+        search_time.is_over = True
+        log.warning(
+            "searching the notes before a flush took too long, and was cut off after %d searches; what else was "
+            "talked about may be noted a second time",
+            search_time.searches,
+        )
     # The best of each search first: every topic is to have its share of the room.
     by_rank = [hit for row in zip_longest(*found) for hit in row if hit]
     fresh = (hit for hit in by_rank if not (_is_within(hit, known) or _touches(hit, leave_out)))

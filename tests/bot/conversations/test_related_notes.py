@@ -1,15 +1,19 @@
 import re
+import time
 from collections.abc import AsyncGenerator, AsyncIterator
 from pathlib import Path
 
+import apsw
 import pytest
 
+from bot.conversations import related_notes as related_notes_module
 from bot.conversations.conversation import Said
 from bot.conversations.core_note import CORE_CHARS
 from bot.conversations.related_notes import (
     QUERIES,
     RELATED_CHARS,
     Lines,
+    SearchTime,
     queries_of,
     related_notes,
     section_lines,
@@ -106,6 +110,45 @@ async def test_a_long_talk_is_searched_for_piece_by_piece_within_bounds(talk: Ta
     assert RELATED_CHARS / 2 < len(found) <= RELATED_CHARS
     assert len(queries_of(said)) <= QUERIES + 1
     assert "people.md:" in found
+
+
+async def test_searches_that_take_long_are_cut_off_once_for_all_pieces_of_a_flush(
+    tmp_path: Path,
+    model: NotesWhatItDoesNotSee,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The index is held by another program, for longer than the flush has for all its searches."""
+    monkeypatch.setattr(related_notes_module, "SEARCH_SECONDS", 0.3)
+    (tmp_path / "memory").mkdir()
+    async with talking(tmp_path, alone(model), threshold=1000) as talk:
+        await talk.memory.search("anything")
+        for number in range(40):
+            await talk.says(f"{'It was a long day, they said ' * 8}\nPerson{number} lives in city{number}.")
+        index = apsw.Connection(str(tmp_path / ".commonplace" / "index.db"))
+        index.execute("BEGIN IMMEDIATE")
+        (tmp_path / "memory" / "new.md").write_text("# New\n")  # which is to be indexed first
+        began = time.monotonic()
+        await talk.compactor.flush(talk.conversation)
+        assert time.monotonic() - began < 3
+        index.execute("ROLLBACK")
+        index.close()
+    assert len(model.instructions) > 2
+    (told,) = [each.getMessage() for each in caplog.records if "before a flush" in each.getMessage()]
+    assert re.search(r"was cut off after \d+ searches", told)
+    assert "- Person39 lives in city39." in talk.note()
+
+
+async def test_the_pieces_of_a_flush_share_the_time_for_searches(talk: Talk) -> None:
+    within = SearchTime(60)
+    said = [UserMessage(f"Person{number} has called.") for number in range(300)]
+    await related_notes(talk.memory, said, core="", search_time=within)
+    first, made = within.seconds, within.searches
+    assert first < 60
+    assert made == len(queries_of(said))
+    await related_notes(talk.memory, said, core="", search_time=within)
+    assert within.seconds < first
+    assert within.searches == 2 * made
 
 
 def test_what_is_searched_for_is_peoples_words_without_the_day_above_them() -> None:
