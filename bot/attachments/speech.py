@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from secrets import token_hex
 from typing import TYPE_CHECKING
@@ -29,7 +29,15 @@ from bot.models.errors import (
     Unreachable,
 )
 from bot.models.openai_errors import kind_of
-from memory.http_answers import failure_of, fields_of, message_of, one_line, read_bounded, what_is_wrong_with
+from memory.http_answers import (
+    Failure,
+    failure_of,
+    fields_of,
+    message_of,
+    one_line,
+    read_bounded,
+    what_is_wrong_with,
+)
 from memory.redaction import secret_of_address
 
 if TYPE_CHECKING:
@@ -63,7 +71,6 @@ class Speech:
     ) -> None:
         self._provider = provider
         self._connection = connection
-        self._url = f"{provider.base_url}/audio/transcriptions"
         self._seconds = seconds
         self._sleep = sleep
         self._now = now
@@ -114,12 +121,32 @@ class Speech:
         headers = {"Content-Type": f"multipart/form-data; boundary={token_hex(16)}"}
         if key:
             headers["Authorization"] = f"Bearer {key}"
+        url = self._url
+        response, body = await self._post(url, fields, {"file": (file_name, audio)}, headers)
+        if response.status_code == 404:
+            failure = self._failure(response, body)
+            # Another call may have learnt the same meanwhile.
+            if self._url != url or self._connection.address.adapt(failure):
+                response, body = await self._post(self._url, fields, {"file": (file_name, audio)}, headers)
+                if response.status_code == 404:
+                    self._connection.address.adapt(self._failure(response, body))
+        return self._words(response, body)
+
+    @property
+    def _url(self) -> str:
+        return f"{self._connection.address.base_url}/audio/transcriptions"
+
+    async def _post(
+        self,
+        url: str,
+        fields: Mapping[str, str],
+        files: Mapping[str, tuple[str, bytes]],
+        headers: Mapping[str, str],
+    ) -> tuple[httpx.Response, bytes]:
         try:
             async with asyncio.timeout(self._seconds):
                 client = self._connection.client
-                request = client.build_request(
-                    "POST", self._url, data=fields, files={"file": (file_name, audio)}, headers=headers
-                )
+                request = client.build_request("POST", url, data=fields, files=files, headers=headers)
                 async with self._connection.in_use(client):
                     response = await client.send(request, stream=True)
                     try:
@@ -133,10 +160,10 @@ class Speech:
         except (httpx.ReadError, httpx.RemoteProtocolError) as error:
             raise self._error(CutOff, "broke off") from error
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError, ImportError) as error:
-            host = urlsplit(self._url).netloc.rpartition("@")[2]
+            host = urlsplit(url).netloc.rpartition("@")[2]
             said = str(error) or type(error).__name__
             raise self._error(Unreachable, f"cannot be reached at {host}: {said}") from error
-        return self._words(response, body)
+        return response, body
 
     def _words(self, response: httpx.Response, body: bytes) -> str:
         if not response.is_success:
@@ -149,7 +176,7 @@ class Speech:
         return text.strip()
 
     def _refused(self, response: httpx.Response, body: bytes) -> ModelError:
-        failure = failure_of(response.status_code, response.headers, body, now=self._now())
+        failure = self._failure(response, body)
         kind = kind_of(failure) or kind_of_status(failure.status)
         if kind is BadKey:  # what they say repeats parts of the key
             said = "check its api_key"
@@ -159,6 +186,9 @@ class Speech:
             said = message_of(failure.fields)
         words = f"answered {failure.status}" + (f" ({said})" if said else "")
         return self._error(kind, words, failure.retry_after)
+
+    def _failure(self, response: httpx.Response, body: bytes) -> Failure:
+        return failure_of(response.status_code, response.headers, body, now=self._now())
 
     def _error(self, kind: type[ModelError], words: str, retry_after: float | None = None) -> ModelError:
         return kind(one_line(words, secrets=self._secrets), model=self.name, retry_after=retry_after)

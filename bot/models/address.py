@@ -1,7 +1,11 @@
 """The address of an OpenAI-like server: as it is set, or with the `/v1` that was left out."""
 
 import logging
+from collections.abc import Mapping
 from urllib.parse import urlsplit
+
+from bot.models.openai_errors import kind_of
+from memory.http_answers import Failure
 
 log = logging.getLogger(__name__)
 
@@ -9,7 +13,7 @@ VERSION = "/v1"
 
 
 class Address:
-    """Where a provider's models are asked; all of them share it.
+    """Where a provider is asked; all its models share it.
 
     A `base_url` without any path may lack its version. After a 404 it is tried once with `/v1`, and what came of
     that counts as long as the program runs. Nothing else is tried.
@@ -21,6 +25,16 @@ class Address:
         self._tried = bool(urlsplit(base_url).path)
         self.base_url = base_url
         """As it is used now."""
+
+    def adapt(self, failure: Failure) -> bool:
+        """After a 404: return whether the request is to be made again, at the address with its version."""
+        if kind_of(failure) is not None:  # it speaks our language here, and has no such model
+            return False
+        if self.try_version():
+            return True
+        if not isinstance(failure.fields.get("error"), Mapping):
+            self.give_up()
+        return False
 
     def try_version(self) -> bool:
         """After a 404: use the address with `/v1`; return whether that is new."""

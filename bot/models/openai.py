@@ -92,7 +92,7 @@ class OpenAIDialect:
         After a 404 that is about the address, try it with its version.
         """
         if failure.status == 404:
-            return self._adapt_address(failure)
+            return self._address.adapt(failure)
         name = refused_field(failure)
         if name in self._optional:
             del self._optional[name]
@@ -100,15 +100,6 @@ class OpenAIDialect:
         if self._max_tokens is not None and self._limits and name == self._limits[0]:
             del self._limits[0]
             return True
-        return False
-
-    def _adapt_address(self, failure: Failure) -> bool:
-        if kind_of(failure) is not None:  # it speaks our language here, and has no such model
-            return False
-        if self._address.try_version():
-            return True
-        if not isinstance(failure.fields.get("error"), Mapping):
-            self._address.give_up()
         return False
 
     # -- messages -----------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """Speech becomes words over a real socket, whatever the service does."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -126,6 +127,36 @@ async def test_what_will_not_pass_is_not_asked_again(
         await heard.transcribe()
     assert KEY not in str(caught.value)
     assert len(heard.server.requests) == 1
+
+
+async def test_a_missing_version_is_tried_once_and_remembered(heard: Heard) -> None:
+    root = heard.server.base_url.removesuffix("/v1")
+    connection = Connection(root, connect_seconds=5)
+    speech = Speech(replace(heard.provider, base_url=root), connection)
+    assert [await speech.transcribe(VOICE) for _ in range(2)] == ["Buy milk."] * 2
+    await connection.close()
+    assert heard.server.strays == ["POST /audio/transcriptions"]
+    assert [request.audio for request in heard.server.requests] == [VOICE] * 2
+
+
+async def test_at_the_same_time_all_find_the_missing_version(heard: Heard) -> None:
+    root = heard.server.base_url.removesuffix("/v1")
+    connection = Connection(root, connect_seconds=5)
+    speech = Speech(replace(heard.provider, base_url=root), connection)
+    assert await asyncio.gather(*(speech.transcribe(VOICE) for _ in range(4))) == ["Buy milk."] * 4
+    await connection.close()
+
+
+async def test_a_missing_model_is_no_address_that_is_wrong(heard: Heard) -> None:
+    with pytest.raises(ModelNotFound, match="does not exist"):
+        await heard.transcribe(base_url=heard.server.base_url.removesuffix("/v1"), model="another")
+    assert len(heard.server.requests) == 1
+
+
+async def test_an_address_with_a_path_is_asked_as_it_is(heard: Heard) -> None:
+    with pytest.raises(ModelNotFound):
+        await heard.transcribe(base_url=heard.server.base_url.replace("/v1", "/v2"))
+    assert heard.server.strays == ["POST /v2/audio/transcriptions"]
 
 
 @pytest.mark.parametrize("reply", [fails(429), fails(500), fails(503), drops()])
