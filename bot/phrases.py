@@ -391,59 +391,62 @@ RULE_LAST_DAY = "{every} on its last day"
 RULE_DATE = "{every} on {day} {month}"
 NTH = {1: "first", 2: "second", 3: "third", 4: "fourth", 5: "fifth (or last)", -1: "last"}
 AND = "{first} and {last}"
-WHEN_UNREAD = (
-    "I didn't understand the time. Please write it first, for example `20m`, `tomorrow 9:00` or "
-    "`every monday 8:00`. `2026-12-03 14:00` always works."
-)
-WHEN_PAST = "That's in the past: {moment}. Please pick a later time."
-WHEN_TODAY = "Today at what time? For example: `today 18:00`."
-WHEN_NO_CLOCK = "{time} isn't a valid time (00:00–23:59). For example: `18:00`."
-WHEN_NO_DATE = "{date} isn't a date in the calendar. Year-month-day always works: `2026-12-03`."
-WHEN_OTHER_DAY = "{day} is a {weekday}, not a {told}. Which one do you mean? For example: `{example}`."
-WHEN_TWO_DATES = "{date} could be two different dates. Please write it as year-month-day: `2026-12-03`."
-WHEN_DOUBT = (
-    "Is {number} the time? Then write `{begin} at {number}`. If it's part of the text, put a colon before it: "
-    "`{begin}: {number} …`."
-)
-WHEN_TWO_DAYS = (
-    "A reminder can have only one date, unless it repeats: `every monday and tuesday 8:00`. "
-    "For several dates, please set several reminders."
-)
-WHEN_NO_COUNT = "I can't use {count} × {unit}. Please use a smaller whole number, for example `in 3 days`."
-WHEN_TOO_OFTEN = "Once a minute is the most often I can do: `every 1 minute`."
-WHEN_TOO_FAR = "I can't find that date in the calendar. Year-month-day always works: `2026-12-03 14:00`."
-WHEN_ODD_RULE = "I can't combine these. For example: `every monday 8:00` or `every month on the 1st at 9:00`."
-WHEN_SEPARATOR = "{number} could be two different numbers. Please write `{plain}` or `{point}`."
-WHEN_RANGE = "I need one time, not a range. For example: `in {number} hours`."
-WHEN_NO_RANGE = "I need one time, not a range. For example: `friday 9:00`."
-WHEN_AGO = "“{ago}” is in the past. Please pick a later time, for example `in 20 minutes`."
-WHEN_RELATIVE = (
-    "I can't work out a time before or after something else. Please write the time itself, for example "
-    "`in 2 hours` or `friday 18:00`."
-)
-WHEN_EXCEPT = (
-    "I can't leave days out. Please list the days you want: `every monday, tuesday and wednesday 8:00`."
-)
-WHEN_TIME_IN_TEXT = (
-    "Is {time} when I should remind you? Then write `{begin} at {time} …`. If it's part of the text, put a colon "
-    "before the text: `{begin}: …`."
-)
-WHEN_VAGUE = (
-    "I didn't understand “{time}”. Please write the time as `{begin} at 9:30 …`. If it's part of the text, put a "
-    "colon before it: `{begin}: {time} …`."
-)
-WHEN_DAY_IN_TEXT = (
-    "Is “{day}” when I should remind you? Then write the day first: `{day} {begin} …`. If it's part of the text, put "
-    "a colon before the text: `{begin}: …`."
-)
-WHEN_DAY_OF_TEXT = (
-    "“{day}” looks like part of the text. When should I remind you? Please write the time first, for example "
-    "`tomorrow 9:00 …`."
-)
-WHEN_UNTIL = (
-    "I can't stop a reminder on a set date. Please leave out the end; you can stop it later with "
-    "`/reminders cancel N`."
-)
+WHEN = {
+    "unread": (
+        "I didn't understand the time. Please write it first, for example `20m`, `tomorrow 9:00` or "
+        "`every monday 8:00`. `2026-12-03 14:00` always works."
+    ),
+    "past": "That's in the past: {moment}. Please pick a later time.",
+    "today": "Today at what time? For example: `today 18:00`.",
+    "no_clock": "{time} isn't a valid time (00:00–23:59). For example: `18:00`.",
+    "no_date": "{date} isn't a date in the calendar. Year-month-day always works: `2026-12-03`.",
+    "other_day": "{day} is a {weekday}, not a {told}. Which one do you mean? For example: `{example}`.",
+    "two_dates": "{date} could be two different dates. Please write it as year-month-day: `2026-12-03`.",
+    "doubt": (
+        "Is {number} the time? Then write `{begin} at {number}`. If it's part of the text, put a colon before it: "
+        "`{begin}: {number} …`."
+    ),
+    "two_days": (
+        "A reminder can have only one date, unless it repeats: `every monday and tuesday 8:00`. "
+        "For several dates, please set several reminders."
+    ),
+    "no_count": "I can't use {count} × {unit}. Please use a smaller whole number, for example `in 3 days`.",
+    "too_often": "Once a minute is the most often I can do: `every 1 minute`.",
+    "too_far": "I can't find that date in the calendar. Year-month-day always works: `2026-12-03 14:00`.",
+    "odd_rule": "I can't combine these. For example: `every monday 8:00` or `every month on the 1st at 9:00`.",
+    "separator": "{number} could be two different numbers. Please write `{plain}` or `{point}`.",
+    "range": "I need one time, not a range. For example: `in {number} hours`.",
+    "no_range": "I need one time, not a range. For example: `friday 9:00`.",
+    "ago": "“{ago}” is in the past. Please pick a later time, for example `in 20 minutes`.",
+    "relative": (
+        "I can't work out a time before or after something else. Please write the time itself, for example "
+        "`in 2 hours` or `friday 18:00`."
+    ),
+    "except": (
+        "I can't leave days out. Please list the days you want: `every monday, tuesday and wednesday 8:00`."
+    ),
+    "time_in_text": (
+        "Is {time} when I should remind you? Then write `{begin} at {time} …`. If it's part of the text, put a colon "
+        "before the text: `{begin}: …`."
+    ),
+    "vague": (
+        "I didn't understand “{time}”. Please write the time as `{begin} at 9:30 …`. If it's part of the text, put a "
+        "colon before it: `{begin}: {time} …`."
+    ),
+    "day_in_text": (
+        "Is “{day}” when I should remind you? Then write the day first: `{day} {begin} …`. If it's part of the text, "
+        "put a colon before the text: `{begin}: …`."
+    ),
+    "day_of_text": (
+        "“{day}” looks like part of the text. When should I remind you? Please write the time first, for example "
+        "`tomorrow 9:00 …`."
+    ),
+    "until": (
+        "I can't stop a reminder on a set date. Please leave out the end; you can stop it later with "
+        "`/reminders cancel N`."
+    ),
+}
+"""Why no moment can be made of what was written, and how to write it; by `bot.when.moment.Refusal`."""
 REMIND_WHAT = "What shall I remind you of? For example: `/remind tomorrow 9:00 call mum`"
 SCHEDULE_WHAT = "What shall I do then? For example: `/schedule every monday 8:00 what is planned this week?`"
 REMINDER_SET = "Reminder {number}, “{text}”: {moment}{again}."

@@ -3,12 +3,13 @@
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from bot.when.moment import NoMoment, When
+from bot.when.moment import NoMoment, Refusal, When
 from bot.when.rule import Rule
 from bot.when.wording import due_before, moment_in_full, moment_in_short, rule_in_words
 
 __all__ = [
     "NoMoment",
+    "Refusal",
     "Rule",
     "When",
     "due_before",

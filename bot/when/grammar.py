@@ -4,7 +4,6 @@ import re
 from dataclasses import replace
 from datetime import datetime, time, timedelta
 
-from bot import phrases
 from bot.when.moment import NoMoment
 from bot.when.rule import LAST
 from bot.when.said import (
@@ -54,7 +53,7 @@ class Grammar:
                 if said.span and said.span.elapsed:
                     break
         except OverflowError:
-            raise NoMoment(phrases.WHEN_TOO_FAR) from None
+            raise NoMoment("too_far") from None
         self._check_doubt(said, end)
         return said, end
 
@@ -87,7 +86,7 @@ class Grammar:
             glued = self.line.glued(end + 1) and self.line.folded(end + 1) not in _ORDINALS
             if hour is not None and hour <= 24 and not glued:
                 begin = self.line.text[: self.line.tokens[end - 1].end].strip()
-                raise NoMoment(phrases.WHEN_DOUBT.format(number=hour, begin=begin))
+                raise NoMoment("doubt", number=hour, begin=begin)
 
     # -- how far from now -------------------------------------------------------------------------------------
 
@@ -166,7 +165,7 @@ class Grammar:
         number = self.line.folded(at)
         if _THREE_DECIMALS.fullmatch(number) and self._names_unit(at + 1):
             plain, point = re.sub("[.,]", "", number), f"{float(number.replace(',', '.')):g}"
-            raise NoMoment(phrases.WHEN_SEPARATOR.format(number=number, plain=plain, point=point))
+            raise NoMoment("separator", number=number, plain=plain, point=point)
 
     def _names_unit(self, at: int) -> bool:
         return self.line.find(self.words.units, at) is not None
@@ -306,7 +305,7 @@ class Grammar:
             return Clock(time(hour, minute, second), sure=bool(half) or hour > 12), end
         except ValueError:
             shown = self.line.text[self.line.tokens[begin].start : self.line.tokens[end - 1].end]
-            raise NoMoment(phrases.WHEN_NO_CLOCK.format(time=shown)) from None
+            raise NoMoment("no_clock", time=shown) from None
 
     def _part(self, said: Said, at: int) -> Found:
         if said.instant or (said.span and said.span.elapsed):
@@ -363,7 +362,7 @@ class Grammar:
             if kind == "slashed":
                 return replace(said, day=_slashed(text)), at + 1
         except ValueError:
-            raise NoMoment(phrases.WHEN_NO_DATE.format(date=text.upper())) from None
+            raise NoMoment("no_date", date=text.upper()) from None
         return None
 
     def _named_day(self, said: Said, at: int) -> Found:
@@ -467,7 +466,7 @@ class Grammar:
     def _checked(self, said: Said, day: OnDate, end: int) -> Found:
         longest = 29 if day.month == 2 else 30 if day.month in (4, 6, 9, 11) else 31
         if not (1 <= day.month <= 12 and 1 <= day.day <= longest):
-            raise NoMoment(phrases.WHEN_NO_DATE.format(date=f"{day.day}.{day.month}."))
+            raise NoMoment("no_date", date=f"{day.day}.{day.month}.")
         return replace(said, day=day), end
 
     def _day_number(self, at: int) -> tuple[int, int] | None:
@@ -527,7 +526,7 @@ class Grammar:
         """Refuse "the last day of february": it would be of this month."""
         after = self.line.skip(("of", "in", "im", "de", "des"), at)
         if after > at and self.line.find(self.words.months, after):
-            raise NoMoment(phrases.WHEN_UNREAD)
+            raise NoMoment("unread")
 
     def _of_every_month(self, said: Said, day: OnDayOfMonth | OnNthWeekday, at: int) -> Found:
         """On the 1st of every month."""
@@ -630,16 +629,16 @@ def _every_of(count: float, unit: Unit) -> Every:
     if unit in ("hour", "minute", "second"):
         minutes = count * _SECONDS[unit] / 60
         if minutes < 1:
-            raise NoMoment(phrases.WHEN_TOO_OFTEN)
+            raise NoMoment("too_often")
         count, unit = minutes, "minute"
     if count != int(count) or not 1 <= count <= 100_000:
-        raise NoMoment(phrases.WHEN_NO_COUNT.format(count=f"{count:g}", unit=unit))
+        raise NoMoment("no_count", count=f"{count:g}", unit=unit)
     return Every(unit, int(count))
 
 
 def _span_of(count: float, unit: Unit) -> Span | None:
     if count > 1_000_000_000:
-        raise NoMoment(phrases.WHEN_NO_COUNT.format(count=f"{count:g}", unit=unit))
+        raise NoMoment("no_count", count=f"{count:g}", unit=unit)
     whole = count == int(count)
     if unit in ("month", "year"):
         return Span(months=int(count) * (12 if unit == "year" else 1)) if whole else None
@@ -674,7 +673,7 @@ def _slashed(text: str) -> OnDate:
         return OnDate(parts[1], parts[2] if len(parts) > 2 else 0, parts[0])
     first, second, *rest = parts
     if first <= 12 and second <= 12 and first != second:
-        raise NoMoment(phrases.WHEN_TWO_DATES.format(date=text))
+        raise NoMoment("two_dates", date=text)
     day, month = (first, second) if first > 12 or first == second else (second, first)
     return OnDate(month, day, _year(str(rest[0])) if rest else None)
 

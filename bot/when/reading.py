@@ -3,8 +3,14 @@
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from bot import phrases
-from bot.when.doubt import SHORT_WEEKDAYS, check_bounded, check_half_understood, check_range
+from bot.when.doubt import (
+    SHORT_WEEKDAYS,
+    ReadMoment,
+    check_bounded,
+    check_half_understood,
+    check_range,
+    goes_on_to_a_time,
+)
 from bot.when.grammar import Grammar
 from bot.when.moment import NoMoment, When
 from bot.when.said import Said
@@ -27,39 +33,31 @@ def read_when(text: str, now: datetime, zone: ZoneInfo) -> tuple[When, str]:
     begin = 0
     while (after := line.skip(words().leading, begin)) > begin:
         begin = after
-    check_range(line, begin)
+    check_range(grammar, begin)
     said, end = grammar.read(begin)
     if said == Said() or (end == begin + 1 < len(line.tokens) and line.folded(begin) in SHORT_WEEKDAYS):
         return _at_the_end(line, grammar, begin, now, zone)
     end = line.skip(words().or_so, end)
-    if said.every and (line.skip(words().until, end) > end or _to_a_time(line, end)):
-        raise NoMoment(phrases.WHEN_UNTIL)
-    behind = line.skip(words().and_, end)
-    if said.day and not said.every and behind > end and line.find(words().weekdays, behind):
-        raise NoMoment(phrases.WHEN_TWO_DAYS)
-    check_half_understood(line, said, begin, end)
+    check_half_understood(ReadMoment(grammar, said, begin, end))
     return settle(said, now, zone), _behind(line, end)
 
 
 def _at_the_end(line: Line, grammar: Grammar, begin: int, now: datetime, zone: ZoneInfo) -> tuple[When, str]:
     count = len(line.tokens)
-    if count and line.tokens[-1].end == len(line.text.rstrip()):
+    if line.is_whole:
         for at in range(max(begin + 1, count - _MOST_BEHIND), count):
             said, end = grammar.read(at)
             if said != Said() and end == count:
-                check_bounded(line, at)
+                check_bounded(ReadMoment(grammar, said, at, end))
                 before = line.text[line.tokens[begin].start : line.tokens[at].start]
                 return settle(said, now, zone), _without(line, begin, before)
-    raise NoMoment(phrases.WHEN_UNREAD)
-
-
-def _to_a_time(line: Line, end: int) -> bool:
-    """9:00 to 17:00, 9:00-17:00."""
-    return line.folded(end) in ("to", "-", "–", "bis") and line.kind(end + 1) in ("clock", "number", "iso")
+    raise NoMoment("unread")
 
 
 def _behind(line: Line, end: int) -> str:
-    while line.folded(end) in words().punctuation and not (_to_a_time(line, end) and line.glued(end + 1)):
+    while line.folded(end) in words().punctuation and not (
+        goes_on_to_a_time(line, end) and line.glued(end + 1)
+    ):
         end += 1
     start = line.tokens[end].start if end < len(line.tokens) else line.tokens[-1].end
     return _without(line, end, line.text[start:])

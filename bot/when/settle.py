@@ -45,18 +45,17 @@ def settle(said: Said, now: datetime, zone: ZoneInfo) -> When:
     try:
         when = _again(said, said.every, now, zone) if said.every else When(_once(said, now, zone))
     except (OverflowError, ValueError):
-        raise NoMoment(phrases.WHEN_TOO_FAR) from None
+        raise NoMoment("too_far") from None
     if said.weekday is not None and said.weekday != when.due.weekday():
         raise NoMoment(
-            phrases.WHEN_OTHER_DAY.format(
-                day=f"{when.due.day} {phrases.MONTHS[when.due.month - 1]} {when.due.year}",
-                weekday=phrases.WEEKDAYS[when.due.weekday()],
-                told=phrases.WEEKDAYS[said.weekday],
-                example=f"{when.due:%Y-%m-%d %H:%M}",
-            )
+            "other_day",
+            day=f"{when.due.day} {phrases.MONTHS[when.due.month - 1]} {when.due.year}",
+            weekday=phrases.WEEKDAYS[when.due.weekday()],
+            told=phrases.WEEKDAYS[said.weekday],
+            example=f"{when.due:%Y-%m-%d %H:%M}",
         )
     if when.due.astimezone(UTC) <= now.astimezone(UTC):
-        raise NoMoment(phrases.WHEN_PAST.format(moment=moment_in_full(when.due, zone)))
+        raise NoMoment("past", moment=moment_in_full(when.due, zone))
     return when
 
 
@@ -78,7 +77,7 @@ def _once(said: Said, now: datetime, zone: ZoneInfo) -> datetime:
     times = _times(said) or (USUAL_TIME,)
     named = said.day or (DaysAhead(0) if said.today else None)
     if named == DaysAhead(0) and not (said.clocks or said.part):
-        raise NoMoment(phrases.WHEN_TODAY)
+        raise NoMoment("today")
     later = timedelta(days=1) if _small_hours(said, times[0]) and named else timedelta()
     if named is None and said.part == "midnight":
         later = timedelta()
@@ -90,7 +89,7 @@ def _once(said: Said, now: datetime, zone: ZoneInfo) -> datetime:
         if due.astimezone(UTC) > now.astimezone(UTC):
             break
     if due is None:
-        raise NoMoment(phrases.WHEN_TOO_FAR)
+        raise NoMoment("too_far")
     return due
 
 
@@ -113,7 +112,7 @@ def _days(day: Day | None, today: date) -> Iterator[date]:
             found = [made for each in years if (made := as_date(day, each))]
             if not found:
                 shown = f"{day.day}.{day.month}.{year or ''}"
-                raise NoMoment(phrases.WHEN_NO_DATE.format(date=shown))
+                raise NoMoment("no_date", date=shown)
             yield from found[:2]
         case OnDayOfMonth(number):
             for ahead in range(14):
@@ -141,7 +140,7 @@ def _again(said: Said, every: Every, now: datetime, zone: ZoneInfo) -> When:
         if said.clocks or said.day or said.part:
             start = _once(replace(said, every=None), now, zone).astimezone(UTC)
             if start <= now.astimezone(UTC):
-                raise NoMoment(phrases.WHEN_PAST.format(moment=moment_in_full(start, zone)))
+                raise NoMoment("past", moment=moment_in_full(start, zone))
         rule = Rule("minutes", every.count, start)
         return When(start.astimezone(zone), str(rule))
     rule = _rule(said, every, today)
@@ -152,7 +151,7 @@ def _again(said: Said, every: Every, now: datetime, zone: ZoneInfo) -> When:
             rule = replace(rule, start=_midnight(first.date()))
     due = rule.next_after(now, zone)
     if due is None:
-        raise NoMoment(phrases.WHEN_TOO_FAR)
+        raise NoMoment("too_far")
     return When(due, str(rule))
 
 
@@ -188,7 +187,7 @@ def _rule(said: Said, every: Every, today: date) -> Rule:
         case (("day" | "year"), None | DaysAhead() | OnDate() | NextPeriod()):
             pass
         case _:
-            raise NoMoment(phrases.WHEN_ODD_RULE)
+            raise NoMoment("odd_rule")
     unit = {"day": "days", "week": "weeks", "month": "months", "year": "years"}[every.unit]
     return Rule(unit, every.count, _midnight(start), times, weekdays, number)  # type: ignore[arg-type]
 

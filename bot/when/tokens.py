@@ -72,6 +72,11 @@ class Line:
         self.text = text
         self.tokens = tokens_of(text)
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of the text was cut into tokens, and there are any."""
+        return bool(self.tokens) and self.tokens[-1].end == len(self.text.rstrip())
+
     def kind(self, at: int) -> str:
         """`iso`, `clock`, `dotted`, `slashed`, `number`, `word`, `sign`; "" behind the last."""
         return self.tokens[at].kind if at < len(self.tokens) else ""

@@ -6,6 +6,10 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from bot.when import NoMoment, read_when
+from bot.when.doubt import DOUBTS, DOUBTS_AT_THE_END, Doubt, ReadMoment
+from bot.when.grammar import Grammar
+from bot.when.said import Said
+from bot.when.tokens import Line
 from tests.fakes.each_row import each_row
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -541,6 +545,8 @@ segunda e quinta x
 金曜日までにレポート
 매주 월요일과 목요일 운동
 금요일 전에 보고서
+every day 9:00 until friday call
+every day from 9:00-17:00 stretch
 """
 
 
@@ -557,3 +563,24 @@ def test_what_is_only_half_understood_is_refused_with_an_example(phrase: str) ->
     with pytest.raises(NoMoment) as refused:
         read_when(phrase, NOW, BERLIN)
     assert any(mend in str(refused.value) for mend in ("`", "past"))
+
+
+@pytest.mark.parametrize("doubt", [*DOUBTS, *DOUBTS_AT_THE_END], ids=lambda doubt: doubt.name)
+def test_each_doubt_is_raised_by_a_phrase(doubt: Doubt) -> None:
+    phrases = [row.split(" | ")[0] for row in REFUSED.splitlines()]
+    assert any(is_raised_by(phrase, doubt) for phrase in phrases)
+
+
+def is_raised_by(phrase: str, doubt: Doubt) -> bool:
+    grammar = Grammar(Line(phrase))
+    begins = range(1, len(grammar.line.tokens)) if doubt in DOUBTS_AT_THE_END else [0]
+    try:
+        moments = [ReadMoment(grammar, *_read_at(grammar, begin)) for begin in begins]
+    except NoMoment:
+        return False
+    return any(moment.end > moment.begin and doubt.check(moment) for moment in moments)
+
+
+def _read_at(grammar: Grammar, begin: int) -> tuple[Said, int, int]:
+    said, end = grammar.read(begin)
+    return said, begin, end

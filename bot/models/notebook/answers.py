@@ -12,6 +12,7 @@ from bot.models.notebook.language import Language
 from bot.models.notebook.wanted import Wanted
 from bot.places import written_place
 from bot.plain_text import one_line, without_controls
+from bot.when import NoMoment, Refusal
 
 MAX_SHOWN = 5
 MAX_SHOWN_EACH = 3
@@ -80,8 +81,8 @@ class Outcome(NamedTuple):
     reminded: Sequence[Reminded] = ()
     asks_when: bool = False
     asks_what: bool = False
-    reason: str = ""
-    """Why a moment cannot be one, in English."""
+    refused: NoMoment | None = None
+    """Why a moment cannot be one."""
     shown: Sequence[Shown] = ()
     forget: str = ""
     """What is to be removed from the notes."""
@@ -121,8 +122,7 @@ def compose(outcome: Outcome, language: Language, *, notice: str = "") -> str:
     if any(each.while_open for each in outcome.reminded):
         parts.append(say.while_open)
     if outcome.asks_when:
-        in_english = language.code == "en" and outcome.reason
-        parts.append(f"{outcome.reason} {say.question_when}" if in_english else say.remind_when)
+        parts.append(_asked_when(outcome.refused, language))
     if outcome.asks_what:
         parts.append(say.remind_what)
     parts.extend(_note(each, language) for each in outcome.shown)
@@ -152,6 +152,46 @@ def compose(outcome: Outcome, language: Language, *, notice: str = "") -> str:
     if notice and notice not in parts:
         parts.append(notice)
     return "\n\n".join(parts)
+
+
+_REASONS: Mapping[Refusal, str] = {
+    "past": "past",
+    "ago": "past",
+    "today": "what_hour",
+    "no_clock": "no_time",
+    "no_date": "no_date",
+    "too_far": "no_date",
+    "other_day": "unclear_date",
+    "two_dates": "unclear_date",
+    "two_days": "one_time",
+    "range": "one_time",
+    "no_range": "one_time",
+    "relative": "no_event",
+    "except": "no_exceptions",
+    "until": "no_end",
+    "no_count": "no_rule",
+    "too_often": "no_rule",
+    "odd_rule": "no_rule",
+    "doubt": "unclear",
+    "separator": "unclear",
+    "vague": "unclear",
+    "time_in_text": "unclear",
+    "day_in_text": "unclear",
+    "day_of_text": "unclear",
+}
+"""Which of a language's `Reasons` tells why a moment was refused."""
+
+
+def _asked_when(refused: NoMoment | None, language: Language) -> str:
+    """Ask when to remind; where a time was refused, first say why."""
+    say = language.say
+    if refused is None or refused.refusal == "unread":
+        return say.remind_when
+    if say.refused is None:
+        return f"{refused} {say.question_when}"
+    fields = {name: plain(one_line(str(value))) for name, value in refused.fields.items()}
+    reason = getattr(say.refused, _REASONS[refused.refusal]).format(**fields)
+    return _together(reason, say.question_when, language)
 
 
 def _how(wanted: Wanted, outcome: Outcome, language: Language) -> str:

@@ -9,6 +9,31 @@ def phrases(listed: str) -> tuple[str, ...]:
     return tuple(listed.split("|"))
 
 
+class Reasons(NamedTuple):
+    """Why a time was refused: a sentence each, before the question when to remind."""
+
+    past: str
+    no_time: str
+    """No such time of day: `{time}`."""
+    no_date: str
+    unclear_date: str
+    """It may be one of two, or it contradicts its weekday."""
+    one_time: str
+    """A range, or several days, for one reminder."""
+    no_event: str
+    """It counts from something that no calendar knows."""
+    no_exceptions: str
+    """It leaves days out."""
+    no_end: str
+    """It says until when it comes again."""
+    no_rule: str
+    """It is to come again in a way that is not possible."""
+    what_hour: str
+    """Today, and nothing more."""
+    unclear: str
+    """What is the time, and what belongs to the text?"""
+
+
 class Sayings(NamedTuple):
     """What the notebook says. Markdown; names in braces are filled in."""
 
@@ -81,6 +106,8 @@ class Sayings(NamedTuple):
     """How to leave the terminal."""
     notice: str
     """No language model is configured, and how one is added; holds NOTICE_MARK."""
+    refused: Reasons | None = None
+    """Why a time was refused; None: in the words of `bot.when`, which are English and more exact."""
 
     @property
     def question_when(self) -> str:

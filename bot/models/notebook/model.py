@@ -96,7 +96,7 @@ class Notebook:
             reminded=[_reminded(result, turn) for result in turn.results if result.name == REMIND],
             asks_when=bool(plans.unclear) or bool(plans.clear and REMIND not in done),
             asks_what=plans.asks_what,
-            reason=plans.reason,
+            refused=plans.refused,
             shown=[_shown(result, turn, paths) for result in turn.results if result.name == GET],
             may_not_note=bool(wish.facts and WRITE not in done) or (wish.keep and KEEP not in done),
             may_not_find=(bool(wish.queries) and SEARCH not in done) or (bool(paths) and GET not in done),

@@ -8,6 +8,7 @@ from bot.models.notebook.language import Language
 from bot.models.notebook.languages import LANGUAGES
 from bot.models.notebook.reading import Fact, Reading, Reminder, read
 from bot.models.notebook.reminding import is_moment, split_reminder
+from bot.when import NoMoment
 
 
 class Planned(NamedTuple):
@@ -29,7 +30,7 @@ class Plans(NamedTuple):
     """Without a moment that is understood."""
     asks_what: bool = False
     """There is a moment, and nothing to be reminded of."""
-    reason: str = ""
+    refused: NoMoment | None = None
     """Why a moment that was found cannot be one."""
 
 
@@ -44,17 +45,18 @@ def plan_reminders(
         return completed
     clear: list[Planned] = []
     unclear: list[Reminder] = []
-    asks_what, reason = False, ""
+    asks_what = False
+    refused: NoMoment | None = None
     for reminder in reading.reminders:
         parts = split_reminder(reminder.request, now, reading.language)
         if not parts.when:
             unclear.append(reminder)
-            reason = reason or parts.reason
+            refused = refused or parts.refused
         elif not parts.text:
             asks_what = True
         else:
             clear.append(Planned(parts.when, parts.text, reminder.note))
-    return Plans(reading, tuple(clear), tuple(unclear), asks_what, reason)
+    return Plans(reading, tuple(clear), tuple(unclear), asks_what, refused)
 
 
 def _completed(

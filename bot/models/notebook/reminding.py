@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from bot import phrases
 from bot.models.notebook.language import Language
 from bot.models.notebook.phrases import ENDS, SEPARATORS, fold, has_words, phrase_at, phrase_up_to
 from bot.when import NoMoment, read_when
@@ -22,6 +21,7 @@ _BEFORE_TIME = frozenset(
     ("in", "on", "at", "by", "um", "am", "im", "en", "à", "a", "alle", "às", "em", "в", "на", "через")
 )
 """Words before a moment that belong to it."""
+_UNREAD = str(NoMoment("unread"))
 _ISO_DATE = r"\d{4}-\d\d-\d\d"
 
 
@@ -32,8 +32,8 @@ class Parts(NamedTuple):
     """In the person's own words; "" where no moment was found."""
     text: str
     """"" where nothing is said of what to be reminded of; without a refused moment, where its end can be told."""
-    reason: str = ""
-    """Why a moment that was found cannot be one, in the parser's words."""
+    refused: NoMoment | None = None
+    """Why a moment that was found cannot be one."""
 
 
 def split_reminder(request: str, now: datetime, language: Language) -> Parts:
@@ -45,9 +45,9 @@ def split_reminder(request: str, now: datetime, language: Language) -> Parts:
     try:
         found = _split(request, now)
     except NoMoment as error:
-        if str(error) != phrases.WHEN_UNREAD:
+        if error.refusal != "unread":
             text = _without_refused(request.split(), str(error), now)
-            return Parts("", without_links(text, language) if text else request, str(error))
+            return Parts("", without_links(text, language) if text else request, error)
         found = _split_in_the_middle(request, now)
     if found is None or not _is_certain(found, language):
         return Parts("", request)
@@ -67,16 +67,16 @@ def is_moment(text: str, now: datetime, language: Language) -> bool:
 def _without_refused(words: Sequence[str], reason: str, now: datetime) -> str:
     """Return the words beside a moment that the parser refuses for this reason; "" where it cannot be told apart."""
     first = next((word for word in words if fold(word) not in _BEFORE_TIME), "")
-    begins_with_moment = any(map(str.isdigit, first)) or _refusal([first], now) != phrases.WHEN_UNREAD
+    begins_with_moment = any(map(str.isdigit, first)) or _refusal([first], now) != _UNREAD
     for end in range(1, len(words)):
         if begins_with_moment and _refusal(words[:end], now) == reason:
             rest = " ".join(words[end:])
-            if _refusal(words[end:], now) == phrases.WHEN_UNREAD:
+            if _refusal(words[end:], now) == _UNREAD:
                 return rest
             beside = _beside(words[end:], now)
             return beside if beside and rest.endswith(beside) else ""
     for start in range(len(words) - 1, 0, -1):
-        if _refusal(words[start:], now) != reason or _refusal(words[:start], now) != phrases.WHEN_UNREAD:
+        if _refusal(words[start:], now) != reason or _refusal(words[:start], now) != _UNREAD:
             continue
         end = next(at for at in range(start + 1, len(words) + 1) if _refusal(words[start:at], now) == reason)
         if words[end:] and not _is_whole_moment(" ".join(words[end:]), now):
