@@ -1,6 +1,6 @@
 """Chinese."""
 
-from bot.models.notebook.language import Language, Sayings, phrases
+from bot.models.notebook.language import Language, Reasons, Sayings, phrases
 
 CHINESE = Language(
     code="zh",
@@ -35,6 +35,19 @@ CHINESE = Language(
         remind_when="什么时候提醒你？我没有找到能看懂的时间。请直接回答，比如“明天9点”或“20分钟后”，或者发送 "
         "`/remind 明天9点 给小王打电话`。",
         remind_what="要提醒你什么？请直接回答，或者发送 `/remind 明天9点 给小王打电话`。",
+        refused=Reasons(
+            past="这个时间已经过了。",
+            no_time="{time} 不是有效的时间（00:00 到 23:59）。",
+            no_date="日历里没有这个日期。",
+            unclear_date="这个日期可以有两种理解。写成“年-月-日”总是可以的：`2026-12-03`。",
+            one_time="一个提醒只能有一个时间；要多个时间，请分别设置提醒。",
+            no_event="我算不出某件事之前或之后的时间，请直接告诉我时间。",
+            no_exceptions="我没法排除某几天，请列出要提醒的那些天。",
+            no_end="我没法设定结束时间，请去掉它；以后可以用 `/reminders cancel N` 停止提醒。",
+            no_rule="我没法这样重复。可以写成 `每周一 8:00`。",
+            what_hour="今天几点？",
+            unclear="这个时间可以有不同的理解。",
+        ),
         forget="要把它从所有地方删掉，请发送 `{command}`。我会先给你看会删掉什么。",
         forget_nothing="笔记里没有找到相关内容。要删除笔记，请发送 `/forget 词`，用笔记里写着的词。",
         correct="要改正笔记，请发送 `{command}`，后面写正确的内容。",

@@ -1,6 +1,6 @@
 """French."""
 
-from bot.models.notebook.language import Language, Sayings, phrases
+from bot.models.notebook.language import Language, Reasons, Sayings, phrases
 
 FRENCH = Language(
     code="fr",
@@ -41,6 +41,21 @@ FRENCH = Language(
         remind_when="Quand dois-je vous le rappeler ? Je n’ai pas trouvé d’heure que je comprenne. Répondez "
         "par exemple « demain 9:00 », ou envoyez `/remind demain 9:00 appeler Tom`.",
         remind_what="Que dois-je vous rappeler ? Répondez-moi, ou envoyez `/remind demain 9:00 appeler Tom`.",
+        refused=Reasons(
+            past="C’est déjà passé.",
+            no_time="{time} n’est pas une heure valable (de 00:00 à 23:59).",
+            no_date="Je ne trouve pas cette date dans le calendrier.",
+            unclear_date="Cette date peut se lire de deux façons. Année-mois-jour fonctionne toujours : "
+            "`2026-12-03`.",
+            one_time="Un rappel a besoin d’un seul moment. Pour plusieurs, demandez plusieurs rappels.",
+            no_event="Je ne sais pas calculer un moment avant ou après autre chose. Indiquez l’heure exacte.",
+            no_exceptions="Je ne peux pas exclure de jours. Indiquez les jours que vous voulez.",
+            no_end="Je ne peux pas fixer de fin. Laissez-la de côté ; `/reminders cancel N` arrêtera le "
+            "rappel plus tard.",
+            no_rule="Je ne peux pas le répéter ainsi. Par exemple : `chaque lundi 8:00`.",
+            what_hour="À quelle heure aujourd’hui ?",
+            unclear="Ce moment peut se comprendre de plusieurs façons.",
+        ),
         forget="Pour l’effacer partout, envoyez `{command}`. Je vous montrerai d’abord ce qui disparaîtrait.",
         forget_nothing="Je n’ai rien trouvé à ce sujet dans vos notes. Pour effacer une note, "
         "envoyez `/forget MOTS` avec des mots qui y figurent.",

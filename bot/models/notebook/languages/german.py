@@ -1,6 +1,6 @@
 """German."""
 
-from bot.models.notebook.language import Language, Sayings, phrases
+from bot.models.notebook.language import Language, Reasons, Sayings, phrases
 
 GERMAN = Language(
     code="de",
@@ -41,6 +41,22 @@ GERMAN = Language(
         "Antworte mit einem, etwa „morgen um 9“ oder „in 20 Minuten“, oder schick `/remind morgen um 9 Tom "
         "anrufen`.",
         remind_what="Woran soll ich dich erinnern? Antworte damit, oder schick `/remind morgen um 9 Tom anrufen`.",
+        refused=Reasons(
+            past="Das liegt in der Vergangenheit.",
+            no_time="{time} ist keine gültige Uhrzeit (00:00 bis 23:59).",
+            no_date="Dieses Datum finde ich im Kalender nicht.",
+            unclear_date="Dieses Datum ist nicht eindeutig. Jahr-Monat-Tag geht immer: `2026-12-03`.",
+            one_time="Eine Erinnerung braucht einen einzigen Zeitpunkt. Für mehrere leg bitte mehrere "
+            "Erinnerungen an.",
+            no_event="Einen Zeitpunkt vor oder nach etwas anderem kann ich nicht berechnen. Nenn mir "
+            "bitte die Zeit selbst.",
+            no_exceptions="Ich kann keine Tage auslassen. Zähl bitte die Tage auf, die du möchtest.",
+            no_end="Ein Ende kann ich nicht festlegen. Lass es bitte weg; später kannst du die "
+            "Erinnerung mit `/reminders cancel N` beenden.",
+            no_rule="So kann ich es nicht wiederholen. Zum Beispiel geht: `jeden Montag um 8:00`.",
+            what_hour="Um wie viel Uhr heute?",
+            unclear="Ich bin nicht sicher, welchen Zeitpunkt du meinst.",
+        ),
         forget="Um das überall zu löschen, schick `{command}`. Ich zeige dir vorher, was wegfällt.",
         forget_nothing="Dazu finde ich nichts in deinen Notizen. Um etwas zu löschen, schick "
         "`/forget WORTE` mit Worten, die in der Notiz stehen.",

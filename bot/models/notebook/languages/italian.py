@@ -1,6 +1,6 @@
 """Italian."""
 
-from bot.models.notebook.language import Language, Sayings, phrases
+from bot.models.notebook.language import Language, Reasons, Sayings, phrases
 
 ITALIAN = Language(
     code="it",
@@ -40,6 +40,21 @@ ITALIAN = Language(
         "“domani 9:00”, oppure invia `/remind domani 9:00 chiamare Tommaso`.",
         remind_what="Che cosa ti ricordo? Rispondi con quello, oppure invia `/remind domani 9:00 chiamare "
         "Tommaso`.",
+        refused=Reasons(
+            past="È già passato.",
+            no_time="{time} non è un orario valido (dalle 00:00 alle 23:59).",
+            no_date="Non trovo questa data nel calendario.",
+            unclear_date="Questa data si può leggere in due modi. Anno-mese-giorno funziona sempre: "
+            "`2026-12-03`.",
+            one_time="Un promemoria ha bisogno di un solo momento. Per più momenti, chiedi più promemoria.",
+            no_event="Non so calcolare un momento prima o dopo qualcos’altro. Dimmi l’orario esatto.",
+            no_exceptions="Non posso escludere dei giorni. Dimmi quali giorni vuoi.",
+            no_end="Non posso fissare una fine. Toglila: più avanti potrai fermare il promemoria con "
+            "`/reminders cancel N`.",
+            no_rule="Non posso ripeterlo così. Per esempio: `ogni lunedì 8:00`.",
+            what_hour="A che ora di oggi?",
+            unclear="Questo momento si può capire in più modi.",
+        ),
         forget="Per cancellarlo dappertutto, invia `{command}`. Prima ti mostro che cosa sparirebbe.",
         forget_nothing="Non trovo nulla su questo nelle tue note. Per cancellare qualcosa, invia "
         "`/forget PAROLE` con parole che stanno nella nota.",

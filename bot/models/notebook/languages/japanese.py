@@ -1,6 +1,6 @@
 """Japanese."""
 
-from bot.models.notebook.language import Language, Sayings, phrases
+from bot.models.notebook.language import Language, Reasons, Sayings, phrases
 
 JAPANESE = Language(
     code="ja",
@@ -40,6 +40,19 @@ JAPANESE = Language(
         "に答えるか、`/remind 明日 9:00 田中さんに電話` と送ってください。",
         remind_what="何をお知らせしましょうか？そのまま答えるか、`/remind 明日 9:00 田中さんに電話` と送ってく"
         "ださい。",
+        refused=Reasons(
+            past="その時刻はもう過ぎています。",
+            no_time="{time} という時刻はありません（00:00〜23:59）。",
+            no_date="その日付はカレンダーにありません。",
+            unclear_date="その日付は二通りに読めます。「年-月-日」なら確実です：`2026-12-03`。",
+            one_time="リマインダーの時刻は一つだけです。複数ある場合は、一つずつ設定してください。",
+            no_event="何かの前や後という時刻は計算できません。時刻そのものを教えてください。",
+            no_exceptions="特定の日を除くことはできません。お知らせする日を挙げてください。",
+            no_end="終わりは設定できません。終わりを書かずに設定し、あとで `/reminders cancel N` で止めてください。",
+            no_rule="その繰り返し方はできません。例：`毎週月曜日 8:00`。",
+            what_hour="今日の何時ですか？",
+            unclear="その時刻は何通りかに読めます。",
+        ),
         forget="すべての場所から消すには `{command}` と送ってください。先に、何が消えるかをお見せします。",
         forget_nothing="メモには見つかりませんでした。消すには、メモに書いてある言葉で `/forget 言葉` と"
         "送ってください。",

@@ -1,6 +1,6 @@
 """Korean."""
 
-from bot.models.notebook.language import Language, Sayings, phrases
+from bot.models.notebook.language import Language, Reasons, Sayings, phrases
 
 KOREAN = Language(
     code="ko",
@@ -38,6 +38,19 @@ KOREAN = Language(
         "`/remind 2026-12-03 14:00 민수에게 전화` 라고 보내 주세요.",
         remind_what="무엇을 알려 드릴까요? 그대로 답하거나 `/remind 2026-12-03 14:00 민수에게 전화` 라고 보내 "
         "주세요.",
+        refused=Reasons(
+            past="그 시각은 이미 지났습니다.",
+            no_time="{time} 은(는) 없는 시각입니다(00:00~23:59).",
+            no_date="그 날짜는 달력에 없습니다.",
+            unclear_date="그 날짜는 두 가지로 읽힙니다. 연-월-일은 언제나 됩니다: `2026-12-03`.",
+            one_time="알림에는 시각이 하나만 있어야 합니다. 여러 개라면 알림을 따로 설정해 주세요.",
+            no_event="다른 일의 전이나 후는 계산하지 못합니다. 시각을 직접 알려 주세요.",
+            no_exceptions="특정한 날을 뺄 수는 없습니다. 원하는 날을 모두 적어 주세요.",
+            no_end="끝나는 때는 정할 수 없습니다. 빼고 설정한 뒤 나중에 `/reminders cancel N` 으로 멈춰 주세요.",
+            no_rule="그렇게는 반복할 수 없습니다. 예: `매주 월요일 8:00`.",
+            what_hour="오늘 몇 시인가요?",
+            unclear="그 시각은 여러 가지로 읽힙니다.",
+        ),
         forget="모든 곳에서 지우려면 `{command}` 를 보내 주세요. 무엇이 지워지는지 먼저 보여 드립니다.",
         forget_nothing="메모에서 찾지 못했습니다. 지우려면 메모에 적힌 말로 `/forget 낱말` 을 보내 주세요.",
         correct="메모를 고치려면 `{command}` 뒤에 맞는 내용을 적어 보내 주세요.",

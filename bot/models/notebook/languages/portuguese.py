@@ -1,6 +1,6 @@
 """Portuguese."""
 
-from bot.models.notebook.language import Language, Sayings, phrases
+from bot.models.notebook.language import Language, Reasons, Sayings, phrases
 
 PORTUGUESE = Language(
     code="pt",
@@ -39,6 +39,20 @@ PORTUGUESE = Language(
         remind_when="Quando devo lembrar? Não encontrei um horário que eu entenda. Responda com um, por "
         "exemplo “amanhã 9:00”, ou envie `/remind amanhã 9:00 ligar para o Tomás`.",
         remind_what="Do que devo lembrar? Responda com isso, ou envie `/remind amanhã 9:00 ligar para o Tomás`.",
+        refused=Reasons(
+            past="Isso já passou.",
+            no_time="{time} não é um horário válido (00:00 a 23:59).",
+            no_date="Não encontro essa data no calendário.",
+            unclear_date="Essa data pode ser lida de duas maneiras. Ano-mês-dia sempre funciona: `2026-12-03`.",
+            one_time="Um lembrete precisa de um único momento. Para vários, peça vários lembretes.",
+            no_event="Não sei calcular um momento antes ou depois de outra coisa. Diga o horário exato.",
+            no_exceptions="Não consigo deixar dias de fora. Diga quais dias você quer.",
+            no_end="Não consigo definir um fim. Deixe-o de fora; depois você pode parar o lembrete com "
+            "`/reminders cancel N`.",
+            no_rule="Não consigo repetir assim. Por exemplo: `toda segunda 8:00`.",
+            what_hour="A que horas de hoje?",
+            unclear="Esse momento pode ser entendido de mais de uma maneira.",
+        ),
         forget="Para apagar isso em todo lugar, envie `{command}`. Antes mostro o que seria apagado.",
         forget_nothing="Não encontrei nada sobre isso nas suas notas. Para apagar algo, envie "
         "`/forget PALAVRAS` com palavras que estejam na nota.",

@@ -1,6 +1,6 @@
 """Spanish."""
 
-from bot.models.notebook.language import Language, Sayings, phrases
+from bot.models.notebook.language import Language, Reasons, Sayings, phrases
 
 SPANISH = Language(
     code="es",
@@ -39,6 +39,21 @@ SPANISH = Language(
         remind_when="¿Cuándo te lo recuerdo? No he encontrado una hora que entienda. Responde con una, por "
         "ejemplo «mañana 9:00», o envía `/remind mañana 9:00 llamar a Tomás`.",
         remind_what="¿Qué te recuerdo? Respóndeme con eso, o envía `/remind mañana 9:00 llamar a Tomás`.",
+        refused=Reasons(
+            past="Eso ya ha pasado.",
+            no_time="{time} no es una hora válida (de 00:00 a 23:59).",
+            no_date="No encuentro esa fecha en el calendario.",
+            unclear_date="Esa fecha puede entenderse de dos maneras. Año-mes-día siempre funciona: "
+            "`2026-12-03`.",
+            one_time="Un recordatorio necesita un solo momento. Para varios, pide varios recordatorios.",
+            no_event="No sé calcular un momento antes o después de otra cosa. Dime la hora exacta.",
+            no_exceptions="No puedo dejar días fuera. Dime qué días quieres.",
+            no_end="No puedo ponerle un final. Quítalo; más adelante puedes parar el recordatorio con "
+            "`/reminders cancel N`.",
+            no_rule="No puedo repetirlo así. Por ejemplo: `cada lunes 8:00`.",
+            what_hour="¿A qué hora de hoy?",
+            unclear="No me queda claro qué momento quieres decir.",
+        ),
         forget="Para borrarlo de todas partes, envía `{command}`. Antes te enseñaré qué se borraría.",
         forget_nothing="No encuentro nada de eso en tus notas. Para borrar algo, envía `/forget "
         "PALABRAS` con palabras que estén en la nota.",
