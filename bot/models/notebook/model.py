@@ -12,7 +12,7 @@ from bot.models.notebook.answers import Looked, Outcome, Reminded, Shown, Wrote,
 from bot.models.notebook.language import NOTICE_MARK, Language
 from bot.models.notebook.languages import LANGUAGES
 from bot.models.notebook.phrases import has_words, language_of
-from bot.models.notebook.planning import Planned, plan_reminders
+from bot.models.notebook.planning import MOST_TURNS, Exchange, Planned, plan_reminders
 from bot.models.notebook.reading import Fact, Look, Reading, Reminder, read
 from bot.models.notebook.wanted import Wanted
 from bot.models.protocol import (
@@ -72,14 +72,11 @@ class Notebook:
         offered = {tool.name for tool in request.tools}
         done = {result.name for result in turn.results}
         wish = _wish(turn)
-        plans = plan_reminders(
-            wish, said=turn.said, before=turn.before, said_before=turn.said_before, now=now
-        )
-        wish = plans.reading
-        notes = [each.note for each in plans.unclear]
+        plans = plan_reminders(wish, said=turn.said, earlier=turn.earlier, now=now)
+        wish, facts = plans.reading, plans.reading.facts
         if REMIND not in offered | done:  # such as at the last step of a turn: nothing is lost
-            notes += [each.note for each in plans.clear]
-        facts = tuple(dict.fromkeys((*wish.facts, *(note for note in notes if note.text or note.block))))
+            notes = [each.note for each in plans.clear]
+            facts = tuple(dict.fromkeys((*facts, *(note for note in notes if note.text or note.block))))
         paths = {_PATHS[kind].format(day=now.date().isoformat()): kind for kind in wish.look}
         calls = [
             *(_write_calls(facts) if WRITE in offered - done else ()),
@@ -94,7 +91,7 @@ class Notebook:
             wrote=[_wrote(result) for result in turn.results if result.name in {WRITE, KEEP}],
             looked=[_looked(result, turn) for result in turn.results if result.name == SEARCH],
             reminded=[_reminded(result, turn) for result in turn.results if result.name == REMIND],
-            asks_when=bool(plans.unclear) or bool(plans.clear and REMIND not in done),
+            asks_when=plans.asks_when or bool(plans.clear and REMIND not in done),
             asks_what=plans.asks_what,
             refused=plans.refused,
             shown=[_shown(result, turn, paths) for result in turn.results if result.name == GET],
@@ -137,8 +134,8 @@ def _place_in(answer: str) -> str:
 class _Turn(NamedTuple):
     before: str
     """What was last answered."""
-    said_before: tuple[str, ...]
-    """What that answered."""
+    earlier: tuple[Exchange, ...]
+    """The turns before this one, the latest first; no more than a question stays open for."""
     said: tuple[str, ...]
     """What was said since: several messages where earlier ones got no answer."""
     queries: Mapping[str, str]
@@ -184,7 +181,7 @@ def _turn(messages: Sequence[Message]) -> _Turn:
     last = messages[start - 1] if start else None
     return _Turn(
         last.text if isinstance(last, AssistantMessage) else "",
-        tuple(without_attached(_own(each))[0] for each in _latest_said(messages[:start])),
+        tuple(_earlier(messages[:start])),
         tuple(re.sub(_QUOTED, "", text, count=1) for text, _ in told),
         {call: str(each.get("query", "")) for call, each in arguments.items()},
         arguments,
@@ -201,15 +198,25 @@ def _said_in(messages: Sequence[Message]) -> list[UserMessage]:
     return [message for message in messages if isinstance(message, UserMessage)]
 
 
-def _latest_said(messages: Sequence[Message]) -> list[UserMessage]:
-    """The messages in a row that were last answered."""
+def _earlier(messages: Sequence[Message]) -> Iterator[Exchange]:
+    """Give the last turns in these messages, the latest first."""
     end = len(messages)
-    while end and not isinstance(messages[end - 1], UserMessage):
-        end -= 1
-    start = end
-    while start and isinstance(messages[start - 1], UserMessage):
-        start -= 1
-    return _said_in(messages[start:end])
+    for _ in range(MOST_TURNS):
+        answered = end
+        while end and not isinstance(messages[end - 1], UserMessage):
+            end -= 1
+        answer = messages[end:answered]
+        said_until = end
+        while end and isinstance(messages[end - 1], UserMessage):
+            end -= 1
+        if end == answered:
+            return
+        last = answer[-1] if answer else None
+        yield Exchange(
+            tuple(without_attached(_own(each))[0] for each in _said_in(messages[end:said_until])),
+            last.text if isinstance(last, AssistantMessage) else "",
+            any(isinstance(each, ToolResult) and each.name == REMIND and not each.failed for each in answer),
+        )
 
 
 def _before(messages: Sequence[Message]) -> list[int]:

@@ -7,8 +7,20 @@ from typing import NamedTuple
 from bot.models.notebook.language import Language
 from bot.models.notebook.languages import LANGUAGES
 from bot.models.notebook.reading import Fact, Reading, Reminder, read
-from bot.models.notebook.reminding import is_moment, split_reminder
+from bot.models.notebook.reminding import is_moment, refusal_of_moment, split_reminder
 from bot.when import NoMoment
+
+MOST_TURNS = 4
+"""For so many turns the question when to remind stays open: other messages may come before its answer."""
+
+
+class Exchange(NamedTuple):
+    """What was said in an earlier turn, and answered."""
+
+    said: tuple[str, ...]
+    answer: str
+    reminded: bool = False
+    """Whether a reminder was set: that closes what was asked before."""
 
 
 class Planned(NamedTuple):
@@ -26,8 +38,8 @@ class Plans(NamedTuple):
     reading: Reading
     """The message without what belongs to a reminder."""
     clear: tuple[Planned, ...] = ()
-    unclear: tuple[Reminder, ...] = ()
-    """Without a moment that is understood."""
+    asks_when: bool = False
+    """A moment that is understood is missing."""
     asks_what: bool = False
     """There is a moment, and nothing to be reminded of."""
     refused: NoMoment | None = None
@@ -35,53 +47,65 @@ class Plans(NamedTuple):
 
 
 def plan_reminders(
-    reading: Reading, *, said: Sequence[str], before: str, said_before: Sequence[str], now: datetime
+    reading: Reading, *, said: Sequence[str], earlier: Sequence[Exchange], now: datetime
 ) -> Plans:
-    """Split each reminder into when and what of. An answer to "When?" or "What of?" completes the earlier one.
+    """Split each reminder into when and what of. An answer to "When?" or "What of?" completes an earlier one.
 
-    `before`: the last answer, to `said_before`; `said`: the messages since, of which `reading` was made.
+    `said`: the messages of which `reading` was made; `earlier`: the turns before them, the latest first.
     """
-    if completed := _completed(reading, said=said, before=before, said_before=said_before, now=now):
+    if completed := _completed(reading, said=said, earlier=earlier[:MOST_TURNS], now=now):
         return completed
     clear: list[Planned] = []
-    unclear: list[Reminder] = []
-    asks_what = False
+    asks_when = asks_what = False
     refused: NoMoment | None = None
     for reminder in reading.reminders:
         parts = split_reminder(reminder.request, now, reading.language)
         if not parts.when:
-            unclear.append(reminder)
+            asks_when = True
             refused = refused or parts.refused
         elif not parts.text:
             asks_what = True
         else:
             clear.append(Planned(parts.when, parts.text, reminder.note))
-    return Plans(reading, tuple(clear), tuple(unclear), asks_what, refused)
+    return Plans(reading, tuple(clear), asks_when, asks_what, refused)
 
 
 def _completed(
-    reading: Reading, *, said: Sequence[str], before: str, said_before: Sequence[str], now: datetime
+    reading: Reading, *, said: Sequence[str], earlier: Sequence[Exchange], now: datetime
 ) -> Plans | None:
     """Put an answer together with the reminder that it was asked for; None where it is no such answer."""
-    asked = [each for each in LANGUAGES if each.say.question_when in before or each.say.remind_what in before]
-    if not asked or len(said) != 1 or reading.reminders:
+    if len(said) != 1 or reading.reminders or not earlier:
         return None
-    language, answer = asked[0], said[0].strip()
-    earlier = [each for text in said_before for each in read(text).reminders]
-    if language.say.question_when in before:
-        return _with_moment(reading, earlier, answer, language, now)
-    return _with_text(reading, earlier, answer, language, now)
+    answer = said[0].strip()
+    for language in LANGUAGES:
+        if language.say.remind_what in earlier[0].answer:
+            return _with_text(reading, _asked_for(earlier[0]), answer, language, now)
+    for exchange in earlier:
+        for language in LANGUAGES:
+            asks = language.say.question_when
+            if asks in exchange.answer and (reminders := _asked_for(exchange)):
+                plans = _with_moment(reminders, answer, language, now)
+                # Once other messages came in between, only a moment is an answer.
+                return plans if plans and (plans.clear or asks in earlier[0].answer) else None
+        if exchange.reminded:
+            return None
+    return None
+
+
+def _asked_for(exchange: Exchange) -> list[Reminder]:
+    return [each for text in exchange.said for each in read(text).reminders]
 
 
 def _with_moment(
-    reading: Reading, earlier: Sequence[Reminder], answer: str, language: Language, now: datetime
+    reminders: Sequence[Reminder], answer: str, language: Language, now: datetime
 ) -> Plans | None:
-    texts = [split_reminder(each.request, now, language) for each in earlier]
+    texts = [split_reminder(each.request, now, language) for each in reminders]
     text = next((each.text for each in texts if not each.when and each.text), "")
-    if not text or not is_moment(answer, now, language):
-        return None
-    alone = Reading(language)
-    return Plans(alone, (Planned(answer, text, Fact(text)),))
+    if text and is_moment(answer, now, language):
+        return Plans(Reading(language), (Planned(answer, text, Fact(text)),))
+    if text and (refused := refusal_of_moment(answer, now)):
+        return Plans(Reading(language), asks_when=True, refused=refused)
+    return None
 
 
 def _with_text(

@@ -63,7 +63,7 @@ class Reminder(NamedTuple):
     request: str
     """When and what of, in the person's words; blank where neither is said."""
     note: Fact
-    """How it is noted where no moment is understood; blank where there is nothing to note."""
+    """How it is noted where no reminder can be set; blank where there is nothing to note."""
 
 
 class Reading(NamedTuple):

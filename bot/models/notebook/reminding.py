@@ -64,10 +64,25 @@ def is_moment(text: str, now: datetime, language: Language) -> bool:
     return found is not None and not found.text and _is_certain(found, language)
 
 
+def refusal_of_moment(text: str, now: datetime) -> NoMoment | None:
+    """Return why a text cannot be a moment; None where it is one, or says anything else besides."""
+    words = _trimmed(text).split()
+    if not words or not _begins_with_moment(words, now):
+        return None
+    refused = _refused(words, now)
+    if refused is None or refused.refusal == "unread" or _without_refused(words, str(refused), now):
+        return None
+    return refused
+
+
+def _begins_with_moment(words: Sequence[str], now: datetime) -> bool:
+    first = next((word for word in words if fold(word) not in _BEFORE_TIME), "")
+    return any(map(str.isdigit, first)) or _refusal([first], now) != _UNREAD
+
+
 def _without_refused(words: Sequence[str], reason: str, now: datetime) -> str:
     """Return the words beside a moment that the parser refuses for this reason; "" where it cannot be told apart."""
-    first = next((word for word in words if fold(word) not in _BEFORE_TIME), "")
-    begins_with_moment = any(map(str.isdigit, first)) or _refusal([first], now) != _UNREAD
+    begins_with_moment = _begins_with_moment(words, now)
     for end in range(1, len(words)):
         if begins_with_moment and _refusal(words[:end], now) == reason:
             rest = " ".join(words[end:])
@@ -89,11 +104,16 @@ def _without_refused(words: Sequence[str], reason: str, now: datetime) -> str:
 
 def _refusal(words: Sequence[str], now: datetime) -> str:
     """Why the parser reads no moment in these words; "" where it reads one."""
+    refused = _refused(words, now)
+    return str(refused) if refused else ""
+
+
+def _refused(words: Sequence[str], now: datetime) -> NoMoment | None:
     try:
         _rest_beside_moment(" ".join(words), now)
     except NoMoment as error:
-        return str(error)
-    return ""
+        return error
+    return None
 
 
 def _beside(words: Sequence[str], now: datetime) -> str:

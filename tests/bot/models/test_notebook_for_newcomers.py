@@ -9,6 +9,7 @@ import apsw
 import pytest
 
 from bot.models.notebook.language import NOTICE_MARK
+from bot.models.notebook.languages.english import ENGLISH
 from tests.fakes.commonplace import Commonplace, CommonplaceHere
 from tests.fakes.one_day import day_that_lasts
 
@@ -44,15 +45,26 @@ def test_a_reminder_in_ones_own_words_is_set_like_one_by_command(
     assert list(commonplace.memory.glob("*.md")) == [], "it is no note"
 
 
-def test_a_reminder_without_a_moment_is_not_lost_and_the_next_message_completes_it(
+def test_a_reminder_without_a_moment_is_completed_by_the_next_message_that_is_one(
     commonplace: Commonplace,
 ) -> None:
-    asked, answer = said(commonplace, "remind me to buy milk", "tomorrow 9:00")
+    asked, _, answer = said(
+        commonplace, "remind me to call Tom", "what is Tom's number?", "tomorrow at 9:00 pm"
+    )
     assert "When should I remind you?" in asked
-    (note,) = commonplace.memory.glob("*.md")
-    assert "Remind me to buy milk." in note.read_text("utf-8")
-    assert "buy milk" in answer
-    assert "at 09:00: buy milk" in said(commonplace, "/reminders")[0]
+    assert "call Tom" in answer
+    assert "at 21:00: call Tom" in said(commonplace, "/reminders")[0]
+
+
+def test_a_refused_reminder_is_no_note(commonplace: Commonplace) -> None:
+    day_that_lasts()
+    refused, today = said(
+        commonplace, "remind me every 29th of February at 25:00 to call Tom", "what happened today?"
+    )
+    assert "25:00 isn't a valid time" in refused
+    assert "Noted" not in refused
+    assert today.strip() == ENGLISH.say.today_nothing
+    assert list(commonplace.memory.glob("*.md")) == []
 
 
 def test_that_no_model_answers_is_told_once_in_a_chat_for_ever(commonplace: Commonplace) -> None:

@@ -5,17 +5,19 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, get_args
 from zoneinfo import ZoneInfo
 
 import pytest
 
 from bot.attachments.wording import heading, heard, with_content
+from bot.models.notebook.answers import Outcome, compose
 from bot.models.notebook.language import NOTICE_MARK, Language
 from bot.models.notebook.languages import LANGUAGES
 from bot.models.notebook.languages.english import ENGLISH
 from bot.models.notebook.languages.german import GERMAN
 from bot.models.notebook.model import Notebook
+from bot.models.notebook.planning import MOST_TURNS
 from bot.models.notebook.reminding import split_reminder
 from bot.models.protocol import (
     Answer,
@@ -30,6 +32,8 @@ from bot.models.protocol import (
     ToolSpec,
     UserMessage,
 )
+from bot.phrases import WHEN
+from bot.when import NoMoment, Refusal
 from memory.entry import as_entry
 from memory.forgetting import Wanted
 
@@ -38,6 +42,7 @@ SEARCH = ToolSpec("memory_search", "", {"type": "object", "properties": {}})
 GET = ToolSpec("memory_get", "", {"type": "object", "properties": {}})
 OTHER = ToolSpec("remind", "", {"type": "object", "properties": {}})
 ALL = (SEARCH, WRITE, GET, OTHER)
+FIELDS = sorted(set(re.findall("{([a-z]+)}", "".join(WHEN.values()))))
 NOW = datetime(2026, 11, 23, 12, 0, tzinfo=ZoneInfo("Europe/Berlin"))
 TOLD = AssistantMessage(ENGLISH.say.notice)
 
@@ -463,31 +468,92 @@ async def test_a_reminder_is_set_with_its_moment_before_or_behind(message: str, 
         "내일 9시에 약 먹으라고 알림 설정해 줘",
     ],
 )
-async def test_without_a_moment_it_is_noted_and_asked_back(message: str) -> None:
-    talk = Talk([TOLD], tools=ALL)
-    answer = await talk.say(message, memory_write=written())
-    language = next(each for each in LANGUAGES if each.say.remind_when in answer)
-    (call,) = [call for each in talk.messages if isinstance(each, AssistantMessage) for call in each.calls]
-    assert call.name == "memory_write"
-    assert json.loads(call.arguments)["content"].startswith(message[:10].capitalize())
-    assert answer.startswith(language.say.noted.partition("{")[0])
+async def test_without_a_moment_it_is_asked_for_and_nothing_is_noted(message: str) -> None:
+    assert (await step(TOLD, message, tools=ALL)).text in {each.say.remind_when for each in LANGUAGES}
 
 
 async def test_the_answer_to_when_completes_the_reminder() -> None:
     talk = Talk([TOLD], tools=ALL)
-    await talk.say("Remind me to buy milk", memory_write=written())
+    await talk.say("Remind me to buy milk")
     result = {"number": 3, "due": "Tuesday, 24 November 2026 at 09:00 (Europe/Berlin)", "at": ""}
     answer = await talk.say("tomorrow 9:00", remind=result)
     assert answer == "Reminder 3 set for Tuesday, 24 November 2026 at 09:00 (Europe/Berlin): buy milk"
-    await talk.say("Remind me to buy milk", memory_write=written())
+    await talk.say("Remind me to buy milk")
     assert "Noted" in await talk.say("I moved to Oslo yesterday.", memory_write=written())
 
 
 async def test_a_refused_time_is_told_and_asked_for_in_one_paragraph() -> None:
-    answer = await Talk([TOLD], tools=ALL).say("remind me in 3 to 4 hours to stretch", memory_write=written())
-    assert answer.split("\n\n")[1:] == [
+    message = await step(TOLD, "remind me in 3 to 4 hours to stretch", tools=ALL)
+    assert message.text == (
         "I need one time, not a range. For example: `in 3 hours`. When should I remind you?"
-    ]
+    )
+
+
+async def test_the_question_when_stays_open_while_other_messages_come_in_between() -> None:
+    talk = Talk([TOLD], tools=ALL)
+    await talk.say("Remind me to call Tom")
+    await talk.say("what is Tom's number?", memory_search={"results": []})
+    await talk.say("He moved to Oslo.", memory_write=written())
+    asked = await step(*talk.messages, "tomorrow at 15:00", tools=ALL)
+    assert wishes(asked) == [("remind", {"when": "tomorrow at 15:00", "text": "call Tom"})]
+    noted = await step(*talk.messages, "tomorrow at 15:00 we meet Eva", tools=ALL)
+    assert [name for name, _ in wishes(noted)] != ["remind"], "more than a time is no answer"
+
+
+async def test_the_question_when_is_closed_by_its_answer_and_after_some_turns() -> None:
+    talk = Talk([TOLD], tools=ALL)
+    await talk.say("Remind me to call Tom")
+    await talk.say("tomorrow 9:00", remind={"number": 3, "due": "…", "at": ""})
+    assert [name for name, _ in wishes(await step(*talk.messages, "in 3 hours", tools=ALL))] != ["remind"]
+    await talk.say("Remind me to call Eva")
+    for _ in range(MOST_TURNS):
+        await talk.say("He moved to Oslo.", memory_write=written())
+    assert [name for name, _ in wishes(await step(*talk.messages, "in 3 hours", tools=ALL))] != ["remind"]
+
+
+async def test_an_answer_that_cannot_be_a_time_is_told_why_and_asked_for_again() -> None:
+    talk = Talk([TOLD], tools=ALL)
+    await talk.say("Remind me to call Tom")
+    answer = await talk.say("tomorrow at 25:00")
+    assert answer == f"{NoMoment('no_clock', time='25:00')} {ENGLISH.say.question_when}"
+    assert (await talk.say("yesterday at 5")).endswith(ENGLISH.say.question_when)
+    completed = await step(*talk.messages, "tomorrow at 15:00", tools=ALL)
+    assert wishes(completed) == [("remind", {"when": "tomorrow at 15:00", "text": "call Tom"})]
+
+
+@pytest.mark.parametrize(
+    ("message", "reason"),
+    [
+        (
+            "Erinnere mich morgen um 25:00 an den Zahnarzt",
+            "25:00 ist keine gültige Uhrzeit (00:00 bis 23:59).",
+        ),
+        ("Recuérdame llamar a Tom el 30 de febrero a las 9", "No encuentro esa fecha en el calendario."),
+        ("Rappelle-moi aujourd'hui à 8:00 d'appeler Tom", "C’est déjà passé."),
+        ("Ricordami lunedì e martedì di chiamare Tom", "Un promemoria ha bisogno di un solo momento."),
+        ("Lembre-me todos os dias exceto domingo de correr", "Não consigo deixar dias de fora."),
+        ("Напомни мне за 2 дня до экзамена учить", ""),
+        ("Напомни мне 3/4 в 9 позвонить", "Эту дату можно понять двояко."),
+        ("提醒我明天25点给汤姆打电话", "25点 不是有效的时间（00:00 到 23:59）。"),
+        ("明日25時に薬を飲むことをリマインドしてください", "25時 という時刻はありません（00:00〜23:59）。"),
+        ("ذكرني 2026-02-30 14:00 الاتصال بتوم", "لا يوجد هذا التاريخ في التقويم."),
+    ],
+)
+async def test_a_refused_time_is_told_in_the_persons_language(message: str, reason: str) -> None:
+    answer = await Talk([TOLD], tools=ALL).say(message)
+    language = next(each for each in LANGUAGES if each.say.question_when in answer)
+    assert answer.startswith(reason or language.say.remind_when)
+    assert "I " not in answer
+
+
+@pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.code)
+def test_each_language_has_a_reason_for_each_refusal(language: Language) -> None:
+    for refusal in get_args(Refusal):
+        refused = NoMoment(refusal, **dict.fromkeys(FIELDS, "7"))
+        answer = compose(Outcome(asks_when=True, refused=refused), language)
+        assert language.say.question_when in answer
+        assert not re.search("[{}]", answer)
+        assert (answer == language.say.remind_when) == (refusal == "unread")
 
 
 @pytest.mark.parametrize(
@@ -505,7 +571,7 @@ async def test_a_refused_time_is_told_and_asked_for_in_one_paragraph() -> None:
 )
 async def test_the_refused_time_is_no_part_of_what_to_be_reminded_of(message: str, text: str) -> None:
     talk = Talk([TOLD], tools=ALL)
-    await talk.say(message, memory_write=written())
+    await talk.say(message)
     completed = await step(*talk.messages, "in 3 hours", tools=ALL)
     assert wishes(completed) == [("remind", {"when": "in 3 hours", "text": text})]
 
@@ -548,7 +614,7 @@ async def test_a_reminder_that_comes_again_is_told_in_the_persons_words() -> Non
 
 async def test_a_moment_that_cannot_be_is_told_why() -> None:
     talk = Talk([TOLD], tools=ALL)
-    answer = await talk.say("remind me today at 8:00 to call", memory_write=written())
+    answer = await talk.say("remind me today at 8:00 to call")
     assert "23 November 2026" in answer
     assert answer.count(ENGLISH.say.question_when) == 1
     assert ENGLISH.say.remind_when not in answer
