@@ -17,6 +17,7 @@ from bot.state import reminders as stored_reminders
 from bot.state.database import State, StateFault, stored
 from bot.state.reminders import ReminderRow
 from bot.when import Rule, When, due_before, moment_in_full, read_when, rule_in_words
+from bot.when.rule import on_wall
 
 if TYPE_CHECKING:
     import apsw
@@ -70,6 +71,8 @@ class Reminders:
         self._check_seconds = check_seconds
         self._changed = asyncio.Event()
         self._faulty = False
+        self._in_one_zone = False
+        """Whether all that is to come was seen to follow this zone."""
         self._started: datetime | None = None
         """When `run` was called for the first time."""
 
@@ -109,7 +112,7 @@ class Reminders:
             prompt=prompt,
             due_at=stored(when.due),
             rule=when.rule,
-            zone=self.zone.key,
+            zone=self.zone.key if when.on_wall or when.rule else "",
             state="active",
         )
 
@@ -152,6 +155,8 @@ class Reminders:
             self._changed.clear()
             wait = self._check_seconds
             try:
+                if not self._in_one_zone:
+                    await self._follow_zone(serves)
                 if count := await self._deliver_due(serves, self._started):
                     wake()
                 wait = 0.0 if count == AT_ONCE else await self._until_next()
@@ -173,6 +178,25 @@ class Reminders:
             return self._check_seconds
         ahead = (datetime.fromisoformat(due) - now).total_seconds()
         return min(max(ahead, 0.0), self._check_seconds)
+
+    async def _follow_zone(self, serves: Callable[[ChatId], bool]) -> None:
+        """Have what is meant at a time of day come at that time in this zone, where the settings named another."""
+        zone = self.zone.key
+        rows = await self._state.read(lambda db: stored_reminders.in_other_zones(db, zone))
+        self._in_one_zone = not rows
+        if not any(_is_served(row.chat, serves) and _in_zone(row, self.zone) for row in rows):
+            return
+
+        def move(db: "apsw.Connection") -> int:
+            count = 0
+            for row in stored_reminders.in_other_zones(db, zone):
+                if _is_served(row.chat, serves) and (due := _in_zone(row, self.zone)):
+                    stored_reminders.move(db, row.number, due_at=stored(due), zone=zone)
+                    count += 1
+            return count
+
+        count = await self._state.change(move)
+        log.info("reminders that follow the time zone, which is %s now: %d", zone, count)
 
     async def _deliver_due(self, serves: Callable[[ChatId], bool], started: datetime) -> int:
         now = self._now()
@@ -241,6 +265,16 @@ def _following(row: ReminderRow, now: datetime) -> "datetime | stored_reminders.
             where(error),
         )
         return "broken"
+
+
+def _in_zone(row: ReminderRow, zone: ZoneInfo) -> datetime | None:
+    """When a reminder is due, at the same time of day in another zone; None where it cannot be read."""
+    try:
+        due = datetime.fromisoformat(row.due_at).astimezone(ZoneInfo(row.zone))
+        elapses = row.rule and Rule.parse(row.rule).unit == "minutes"
+        return due if elapses else on_wall(due.replace(tzinfo=None), zone)
+    except (ValueError, LookupError, OSError, OverflowError):
+        return None  # told when it is due
 
 
 def _as_message(row: ReminderRow, now: datetime, text: str = "") -> IncomingMessage:

@@ -28,7 +28,7 @@ class ReminderRow:
     rule: str
     """How it comes round again, as `Rule.parse` takes it; "" for what is due once."""
     zone: str
-    """The IANA name of the zone in which `rule` is meant."""
+    """The IANA name of the zone in which `rule` and `due_at` are meant; "" for a moment that is the same everywhere."""
     state: ReminderState
     ended_by: str = ""
     """The key of whatever cancelled it."""
@@ -156,6 +156,16 @@ def next_due(db: apsw.Connection, after: str) -> str | None:
 def advance(db: apsw.Connection, number: int, due_at: str) -> None:
     """Set when it is due next."""
     db.execute("UPDATE reminders SET due_at = ? WHERE number = ?", (due_at, number))
+
+
+def in_other_zones(db: apsw.Connection, zone: str) -> tuple[ReminderRow, ...]:
+    """What is to come at a time of day in another zone than this one."""
+    return tuple(_rows(db, "state = 'active' AND zone NOT IN ('', ?)", (zone,)))
+
+
+def move(db: apsw.Connection, number: int, *, due_at: str, zone: str) -> None:
+    """Set the zone in which it is meant, and when it is due next."""
+    db.execute("UPDATE reminders SET due_at = ?, zone = ? WHERE number = ?", (due_at, zone, number))
 
 
 def end(db: apsw.Connection, number: int, state: ReminderState, *, at: str) -> None:

@@ -53,3 +53,5 @@ class When:
     """Aware, in the zone that it was read for."""
     rule: str = ""
     """How it comes round again, as `Rule.parse` takes it; "" for once."""
+    on_wall: bool = True
+    """Whether it was meant on the clock on the wall: 9:00 is then 9:00 in any zone. "In 20 minutes" is not."""

@@ -43,7 +43,11 @@ _SMALL_HOURS = 4
 def settle(said: Said, now: datetime, zone: ZoneInfo) -> When:
     """Find the moment, or the rule and the first one; raise NoMoment where it is past or there is none."""
     try:
-        when = _again(said, said.every, now, zone) if said.every else When(_once(said, now, zone))
+        if said.every:
+            when = _again(said, said.every, now, zone)
+        else:
+            elapses = said.span is not None and bool(said.span.elapsed)
+            when = When(_once(said, now, zone), on_wall=not (said.instant or elapses))
     except (OverflowError, ValueError):
         raise NoMoment("too_far") from None
     if said.weekday is not None and said.weekday != when.due.weekday():
@@ -142,7 +146,7 @@ def _again(said: Said, every: Every, now: datetime, zone: ZoneInfo) -> When:
             if start <= now.astimezone(UTC):
                 raise NoMoment("past", moment=moment_in_full(start, zone))
         rule = Rule("minutes", every.count, start)
-        return When(start.astimezone(zone), str(rule))
+        return When(start.astimezone(zone), str(rule), on_wall=False)
     rule = _rule(said, every, today)
     anchored = isinstance(said.day, OnWeekdays | OnDayOfMonth | OnNthWeekday | OnDate)
     if every.count > 1 and anchored:

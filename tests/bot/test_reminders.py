@@ -62,8 +62,8 @@ def reminders(state: State, wall: Wall) -> Reminders:
     return opened(state, wall)
 
 
-def opened(state: State, wall: Wall) -> Reminders:
-    return Reminders(state, now=wall.look, zone="Europe/Berlin", check_seconds=0.01)
+def opened(state: State, wall: Wall, zone: str = "Europe/Berlin") -> Reminders:
+    return Reminders(state, now=wall.look, zone=zone, check_seconds=0.01)
 
 
 async def add(
@@ -320,6 +320,89 @@ async def test_a_row_that_cannot_be_read_holds_up_no_other(
     assert (await row(state, bad)).state == "broken"
     assert (await row(state, good)).state == "active"
     assert sum(f"reminder {bad}" in record.getMessage() for record in caplog.records) == 1
+
+
+@pytest.mark.parametrize(
+    ("now", "line", "zone", "due", "following"),
+    [
+        # 8:00 is 8:00 on the clock of the new zone, at once and ever after.
+        (
+            "2026-11-18T10:15+01:00",
+            "every day 8:00 tea",
+            "America/New_York",
+            "2026-11-19 08:00",
+            "2026-11-20 08:00",
+        ),
+        ("2026-11-18T10:15+01:00", "tomorrow 9:00 tea", "Europe/London", "2026-11-19 09:00", ""),
+        ("2026-11-18T10:15+01:00", "in 2 days at 7:30 tea", "Asia/Tokyo", "2026-11-20 07:30", ""),
+        # New York's clocks go forward on 8 March, Berlin's on 29 March.
+        (
+            "2026-03-07T10:15+01:00",
+            "every day 8:00 tea",
+            "America/New_York",
+            "2026-03-08 08:00",
+            "2026-03-09 08:00",
+        ),
+        (
+            "2026-03-27T10:15+01:00",
+            "every sunday 8:00 tea",
+            "America/New_York",
+            "2026-03-29 08:00",
+            "2026-04-05 08:00",
+        ),
+        # 2:30 does not exist in New York on 8 March, and is there again on the next Sunday.
+        (
+            "2026-03-07T10:15+01:00",
+            "every sunday 2:30 tea",
+            "America/New_York",
+            "2026-03-08 03:30",
+            "2026-03-15 02:30",
+        ),
+        # What elapses, or names an offset, is the same moment everywhere.
+        ("2026-11-18T10:15+01:00", "in 20 minutes tea", "Europe/London", "2026-11-18 09:35", ""),
+        (
+            "2026-11-18T10:15+01:00",
+            "every 90 minutes tea",
+            "Europe/London",
+            "2026-11-18 10:45",
+            "2026-11-18 12:15",
+        ),
+        ("2026-11-18T10:15+01:00", "2026-11-20T09:00+01:00 tea", "Europe/London", "2026-11-20 08:00", ""),
+    ],
+)
+async def test_reminders_keep_their_time_of_day_in_another_time_zone(
+    state: State, wall: Wall, now: str, line: str, zone: str, due: str, following: str
+) -> None:
+    wall.time = datetime.fromisoformat(now).astimezone(BERLIN)
+    number = await add(opened(state, wall), line)
+    moved = opened(state, wall, zone)
+    async with running(moved):
+        await settled(wall)
+        for expected in filter(None, (due, following)):
+            stored_due = datetime.fromisoformat((await row(state, number)).due_at)
+            assert f"{stored_due.astimezone(ZoneInfo(zone)):%Y-%m-%d %H:%M}" == expected
+            assert expected[-5:] in moved.moment(await row(state, number))
+            wall.time = stored_due
+            await settled(wall)
+    assert len(await notices(state)) == 1 + bool(following)
+
+
+async def test_a_reminder_that_is_past_on_the_new_clock_comes_at_once(state: State, wall: Wall) -> None:
+    await add(opened(state, wall), "today 11:00 tea")  # it is 10:15 in Berlin, 18:15 in Tokyo
+    async with running(opened(state, wall, "Asia/Tokyo")):
+        await settled(wall)
+    (notice,) = await notices(state)
+    assert notice.startswith("⏰ tea\n")
+    assert "11:00" in notice
+
+
+async def test_only_the_chats_that_are_served_follow_the_zone(state: State, wall: Wall) -> None:
+    here = await add(opened(state, wall), "every day 8:00 tea")
+    there = await add(opened(state, wall), "every day 8:00 milk", chat=THERE)
+    async with running(opened(state, wall, "Europe/London"), lambda chat: chat == HERE):
+        await settled(wall)
+    assert (await row(state, here)).zone == "Europe/London"
+    assert (await row(state, there)).zone == "Europe/Berlin"
 
 
 async def test_a_database_that_is_locked_is_told_once_and_tried_again(
