@@ -20,8 +20,6 @@ _COLONS = (":", "：")
 _FOUR_DIGITS = re.compile("(?:[01][0-9]|2[0-3])(?:[0-5][0-9]|[.][0-5][0-9])|[1-9][.][0-5][0-9]")
 _BY_THEN = ("之前", "以前", "까지", "전에", "まで")
 """Behind a day: by then, or before it."""
-_LEFT_OUT_BEFORE = ("除外", "以外")
-"""Behind a day that is left out."""
 _EACH = ("ごと", "おき", "마다")
 """Behind a span: again and again."""
 _HAN_WEEK = ("周", "週", "星期", "礼拜")
@@ -93,6 +91,15 @@ def check_range(grammar: Grammar, at: int) -> None:
         numbers = line.kind(place) == line.kind(after) == "number" and after > place + 1
         if numbers and line.find(words.units, after + 1):
             raise NoMoment("range", number=line.folded(place))
+
+
+def check_days_left_out(grammar: Grammar, at: int) -> None:
+    """Raise `NoMoment` where days are left out of what comes again behind them: 除了星期天每天8点."""
+    line = grammar.line
+    end = end_of_left_out(line, grammar.words, at)
+    places = range(end, min(end + _LOOKED_THROUGH, len(line.tokens)))
+    if end > at and any(grammar.read(place)[0].every for place in places):
+        raise NoMoment("except")
 
 
 def check_half_understood(moment: ReadMoment) -> None:
@@ -222,20 +229,22 @@ def _is_hour_or_span(moment: ReadMoment) -> Doubtful:
 
 
 def _leaves_days_out(moment: ReadMoment) -> Doubtful:
-    """Every day except sunday; every day: walk the dog, not on Sundays; 星期天除外."""
+    """Every day except sunday; every day: walk the dog, not on Sundays; 每天8点吃药，星期天除外."""
     line, known = moment.line, moment.words
     if not moment.said.every:
         return False
-    if line.skip(known.except_, moment.end) > moment.end:
-        return True
-    for at in range(moment.end, len(line.tokens)):
-        if line.folded(at) in _LEFT_OUT_BEFORE:
-            return True
-        after = line.skip(known.except_, at)
-        named = line.skip(known.fillers, after)
-        if after > at and (line.find(known.weekdays, named) or line.find(known.all_such_days, named)):
-            return True
-    return False
+    places = range(moment.end, len(line.tokens))
+    return moment.goes_on_with(known.except_) or any(end_of_left_out(line, known, at) > at for at in places)
+
+
+def end_of_left_out(line: Line, known: Words, at: int) -> int:
+    """Return the place behind a day that is left out, with the words that do so before or behind it; else `at`."""
+    excepting = line.skip(known.except_, at)
+    day = line.skip(known.fillers, excepting)
+    tables = (known.weekdays, known.all_such_days, known.weekend, known.workdays)
+    end = max(line.skip(each, day) for each in tables)
+    behind = line.skip(known.left_out, end)
+    return behind if end > day and (excepting > at or behind > end) else at
 
 
 def _is_beyond_the_day(moment: ReadMoment) -> Doubtful:

@@ -7,6 +7,7 @@ from bot.when.doubt import (
     SHORT_WEEKDAYS,
     ReadMoment,
     check_bounded,
+    check_days_left_out,
     check_half_understood,
     check_range,
     goes_on_to_a_time,
@@ -34,6 +35,7 @@ def read_when(text: str, now: datetime, zone: ZoneInfo) -> tuple[When, str]:
     while (after := line.skip(words().leading, begin)) > begin:
         begin = after
     check_range(grammar, begin)
+    check_days_left_out(grammar, begin)
     said, end = grammar.read(begin)
     if said == Said() or (end == begin + 1 < len(line.tokens) and line.folded(begin) in SHORT_WEEKDAYS):
         return _at_the_end(line, grammar, begin, now, zone)

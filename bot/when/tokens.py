@@ -59,7 +59,7 @@ def tokens_of(line: str) -> list[Token]:
 
 def _han_length(line: str, start: int) -> int:
     known = words().han
-    for length in range(words().longest_han, 1, -1):
+    for length in range(min(words().longest_han, len(line) - start), 1, -1):
         if line[start : start + length] in known:
             return length
     return 1

@@ -50,8 +50,8 @@ _NUMBERS: Mapping[int, str] = {
     90: "ninety/neunzig/九十",
 }
 _DAYS: Mapping[int, str] = {
-    -2: "day before yesterday/the day before yesterday/vorgestern/前天",
-    -1: "yesterday/gestern/昨天/昨日",
+    -2: "day before yesterday/the day before yesterday/vorgestern/前天/おととい/一昨日/그저께",
+    -1: "yesterday/gestern/昨天/昨日/어제",
     0: "today/今天/今日/오늘",
     1: "tomorrow/tmrw/tmr/明天/明日/明/내일",
     2: "day after tomorrow/the day after tomorrow/apres - demain/后天/後天/明後日/모레",
@@ -228,6 +228,11 @@ _EXCEPT = (
     "excepte/hormis/excepto/salvo/menos/menos los/tranne/eccetto/meno/exceto/кроме/除了/除/除外/以外"
 )
 """Behind what comes again they leave something out of it."""
+_LEFT_OUT = (
+    "以外/以外 は/以外 の/を 除 いて/を 除 いた/を 除 く/を 除 き/は 除 く/除外/之外/外/不用/不要/は 休み/は お 休み/"
+    "빼고/을 빼고/제외하고/제외/말고/만 빼고/제외한"
+)
+"""Behind a day they leave it out: 日曜以外, 周末不用."""
 _OR = "or/oder/ou/oppure/или/或/或者"
 _FROM = "from/between/von/zwischen/de/entre/dalle/dal/das/с/со/从"
 """Before a number that a range begins with."""
@@ -273,6 +278,7 @@ class Words:
             _phrases(_VAGUE),
             _phrases(_ABOUT),
         )
+        self.left_out = _phrases(_LEFT_OUT)
         self.or_, self.range_, self.from_ = _phrases(_OR), _phrases(_RANGE), _phrases(_FROM)
         self.punctuation = frozenset(_PUNCTUATION.split("/"))
         self.units.pop("an", None)  # "an hour", not a French year

@@ -17,6 +17,8 @@ NOW = datetime(2026, 11, 18, 10, 15, 20, tzinfo=BERLIN)  # a Wednesday
 
 # phrase | due | rule | text
 UNDERSTOOD = """\
+给汤姆打电话明天15点 | 2026-11-19 15:00 | | 给汤姆打电话
+吃药每天早上8点 | 2026-11-19 08:00 | every 1 days from 2026-11-18 at 08:00 | 吃药
 tomorrow at 10 pm or so to call Sam | 2026-11-19 22:00 | | call Sam
 in 2,5 hours tea | 2026-11-18 12:45:20 | | tea
 in 1.5 hours tea | 2026-11-18 11:45:20 | | tea
@@ -546,6 +548,18 @@ segunda e quinta x
 매주 월요일과 목요일 운동
 금요일 전에 보고서
 every day 9:00 until friday call
+除了星期天每天8点吃药
+除了周日，每天8点吃药
+除星期天外每天8点吃药
+除周末以外每天8点吃药
+每天8点吃药，周末不用
+日曜以外毎日8時に薬
+日曜日を除いて毎日8時に薬
+毎日8時に薬、日曜は除く
+일요일 빼고 매일 8시에 약
+매일 8시에 약 (일요일 제외)
+except sundays, every day at 8 run
+打电话明天25点
 every day from 9:00-17:00 stretch
 """
 
@@ -584,3 +598,12 @@ def is_raised_by(phrase: str, doubt: Doubt) -> bool:
 def _read_at(grammar: Grammar, begin: int) -> tuple[Said, int, int]:
     said, end = grammar.read(begin)
     return said, begin, end
+
+
+@pytest.mark.parametrize(
+    "phrase", ["除了星期天每天8点吃药", "日曜日を除いて毎日8時に薬", "except sundays, every day at 8 run"]
+)
+def test_days_that_are_left_out_first_are_the_reason(phrase: str) -> None:
+    with pytest.raises(NoMoment) as refused:
+        read_when(phrase, NOW, BERLIN)
+    assert refused.value.refusal == "except"

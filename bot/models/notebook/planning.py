@@ -103,7 +103,7 @@ def _with_moment(
     text = next((each.text for each in texts if not each.when and each.text), "")
     if text and is_moment(answer, now, language):
         return Plans(Reading(language), (Planned(answer, text, Fact(text)),))
-    if text and (refused := refusal_of_moment(answer, now)):
+    if text and (refused := refusal_of_moment(answer, now, language)):
         return Plans(Reading(language), asks_when=True, refused=refused)
     return None
 

@@ -1,9 +1,8 @@
 """Pure: a request to be reminded falls into the moment and what to be reminded of."""
 
 import re
-from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from zoneinfo import ZoneInfo
 
 from bot.models.notebook.language import Language
@@ -12,16 +11,14 @@ from bot.when import NoMoment, read_when
 from memory.dates.lexicon import lexicon
 from memory.dates.text import fold_letters
 
+if TYPE_CHECKING:
+    from bot.when.beside import Beside
+
 _LONGEST = 2000
 _MOST_BEFORE = 7
 """How many words a moment in the middle has before it, at most."""
 _BEGINS_WITH_TIME = r"(?:\S{1,4}\s+){0,2}\d{1,2}(?:[.:h]\d\d)?(?:\s|$)"
 """What is left behind a day and begins like this is a time of day that was not understood."""
-_BEFORE_TIME = frozenset(
-    ("in", "on", "at", "by", "um", "am", "im", "en", "à", "a", "alle", "às", "em", "в", "на", "через")
-)
-"""Words before a moment that belong to it."""
-_UNREAD = str(NoMoment("unread"))
 _ISO_DATE = r"\d{4}-\d\d-\d\d"
 
 
@@ -46,7 +43,7 @@ def split_reminder(request: str, now: datetime, language: Language) -> Parts:
         found = _split(request, now)
     except NoMoment as error:
         if error.refusal != "unread":
-            text = _without_refused(request.split(), str(error), now)
+            text = _beside(now, language).find(request, error)
             return Parts("", without_links(text, language) if text else request, error)
         found = _split_in_the_middle(request, now)
     if found is None or not _is_certain(found, language):
@@ -64,63 +61,16 @@ def is_moment(text: str, now: datetime, language: Language) -> bool:
     return found is not None and not found.text and _is_certain(found, language)
 
 
-def refusal_of_moment(text: str, now: datetime) -> NoMoment | None:
+def refusal_of_moment(text: str, now: datetime, language: Language) -> NoMoment | None:
     """Return why a text cannot be a moment; None where it is one, or says anything else besides."""
-    words = _trimmed(text).split()
-    if not words or not _begins_with_moment(words, now):
+    text = _trimmed(text)
+    if not has_words(text):
         return None
-    refused = _refused(words, now)
-    if refused is None or refused.refusal == "unread" or _without_refused(words, str(refused), now):
-        return None
-    return refused
-
-
-def _begins_with_moment(words: Sequence[str], now: datetime) -> bool:
-    first = next((word for word in words if fold(word) not in _BEFORE_TIME), "")
-    return any(map(str.isdigit, first)) or _refusal([first], now) != _UNREAD
-
-
-def _without_refused(words: Sequence[str], reason: str, now: datetime) -> str:
-    """Return the words beside a moment that the parser refuses for this reason; "" where it cannot be told apart."""
-    begins_with_moment = _begins_with_moment(words, now)
-    for end in range(1, len(words)):
-        if begins_with_moment and _refusal(words[:end], now) == reason:
-            rest = " ".join(words[end:])
-            if _refusal(words[end:], now) == _UNREAD:
-                return rest
-            beside = _beside(words[end:], now)
-            return beside if beside and rest.endswith(beside) else ""
-    for start in range(len(words) - 1, 0, -1):
-        if _refusal(words[start:], now) != reason or _refusal(words[:start], now) != _UNREAD:
-            continue
-        end = next(at for at in range(start + 1, len(words) + 1) if _refusal(words[start:at], now) == reason)
-        if words[end:] and not _is_whole_moment(" ".join(words[end:]), now):
-            return ""
-        while start > 1 and fold(words[start - 1]) in _BEFORE_TIME:
-            start -= 1
-        return " ".join(words[:start])
-    return ""
-
-
-def _refusal(words: Sequence[str], now: datetime) -> str:
-    """Why the parser reads no moment in these words; "" where it reads one."""
-    refused = _refused(words, now)
-    return str(refused) if refused else ""
-
-
-def _refused(words: Sequence[str], now: datetime) -> NoMoment | None:
     try:
-        _rest_beside_moment(" ".join(words), now)
-    except NoMoment as error:
-        return error
+        _rest_beside_moment(text, now)
+    except NoMoment as refused:
+        return refused if _beside(now, language).is_refused_moment(text, refused) else None
     return None
-
-
-def _beside(words: Sequence[str], now: datetime) -> str:
-    try:
-        return _rest_beside_moment(" ".join(words), now)
-    except NoMoment:
-        return ""
 
 
 def _split(request: str, now: datetime) -> Parts | None:
@@ -167,8 +117,17 @@ def _is_whole_moment(text: str, now: datetime) -> bool:
 
 
 def _rest_beside_moment(text: str, now: datetime) -> str:
-    zone = now.tzinfo if isinstance(now.tzinfo, ZoneInfo) else ZoneInfo("UTC")
-    return read_when(text, now if now.tzinfo else now.replace(tzinfo=UTC), zone)[1]
+    return read_when(text, now if now.tzinfo else now.replace(tzinfo=UTC), _zone(now))[1]
+
+
+def _beside(now: datetime, language: Language) -> "Beside":
+    from bot.when.beside import Beside
+
+    return Beside(now, _zone(now), spaced=language.spacing != "none")
+
+
+def _zone(now: datetime) -> ZoneInfo:
+    return now.tzinfo if isinstance(now.tzinfo, ZoneInfo) else ZoneInfo("UTC")
 
 
 def _is_certain(parts: Parts, language: Language) -> bool:

@@ -567,11 +567,23 @@ def test_each_language_has_a_reason_for_each_refusal(language: Language) -> None
         ("remind me to call Tom on 3/4 at 9", "call Tom"),
         ("remind me monday and tuesday to call Tom", "call Tom"),
         ("remind me in Oslo to meet Tom yesterday evening", "in Oslo to meet Tom"),
+        ("remind me every day except sunday at 8 to run", "run"),
+        ("提醒我明天25点给汤姆打电话", "给汤姆打电话"),
+        ("提醒我给汤姆打电话明天25点", "给汤姆打电话"),
+        ("提醒我3到4小时后喝水", "喝水"),
+        ("提醒我昨天3点打电话", "打电话"),
+        ("提醒我每年2月30日打电话", "打电话"),
+        ("提醒我每周一到周五8点起床", "起床"),
+        ("提醒我除了星期天每天8点吃药", "吃药"),
+        ("提醒我每天8点除了周末吃药", "吃药"),
+        ("提醒我每天8点吃药，星期天除外", "吃药"),
+        ("明日25時に薬を飲むことをリマインドしてください", "薬を飲む"),
+        ("日曜日を除いて毎日8時に薬を飲むことをリマインドしてください", "薬を飲む"),
     ],
 )
 async def test_the_refused_time_is_no_part_of_what_to_be_reminded_of(message: str, text: str) -> None:
     talk = Talk([TOLD], tools=ALL)
-    await talk.say(message)
+    assert (await talk.say(message)).rpartition("/remind")[0] == "", "a reason, and the question"
     completed = await step(*talk.messages, "in 3 hours", tools=ALL)
     assert wishes(completed) == [("remind", {"when": "in 3 hours", "text": text})]
 
