@@ -37,6 +37,15 @@ class Wrote(NamedTuple):
     error: str = ""
 
 
+class Changed(NamedTuple):
+    """A line that was replaced or removed, or why not."""
+
+    where: Wrote
+    old: str
+    new: str
+    """"" where it was removed."""
+
+
 class Looked(NamedTuple):
     """What one search found, or why nothing could be searched."""
 
@@ -77,6 +86,7 @@ class Outcome(NamedTuple):
     """All that there is to tell at the end of a turn."""
 
     wrote: Sequence[Wrote] = ()
+    changed: Sequence[Changed] = ()
     looked: Sequence[Looked] = ()
     reminded: Sequence[Reminded] = ()
     asks_when: bool = False
@@ -90,6 +100,8 @@ class Outcome(NamedTuple):
     """The number of a reminder that is to be cancelled."""
     place: str = ""
     """What the last answer was about, as `path:line`."""
+    line: str = ""
+    """What stands there."""
     may_not_note: bool = False
     may_not_find: bool = False
     in_room: bool = False
@@ -112,6 +124,7 @@ def compose(outcome: Outcome, language: Language, *, notice: str = "") -> str:
     """The whole answer, with the notice that no language model answers below it; never blank."""
     say = language.say
     parts: list[str] = []
+    parts.extend(_change(each, language) for each in outcome.changed if not each.where.error)
     places = [_place(wrote, language) for wrote in outcome.wrote if not wrote.error]
     if places:
         parts.append(say.noted.format(places="; ".join(places)))
@@ -207,6 +220,11 @@ def _how(wanted: Wanted, outcome: Outcome, language: Language) -> str:
             if outcome.wrote and not outcome.place:
                 return ""
             return say.correct.format(command=f"/correct {outcome.place or 'PATH:LINE'} TEXT")
+        case "undo":
+            return say.correct.format(command=f"/correct {outcome.place or 'PATH:LINE'} TEXT")
+        case "forget_that":
+            words = words_to_forget("", [outcome.line], language) if outcome.line else "WORDS"
+            return say.forget.format(command=f"/forget {words or 'WORDS'}")
         case "do":
             return say.cannot_do
         case "leave":
@@ -220,6 +238,14 @@ def _how(wanted: Wanted, outcome: Outcome, language: Language) -> str:
         case "add_model":
             return say.notice
     return ""
+
+
+def _change(changed: Changed, language: Language) -> str:
+    place = _place(changed.where, language)
+    old, new = (plain(one_line(each)).rstrip(".。।") for each in (changed.old, changed.new))
+    if not new:
+        return language.say.removed.format(place=place, old=old)
+    return language.say.corrected.format(place=place, old=old, new=new)
 
 
 def _how_to_forget(outcome: Outcome, language: Language) -> str:

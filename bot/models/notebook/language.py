@@ -90,6 +90,10 @@ class Sayings(NamedTuple):
     """Nothing was found of what is to be removed, and what to type."""
     correct: str
     """How a note is corrected: `{command}`."""
+    corrected: str
+    """A line was replaced: `{place}`, `{old}`, `{new}`; and how to take that back."""
+    removed: str
+    """A line was removed: `{place}`, `{old}`; likewise."""
     list_notes: str
     reminders: str
     cancel_reminder: str
@@ -200,7 +204,19 @@ class Language:
     denials: tuple[str, ...] = ()
     """Those of `fine` that deny: before a statement they belong to it."""
     wrong: tuple[str, ...] = ()
-    """Says of what was answered that it is wrong; a whole sentence, like the next five."""
+    """Says of what was answered that it is wrong; a whole sentence."""
+    corrects: tuple[str, ...] = ()
+    """Begins what replaces the statement before: "I meant"."""
+    amends: tuple[str, ...] = ()
+    """Begins or ends it where it is about the same thing: "actually", "sorry"."""
+    pronouns: tuple[str, ...] = ()
+    """Begins a statement about the same thing as the one before, with "is" where that follows: "it is", "she"."""
+    copulas: tuple[str, ...] = ()
+    """What stands between a thing and what is said of it: "is"."""
+    forget_that: tuple[str, ...] = ()
+    """Asks to remove what was noted last; a whole sentence, like the next six."""
+    undo: tuple[str, ...] = ()
+    """Takes back the last change of a note."""
     list_notes: tuple[str, ...] = ()
     list_reminders: tuple[str, ...] = ()
     cancel_reminder: str = ""

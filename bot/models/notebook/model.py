@@ -8,9 +8,11 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from bot.attachments.wording import without_attached
-from bot.models.notebook.answers import Looked, Outcome, Reminded, Shown, Wrote, compose
+from bot.models.notebook.answers import Changed, Looked, Outcome, Reminded, Shown, Wrote, compose
+from bot.models.notebook.changing import Change, plan_change
 from bot.models.notebook.language import NOTICE_MARK, Language
 from bot.models.notebook.languages import LANGUAGES
+from bot.models.notebook.last_lines import last_lines
 from bot.models.notebook.phrases import has_words, language_of
 from bot.models.notebook.planning import MOST_TURNS, Exchange, Planned, plan_reminders
 from bot.models.notebook.reading import Fact, Look, Reading, Reminder, read
@@ -27,6 +29,7 @@ from bot.models.protocol import (
 )
 
 WRITE = "memory_write"
+EDIT = "memory_edit"
 GET = "memory_get"
 REMIND = "remind"
 KEEP = "keep_document"
@@ -73,12 +76,21 @@ class Notebook:
         done = {result.name for result in turn.results}
         wish = _wish(turn)
         plans = plan_reminders(wish, said=turn.said, earlier=turn.earlier, now=now)
-        wish, facts = plans.reading, plans.reading.facts
+        wish = plans.reading
+        earlier = messages[: turn.start]
+        last, change = last_lines(earlier), None
+        if EDIT in offered | done and not any(each.failed for each in turn.results if each.name == EDIT):
+            said_before = turn.earlier[0].said if turn.earlier else ()
+            change = plan_change(wish, earlier, said=turn.said, said_before=said_before, before=turn.before)
+        if change:
+            wish = Reading(change.language, change.facts)
+        facts = wish.facts
         if REMIND not in offered | done:  # such as at the last step of a turn: nothing is lost
             notes = [each.note for each in plans.clear]
             facts = tuple(dict.fromkeys((*facts, *(note for note in notes if note.text or note.block))))
         paths = {_PATHS[kind].format(day=now.date().isoformat()): kind for kind in wish.look}
         calls = [
+            *(_edit_calls(change) if EDIT in offered - done else ()),
             *(_write_calls(facts) if WRITE in offered - done else ()),
             *(_remind_calls(plans.clear) if REMIND in offered - done else ()),
             *(_keep_calls(turn.documents) if wish.keep and KEEP in offered - done else ()),
@@ -89,6 +101,7 @@ class Notebook:
             return AssistantMessage("", tuple(calls), self.name)
         outcome = Outcome(
             wrote=[_wrote(result) for result in turn.results if result.name in {WRITE, KEEP}],
+            changed=[_changed(result, turn) for result in turn.results if result.name == EDIT],
             looked=[_looked(result, turn) for result in turn.results if result.name == SEARCH],
             reminded=[_reminded(result, turn) for result in turn.results if result.name == REMIND],
             asks_when=plans.asks_when or bool(plans.clear and REMIND not in done),
@@ -102,7 +115,8 @@ class Notebook:
             wanted=wish.wanted,
             forget=wish.forget,
             cancel=wish.cancel,
-            place=_place_in(turn.before),
+            place=_place_in(turn.before) or (last.lines[0].place if last.lines else ""),
+            line=last.lines[0].text if last.lines else "",
             cannot_read=turn.cannot_read or (turn.documents_here and not wish.keep),
             may_keep=turn.documents_here and not wish.keep and KEEP in offered,
             chat=wish.chat,
@@ -132,6 +146,8 @@ def _place_in(answer: str) -> str:
 
 
 class _Turn(NamedTuple):
+    start: int
+    """How many messages come before it."""
     before: str
     """What was last answered."""
     earlier: tuple[Exchange, ...]
@@ -180,6 +196,7 @@ def _turn(messages: Sequence[Message]) -> _Turn:
             results.append(message)
     last = messages[start - 1] if start else None
     return _Turn(
+        start,
         last.text if isinstance(last, AssistantMessage) else "",
         tuple(_earlier(messages[:start])),
         tuple(re.sub(_QUOTED, "", text, count=1) for text, _ in told),
@@ -311,6 +328,16 @@ def _call(tool: str, **arguments: str | int) -> ToolCall:
     return ToolCall(
         "".join(letters[byte % 36] for byte in os.urandom(9)), tool, json.dumps(arguments, ensure_ascii=False)
     )
+
+
+def _edit_calls(change: Change | None) -> Iterator[ToolCall]:
+    if change and change.path:
+        yield _call(EDIT, path=change.path, old=change.old, new=change.new)
+
+
+def _changed(result: ToolResult, turn: _Turn) -> Changed:
+    asked = turn.arguments.get(result.call_id, {})
+    return Changed(_wrote(result), str(asked.get("old", "")), str(asked.get("new", "")))
 
 
 def _wrote(result: ToolResult) -> Wrote:

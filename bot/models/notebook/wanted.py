@@ -28,6 +28,8 @@ Wanted = Literal[
     "do",
     "leave",
     "wrong",
+    "forget_that",
+    "undo",
     "list_notes",
     "list_reminders",
     "cancel_reminder",

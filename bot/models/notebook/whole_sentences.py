@@ -1,14 +1,16 @@
 """Pure: sentences that ask for something a command shows, or that call an answer wrong."""
 
-from typing import Literal
+from typing import Literal, get_args
 
 from bot.models.notebook.language import Language
 from bot.models.notebook.languages import LANGUAGES
 from bot.models.notebook.languages.english import ENGLISH
 from bot.models.notebook.phrases import OPENERS, SEPARATORS, body_end, fold, phrase_at, phrase_up_to, skip
 
-Asked = Literal["wrong", "list_notes", "list_reminders", "about_me", "today", "add_model"]
-KINDS: tuple[Asked, ...] = ("wrong", "list_notes", "list_reminders", "about_me", "today", "add_model")
+Asked = Literal[
+    "wrong", "forget_that", "undo", "list_notes", "list_reminders", "about_me", "today", "add_model"
+]
+KINDS: tuple[Asked, ...] = get_args(Asked)
 _LONGEST = 120
 
 

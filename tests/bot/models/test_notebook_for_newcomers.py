@@ -82,6 +82,61 @@ def test_what_it_knows_is_shown_from_the_notes(commonplace: Commonplace) -> None
     assert "- 不对，是卑尔根。" in today
 
 
+@pytest.mark.parametrize(
+    ("told", "corrected", "asked", "right", "wrong"),
+    [
+        ("Maya's birthday is May 3rd", "no, it is May 4th", "When is Maya's birthday?", "May 4th", "May 3rd"),
+        ("Tom wohnt in Bonn.", "ich meinte Köln", "Wo wohnt Tom?", "Köln", "Bonn"),
+        ("玛雅的生日是五月三日", "不对，是五月四日", "玛雅的生日是什么时候？", "五月四日", "五月三日"),
+    ],
+)
+def test_a_correction_replaces_what_was_noted_last(
+    commonplace: Commonplace, told: str, corrected: str, asked: str, right: str, wrong: str
+) -> None:
+    _, answer, found = said(commonplace, told, corrected, asked)
+    assert right in answer, "it says what stands there now"
+    assert wrong in answer, "and what stood there"
+    assert right in found
+    assert wrong not in found
+    (note,) = commonplace.memory.glob("*.md")
+    assert wrong not in note.read_text("utf-8")
+
+
+def test_a_correction_is_taken_back_and_that_is_the_line_just_spoken_of(commonplace: Commonplace) -> None:
+    day_that_lasts()
+    said(commonplace, "We have a cat.", "Maya's birthday is May 3rd", "no, it is May 4th")
+    place = r"`[\d-]+\.md:4"
+    assert re.search(f"/correct {place[1:]} TEXT`", said(commonplace, "that is wrong")[0])
+    (back,) = said(commonplace, "undo")
+    assert "“Maya's birthday is May 3rd” instead of “Maya's birthday is May 4th”" in back
+    (found,) = said(commonplace, "When is Maya's birthday?")
+    assert re.search(f"May 3rd {place}`", found)
+    assert "May 4th" in said(commonplace, "No, it's May 4th")[0], "what was found is corrected as well"
+
+
+def test_what_was_noted_last_is_forgotten_by_a_word_and_comes_back_by_another(
+    commonplace: Commonplace,
+) -> None:
+    _, gone, nothing, other = said(
+        commonplace, "The plumber comes on Friday.", "forget that", "When does the plumber come?", "undo"
+    )
+    assert "Removed from" in gone
+    assert "The plumber comes on Friday" in gone
+    assert "I found nothing" in nothing
+    assert "Noted in" in other
+    assert "The plumber comes on Friday" in said(commonplace, "When does the plumber come?")[0]
+    shown, asked = said(commonplace, "When does the plumber come?", "forget that")
+    assert "The plumber comes on Friday" in shown
+    assert "`/forget The plumber comes on Friday`" in asked, (
+        "an older note goes by the command, which asks first"
+    )
+
+
+def test_a_correction_of_nothing_is_noted_as_it_was_said(commonplace: Commonplace) -> None:
+    (answer,) = said(commonplace, "no, it is May 4th")
+    assert "Noted in" in answer
+
+
 def test_a_note_with_headings_stands_there_as_it_was_written(commonplace: Commonplace) -> None:
     said(commonplace, "# Party\n\nwhere is the cake?\n\n- 20 balloons")
     (note,) = commonplace.memory.glob("*.md")

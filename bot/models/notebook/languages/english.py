@@ -40,6 +40,8 @@ ENGLISH = Language(
         forget_nothing="I found nothing about that in your notes. To remove something, send "
         "`/forget WORDS` with words that stand in the note.",
         correct="To correct a note, send `{command}` with the correct text.",
+        corrected="Corrected: {place} now says “{new}” instead of “{old}”. To take that back, say “undo”.",
+        removed="Removed from {place}: “{old}”. To put it back, say “undo”.",
         list_notes="`/memory list` lists your notes, and `/memory get MEMORY.md` shows one.",
         reminders="`/reminders` lists your reminders.",
         cancel_reminder="To cancel a reminder, send `{command}`. `/reminders` shows their numbers.",
@@ -141,6 +143,26 @@ ENGLISH = Language(
         "|this isn't true|that's not correct"
         "|that is not correct|not correct|you are wrong|you're wrong|that is false|that's false"
         "|that is a mistake|that's a mistake"
+    ),
+    corrects=phrases(
+        "i meant|i mean|i meant to say|i wanted to say|correction|make that|scratch that"
+        "|it should be|that should be|should be|it should have been|it should say"
+        "|change that to|change it to|change this to|correct that to|correct it to"
+    ),
+    amends=phrases("actually|sorry|i'm sorry|wait|oops|hold on|my mistake|my bad|excuse me|instead|rather"),
+    pronouns=phrases(
+        "it|it is|it's|its|it was|that is|that's|this is|he|he is|he's|she|she is|she's|they|they are|they're"
+    ),
+    copulas=phrases("is|are|am|was|were|it's|its|that's|he's|she's|they're"),
+    forget_that=phrases(
+        "forget that|forget this|forget that note|forget what i said|forget what i just said"
+        "|forget the last note|forget the last thing i said|delete that|delete this|delete it"
+        "|delete that note|delete the last note|remove that|remove this|remove it"
+        "|remove that note|remove the last note|erase that|erase it|scratch that"
+    ),
+    undo=phrases(
+        "undo|undo that|undo this|undo it|take that back|take it back|put that back"
+        "|put it back|restore that|restore it"
     ),
     list_notes=phrases(
         "show all notes|show all my notes|show me all notes|show me all my notes|show my notes"

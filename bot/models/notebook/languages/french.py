@@ -60,6 +60,9 @@ FRENCH = Language(
         forget_nothing="Je n’ai rien trouvé à ce sujet dans vos notes. Pour effacer une note, "
         "envoyez `/forget MOTS` avec des mots qui y figurent.",
         correct="Pour corriger une note, envoyez `{command}` avec le bon texte.",
+        corrected="Corrigé : {place} dit maintenant « {new} » au lieu de « {old} ». "
+        "Pour revenir en arrière, dites « annule ».",
+        removed="Effacé de {place} : « {old} ». Pour le remettre, dites « annule ».",
         list_notes="`/memory list` montre vos notes, et `/memory get MEMORY.md` en affiche une.",
         reminders="`/reminders` montre vos rappels.",
         cancel_reminder="Pour annuler un rappel, envoyez `{command}`. `/reminders` montre les numéros.",
@@ -132,6 +135,23 @@ FRENCH = Language(
         "c'est faux|c'est inexact|ce n'est pas vrai|c'est pas vrai|ce n'est pas correct"
         "|ce n'est pas juste|ce n'est pas ça|c'est pas ça|c'est une erreur|c'est incorrect|faux"
         "|tu te trompes|vous vous trompez"
+    ),
+    corrects=phrases(
+        "je voulais dire|je veux dire|correction|c'est plutôt|plutôt|ou plutôt|change ça en"
+        "|changez ça en|corrige en"
+    ),
+    amends=phrases("en fait|pardon|désolé|désolée|attends|attendez|oups|excuse-moi|excusez-moi|finalement"),
+    pronouns=phrases("c'est|ce sont|c'était|il|il est|elle|elle est|ils sont|elles sont"),
+    copulas=phrases("est|sont|suis|était|c'est|s'appelle|m'appelle"),
+    forget_that=phrases(
+        "oublie ça|oublie cela|oubliez ça|oubliez cela|oublie-le|oublie ce que j'ai dit"
+        "|oublie ce que je viens de dire|efface ça|efface cela|effacez ça|effacez cela"
+        "|efface-le|supprime ça|supprime cela|supprimez ça|supprimez cela|supprime-le"
+        "|efface la dernière note|supprime la dernière note"
+    ),
+    undo=phrases(
+        "annule|annulez|annuler|annule ça|annulez ça|annule cela|reviens en arrière|rétablis"
+        "|remets-le|remets ça"
     ),
     list_notes=phrases(
         "montre toutes les notes|montre-moi toutes les notes|montre toutes mes notes"

@@ -61,6 +61,8 @@ GERMAN = Language(
         forget_nothing="Dazu finde ich nichts in deinen Notizen. Um etwas zu löschen, schick "
         "`/forget WORTE` mit Worten, die in der Notiz stehen.",
         correct="Um eine Notiz zu berichtigen, schick `{command}` mit dem richtigen Text.",
+        corrected="Berichtigt: In {place} steht jetzt „{new}“ statt „{old}“. Zum Zurücknehmen sag „rückgängig“.",
+        removed="Aus {place} entfernt: „{old}“. Zum Zurückholen sag „rückgängig“.",
         list_notes="`/memory list` zeigt, welche Notizen es gibt, und `/memory get MEMORY.md` zeigt eine davon.",
         reminders="`/reminders` zeigt deine Erinnerungen.",
         cancel_reminder="Um eine Erinnerung zu streichen, schick `{command}`. Die Nummern zeigt `/reminders`.",
@@ -141,6 +143,28 @@ GERMAN = Language(
         "das ist falsch|das stimmt nicht|stimmt nicht|falsch|das ist nicht richtig|nicht richtig"
         "|das ist nicht wahr|das ist verkehrt|das ist ein fehler|das war falsch|du irrst dich"
         "|du liegst falsch"
+    ),
+    corrects=phrases(
+        "ich meinte|ich meine|ich wollte sagen|gemeint war|gemeint ist|korrektur|richtig ist"
+        "|richtig wäre|es muss heißen|es sollte heißen|es soll heißen|ändere das zu"
+        "|ändere das in|sondern"
+    ),
+    amends=phrases(
+        "eigentlich|entschuldigung|entschuldige|sorry|moment|warte|vielmehr|quatsch|tut mir leid|verzeihung"
+    ),
+    pronouns=phrases(
+        "es|es ist|er|er ist|sie|sie ist|das ist|es sind|sie sind|ist es|ist er|ist sie"
+        "|sind es|es war|er war|sie war|der ist|die ist"
+    ),
+    copulas=phrases("ist|sind|bin|war|waren|heißt|heiße|lautet"),
+    forget_that=phrases(
+        "vergiss das|vergiss das wieder|vergiss die letzte notiz|vergiss, was ich gesagt habe"
+        "|lösche das|lösch das|lösche das wieder|lösch das wieder|lösche die letzte notiz"
+        "|lösch die letzte notiz|entferne das|streich das|streiche das"
+    ),
+    undo=phrases(
+        "rückgängig|mach das rückgängig|mache das rückgängig|rückgängig machen"
+        "|nimm das zurück|stell das wieder her|stelle das wieder her"
     ),
     list_notes=phrases(
         "zeig alle notizen|zeige alle notizen|zeig mir alle notizen|zeige mir alle notizen"

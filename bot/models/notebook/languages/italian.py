@@ -59,6 +59,8 @@ ITALIAN = Language(
         forget_nothing="Non trovo nulla su questo nelle tue note. Per cancellare qualcosa, invia "
         "`/forget PAROLE` con parole che stanno nella nota.",
         correct="Per correggere una nota, invia `{command}` con il testo giusto.",
+        corrected="Corretto: {place} ora dice “{new}” invece di “{old}”. Per tornare indietro, di’ “annulla”.",
+        removed="Rimosso da {place}: “{old}”. Per rimetterlo, di’ “annulla”.",
         list_notes="`/memory list` elenca le tue note e `/memory get MEMORY.md` ne mostra una.",
         reminders="`/reminders` elenca i tuoi promemoria.",
         cancel_reminder="Per annullare un promemoria, invia `{command}`. `/reminders` mostra i numeri.",
@@ -119,6 +121,17 @@ ITALIAN = Language(
         "è sbagliato|questo è sbagliato|è errato|non è vero|non è giusto|non è corretto|non è così"
         "|ti sbagli|sbagliato|è falso|è un errore"
     ),
+    corrects=phrases(
+        "volevo dire|intendevo|intendo|voglio dire|correzione|anzi|piuttosto|cambialo in|dovrebbe essere"
+    ),
+    amends=phrases("in realtà|scusa|scusami|scusi|aspetta|ops|veramente|mi dispiace"),
+    pronouns=phrases("è|sono|era|erano|lui|lei|si chiama"),
+    copulas=phrases("è|sono|era|erano|sta|chiama|chiamo"),
+    forget_that=phrases(
+        "dimentica questo|dimenticalo|dimentica quello che ho detto|cancella questo"
+        "|cancellalo|cancella l'ultima nota|elimina questo|eliminalo|elimina l'ultima nota"
+    ),
+    undo=phrases("annulla|annullare|annullalo|annulla questo|torna indietro|ripristina|ripristinalo"),
     list_notes=phrases(
         "mostra tutte le note|mostrami tutte le note|mostra tutte le mie note"
         "|mostrami tutte le mie note|mostra le mie note|mostrami le mie note|elenca le mie note"

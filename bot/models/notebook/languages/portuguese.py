@@ -57,6 +57,8 @@ PORTUGUESE = Language(
         forget_nothing="Não encontrei nada sobre isso nas suas notas. Para apagar algo, envie "
         "`/forget PALAVRAS` com palavras que estejam na nota.",
         correct="Para corrigir uma nota, envie `{command}` com o texto certo.",
+        corrected="Corrigido: {place} diz agora “{new}” em vez de “{old}”. Para voltar atrás, diga “desfazer”.",
+        removed="Removido de {place}: “{old}”. Para recuperar, diga “desfazer”.",
         list_notes="`/memory list` mostra as suas notas, e `/memory get MEMORY.md` mostra uma delas.",
         reminders="`/reminders` mostra os seus lembretes.",
         cancel_reminder="Para cancelar um lembrete, envie `{command}`. `/reminders` mostra os números.",
@@ -122,6 +124,19 @@ PORTUGUESE = Language(
         "|isso não é verdade|não é verdade|isso é falso|está incorreto|isso está incorreto|errado"
         "|você está errado|não é assim|isso é um erro"
     ),
+    corrects=phrases(
+        "eu quis dizer|quis dizer|queria dizer|eu queria dizer|quero dizer|correção|ou melhor"
+        "|aliás|mude isso para|muda isso para|deveria ser"
+    ),
+    amends=phrases("na verdade|desculpa|desculpe|espera|espere|perdão|opa|afinal"),
+    pronouns=phrases("é|são|era|foi|está|estão|ele|ela|se chama"),
+    copulas=phrases("é|são|sou|era|foi|está|estão|estou|chama|chamo"),
+    forget_that=phrases(
+        "esquece isso|esqueça isso|esquece isto|esquece o que eu disse|esqueça o que eu disse"
+        "|apaga isso|apague isso|apaga isto|apaga a última nota|apague a última nota"
+        "|exclua isso|remova isso"
+    ),
+    undo=phrases("desfazer|desfaz|desfaça|desfaz isso|desfaça isso|volta atrás|recupera isso|recupere isso"),
     list_notes=phrases(
         "mostra todas as notas|mostre todas as notas|mostre todas as minhas notas"
         "|mostra todas as minhas notas|mostra as minhas notas|mostre as minhas notas"

@@ -58,6 +58,8 @@ SPANISH = Language(
         forget_nothing="No encuentro nada de eso en tus notas. Para borrar algo, envía `/forget "
         "PALABRAS` con palabras que estén en la nota.",
         correct="Para corregir una nota, envía `{command}` con el texto correcto.",
+        corrected="Corregido: {place} dice ahora «{new}» en vez de «{old}». Para volver atrás, di «deshacer».",
+        removed="Borrado de {place}: «{old}». Para recuperarlo, di «deshacer».",
         list_notes="`/memory list` muestra tus notas y `/memory get MEMORY.md` enseña una de ellas.",
         reminders="`/reminders` muestra tus recordatorios.",
         cancel_reminder="Para cancelar un recordatorio, envía `{command}`. `/reminders` muestra los números.",
@@ -124,6 +126,19 @@ SPANISH = Language(
         "|eso no es así|no es así|eso no es verdad|no es verdad|eso es falso|te equivocas|mal"
         "|incorrecto|eso no es cierto|no es cierto"
     ),
+    corrects=phrases(
+        "quise decir|quería decir|quiero decir|me refería a|corrección|más bien|mejor dicho"
+        "|cámbialo a|cambia eso a|debería ser"
+    ),
+    amends=phrases("en realidad|perdón|perdona|lo siento|espera|de hecho|disculpa"),
+    pronouns=phrases("es|son|era|fue|está|están|él|ella|se llama"),
+    copulas=phrases("es|son|soy|era|fue|está|están|estoy|llama|llamo"),
+    forget_that=phrases(
+        "olvida eso|olvida esto|olvídalo|olvida lo que dije|olvida lo que he dicho|borra eso"
+        "|borra esto|bórralo|borra la última nota|elimina eso|elimina esto|elimínalo"
+        "|elimina la última nota"
+    ),
+    undo=phrases("deshacer|deshaz|deshazlo|deshaz eso|deshaz el cambio|vuelve atrás|recupéralo"),
     list_notes=phrases(
         "muestra todas las notas|muéstrame todas las notas|muestra todas mis notas"
         "|muéstrame todas mis notas|muestra mis notas|muéstrame mis notas|enséñame mis notas"

@@ -1,0 +1,132 @@
+"""Pure: which lines of the notes the conversation was about last."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+from bot.models.protocol import AssistantMessage, Message, ToolResult, UserMessage
+from bot.places import written_place
+
+MOST_TURNS = 3
+"""So many turns back "that" may point."""
+_BULLET = r"[-*+][ \t]+"
+
+
+class NoteLine(NamedTuple):
+    """One line of a note, without the mark of a list."""
+
+    path: str
+    line: int
+    text: str
+
+    @property
+    def place(self) -> str:
+        """As `path:line`."""
+        return written_place(self.path, self.line, self.line)
+
+
+class LastLines(NamedTuple):
+    """What the latest turn that used the notes did with which lines."""
+
+    done: Literal["nothing", "wrote", "changed", "removed", "found"] = "nothing"
+    lines: tuple[NoteLine, ...] = ()
+    before: str = ""
+    """What stood there, where it was changed or removed."""
+    query: str = ""
+    """What was asked, where lines were found."""
+    turns_ago: int = 0
+
+
+def last_lines(messages: Sequence[Message], *, changes_only: bool = False) -> LastLines:
+    """Look back over the messages before the present turn. `changes_only`: not at what was merely found."""
+    end = len(messages)
+    for turns_ago in range(1, MOST_TURNS + 1):
+        start = end
+        while start and not isinstance(messages[start - 1], UserMessage):
+            start -= 1
+        last = _in_turn(messages[start:end])
+        if last.lines and not (changes_only and last.done == "found"):
+            return last._replace(turns_ago=turns_ago)
+        if any(isinstance(each, ToolResult) and each.name == "remind" for each in messages[start:end]):
+            break  # "no, at 11" is about the reminder
+        while start and isinstance(messages[start - 1], UserMessage):
+            start -= 1
+        if not start:
+            break
+        end = start
+    return LastLines()
+
+
+def _in_turn(turn: Sequence[Message]) -> LastLines:
+    calls: dict[str, Mapping[str, Any]] = {}
+    for each in turn:
+        if isinstance(each, AssistantMessage):
+            calls |= {call.id: _object(call.arguments) for call in each.calls}
+    answer = turn[-1].text if turn and isinstance(turn[-1], AssistantMessage) else ""
+    done = [each for each in turn if isinstance(each, ToolResult) and not each.failed]
+    for result in done:
+        if result.name == "memory_edit":
+            return _changed(calls.get(result.call_id, {}), _object(result.content))
+    wrote = [
+        line
+        for result in done
+        if result.name == "memory_write"
+        for line in _written(calls.get(result.call_id, {}), _object(result.content))
+    ]
+    if wrote:
+        return LastLines("wrote", tuple(wrote))
+    for result in done:
+        if result.name == "memory_search":
+            found = _found(_object(result.content), answer)
+            if found:
+                return LastLines("found", found, query=str(calls.get(result.call_id, {}).get("query", "")))
+    return LastLines()
+
+
+def _changed(asked: Mapping[str, Any], done: Mapping[str, Any]) -> LastLines:
+    old, new, path = str(asked.get("old", "")), str(asked.get("new", "")), str(done.get("path", ""))
+    line = NoteLine(path, _number(done), new)
+    return LastLines("changed" if new else "removed", (line,), before=old)
+
+
+def _written(asked: Mapping[str, Any], done: Mapping[str, Any]) -> list[NoteLine]:
+    path, first = str(done.get("path", "")), _number(done)
+    if not path or not first:
+        return []
+    lines = str(asked.get("content", "")).splitlines()
+    return [
+        NoteLine(path, first + number, re.sub(f"^{_BULLET}", "", line))
+        for number, line in enumerate(lines)
+        if len(lines) == 1 or re.match(_BULLET, line)
+    ]
+
+
+def _found(done: Mapping[str, Any], answer: str) -> tuple[NoteLine, ...]:
+    """The lines of the passages that the answer shows."""
+    hits = done.get("results")
+    lines: list[NoteLine] = []
+    for hit in hits if isinstance(hits, list) else []:
+        path, first = str(hit.get("path", "")), _number(hit)
+        if not first or f"`{path}:{first}" not in answer:
+            continue
+        snippet = str(hit.get("snippet", "")).splitlines()
+        lines += [
+            NoteLine(path, first + number, re.sub(f"^{_BULLET}", "", line.strip()))
+            for number, line in enumerate(snippet)
+            if line.strip() and not line.lstrip().startswith("#")
+        ]
+    return tuple(lines)
+
+
+def _number(values: Mapping[str, Any]) -> int:
+    line = values.get("line_start")
+    return line if isinstance(line, int) else 0
+
+
+def _object(text: str) -> Mapping[str, Any]:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
