@@ -34,6 +34,7 @@ from bot.state.database import State
 from bot.supervision import Supervisor
 from bot.tools.documents import document_tools
 from bot.tools.memory import memory_tools
+from bot.tools.reminder_list import reminder_list_tools
 from bot.tools.reminders import reminder_tools
 from bot.tools.toolbox import Tool
 from bot.upkeep.core_notice import CoreNotice
@@ -162,7 +163,7 @@ def assemble(
         model,
         compactor,
         for_memory=(*memory_tools(memory, journal), *document_tools(filing), *tools),
-        for_all=reminder_tools(reminders),
+        for_all=(*reminder_tools(reminders), *reminder_list_tools(reminders, access)),
         measures=measures,
         now=now,
     )

@@ -6,6 +6,7 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
+from bot.models.notebook.agenda import is_request
 from bot.models.notebook.forget_command import words_to_forget
 from bot.models.notebook.history import Statement, tell_apart
 from bot.models.notebook.language import Language
@@ -82,6 +83,23 @@ class Shown(NamedTuple):
     """Blank where there is no such note."""
 
 
+class Listed(NamedTuple):
+    """The reminders that are to come, or those of a day; or why there is no list."""
+
+    reminders: Sequence[Mapping[str, Any]] = ()
+    """As `list_reminders` gives them, the nearest first."""
+    error: str = ""
+
+
+class OnDay(NamedTuple):
+    """What the notes say of a day that was asked about."""
+
+    words: str
+    """The day in the person's words."""
+    lines: Sequence[tuple[str, str]] = ()
+    """Each line, and its place."""
+
+
 class Outcome(NamedTuple):
     """All that there is to tell at the end of a turn."""
 
@@ -94,6 +112,8 @@ class Outcome(NamedTuple):
     refused: NoMoment | None = None
     """Why a moment cannot be one."""
     shown: Sequence[Shown] = ()
+    listed: Sequence[Listed] = ()
+    on_day: OnDay | None = None
     forget: str = ""
     """What is to be removed from the notes."""
     cancel: str = ""
@@ -139,6 +159,10 @@ def compose(outcome: Outcome, language: Language, *, notice: str = "") -> str:
     if outcome.asks_what:
         parts.append(say.remind_what)
     parts.extend(_note(each, language) for each in outcome.shown)
+    if outcome.on_day:
+        parts.extend(_agenda(outcome.on_day, outcome.listed, language))
+    else:
+        parts.extend(part for each in outcome.listed for part in _list(each, language))
     if outcome.may_not_note:
         parts.append(say.cannot_note)
     if outcome.may_not_find:
@@ -232,7 +256,7 @@ def _how(wanted: Wanted, outcome: Outcome, language: Language) -> str:
         case "list_notes":
             return say.list_notes
         case "list_reminders":
-            return say.reminders
+            return "" if outcome.listed else say.reminders
         case "cancel_reminder":
             return say.cancel_reminder.format(command=f"/reminders cancel {outcome.cancel or 'N'}")
         case "add_model":
@@ -270,6 +294,49 @@ def _reminder(reminded: Reminded, language: Language) -> str:
     return say.reminded.format(number=reminded.number, text=text, due=due)
 
 
+def _list(listed: Listed, language: Language) -> list[str]:
+    """All reminders, and how one is cancelled; or that there are none."""
+    say = language.say
+    if listed.error:
+        return [say.not_found.format(error=plain(one_line(listed.error)))]
+    if not listed.reminders:
+        return [say.reminders_none]
+    rows = [
+        f"- **{each.get('number')}**: {_moment(each, language)}: {plain(one_line(str(each.get('text', ''))))}"
+        for each in listed.reminders[:_LONGEST_SHOWN]
+    ]
+    rows += [say.reminders] if len(listed.reminders) > _LONGEST_SHOWN else []
+    cancel = say.cancel_reminder.format(command=f"/reminders cancel {listed.reminders[0].get('number')}")
+    return [say.reminders_are, "\n".join(rows), cancel]
+
+
+def _moment(listed: Mapping[str, Any], language: Language) -> str:
+    at = datetime.fromisoformat(str(listed.get("at", "")))
+    again = " ↻" if "every" in listed else ""
+    if language.date:
+        return f"{at.strftime(language.date)}{again}"
+    every = f", {listed['every']}" if "every" in listed else ""
+    return f"{at:%A}, {at.day} {at:%B %Y} at {at:%H:%M}{every}"
+
+
+def _agenda(on_day: OnDay, listed: Sequence[Listed], language: Language) -> list[str]:
+    """The reminders of a day by their time, and then what notes tell of it."""
+    say, day = language.say, plain(on_day.words)
+    reminders = [each for every in listed for each in every.reminders]
+    rows = [
+        f"- {str(each.get('at', ''))[11:16]}: {plain(one_line(str(each.get('text', ''))))}"
+        for each in reminders
+    ]
+    rows += [f"- {plain(text)} `{place}`" for text, place in on_day.lines[:_LONGEST_SHOWN]]
+    if not rows:
+        return [_with_capital(say.on_day_nothing.format(day=day))]
+    return [_with_capital(say.on_day.format(day=day)), "\n".join(rows)]
+
+
+def _with_capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
 def _due(reminded: Reminded, language: Language) -> str:
     """The moment as the language writes it; in the words of the reminder where it has no other."""
     try:
@@ -285,7 +352,11 @@ def _due(reminded: Reminded, language: Language) -> str:
 def _note(shown: Shown, language: Language) -> str:
     """The lines of a note that was asked for, or that there are none."""
     say = language.say
-    lines = [plain(line) for each in shown.text.splitlines() if (line := _line(each))]
+    lines = [
+        plain(line)
+        for each in shown.text.splitlines()
+        if (line := _line(each)) and not (shown.kind == "today" and is_request(line))
+    ]
     if lines and re.match(r"\s*# ", shown.text):  # its title says no more than its name
         lines = lines[1:]
     head, nothing = (

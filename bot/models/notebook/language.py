@@ -98,6 +98,13 @@ class Sayings(NamedTuple):
     reminders: str
     cancel_reminder: str
     """How a reminder is cancelled: `{command}`."""
+    reminders_are: str
+    """Heads the reminders that are to come."""
+    reminders_none: str
+    on_day: str
+    """Heads what is on a day: `{day}` in the person's words."""
+    on_day_nothing: str
+    """Likewise."""
     about_you: str
     """Heads what stands in MEMORY.md."""
     about_you_nothing: str
@@ -221,6 +228,10 @@ class Language:
     list_reminders: tuple[str, ...] = ()
     cancel_reminder: str = ""
     """A regular expression in lower case: asks to cancel a reminder, up to its number; anywhere if `verb_last`."""
+    today_words: tuple[str, ...] = ()
+    tomorrow_words: tuple[str, ...] = ()
+    on_day: tuple[str, ...] = ()
+    """Asks what is on a day, which stands in the place of the dots."""
     about_me: tuple[str, ...] = ()
     today: tuple[str, ...] = ()
     add_model: tuple[str, ...] = ()

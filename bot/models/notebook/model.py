@@ -3,12 +3,23 @@
 import json
 import os
 import re
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from bot.attachments.wording import without_attached
-from bot.models.notebook.answers import Changed, Looked, Outcome, Reminded, Shown, Wrote, compose
+from bot.models.notebook.agenda import DayAsked, DayLine, lines_in, lines_of_day, read_day_asked, search_words
+from bot.models.notebook.answers import (
+    Changed,
+    Listed,
+    Looked,
+    OnDay,
+    Outcome,
+    Reminded,
+    Shown,
+    Wrote,
+    compose,
+)
 from bot.models.notebook.changing import Change, plan_change
 from bot.models.notebook.language import NOTICE_MARK, Language
 from bot.models.notebook.languages import LANGUAGES
@@ -34,7 +45,10 @@ GET = "memory_get"
 REMIND = "remind"
 KEEP = "keep_document"
 SEARCH = "memory_search"
+LIST = "list_reminders"
 
+_MOST_OF_DAY = 50
+"""Passages that are looked through for a day."""
 _PATHS: Mapping[Look, str] = {"about_me": "MEMORY.md", "today": "{day}.md"}
 MOST_WEIGHED = 20
 """Of the latest messages, those whose language counts as that of the chat."""
@@ -84,6 +98,11 @@ class Notebook:
             change = plan_change(wish, earlier, said=turn.said, said_before=said_before, before=turn.before)
         if change:
             wish = Reading(change.language, change.facts)
+        asked = None if change or len(turn.said) != 1 else read_day_asked(turn.said[0], now, wish.language)
+        if asked and SEARCH in offered | done:
+            wish = Reading(asked.language)
+        else:
+            asked = None
         facts = wish.facts
         if REMIND not in offered | done:  # such as at the last step of a turn: nothing is lost
             notes = [each.note for each in plans.clear]
@@ -95,6 +114,8 @@ class Notebook:
             *(_remind_calls(plans.clear) if REMIND in offered - done else ()),
             *(_keep_calls(turn.documents) if wish.keep and KEEP in offered - done else ()),
             *(_search_calls(wish.queries) if SEARCH in offered - done else ()),
+            *(_day_calls(asked, offered - done) if asked else ()),
+            *((_call(LIST),) if "list_reminders" in wish.wanted and LIST in offered - done else ()),
             *((_call(GET, path=path) for path in paths) if GET in offered - done else ()),
         ]
         if calls:
@@ -102,12 +123,16 @@ class Notebook:
         outcome = Outcome(
             wrote=[_wrote(result) for result in turn.results if result.name in {WRITE, KEEP}],
             changed=[_changed(result, turn) for result in turn.results if result.name == EDIT],
-            looked=[_looked(result, turn) for result in turn.results if result.name == SEARCH],
+            looked=[_looked(result, turn) for result in turn.results if result.name == SEARCH and not asked],
+            listed=[_listed(result) for result in turn.results if result.name == LIST],
+            on_day=_on_day(asked, turn, now) if asked else None,
             reminded=[_reminded(result, turn) for result in turn.results if result.name == REMIND],
             asks_when=plans.asks_when or bool(plans.clear and REMIND not in done),
             asks_what=plans.asks_what,
             refused=plans.refused,
-            shown=[_shown(result, turn, paths) for result in turn.results if result.name == GET],
+            shown=[
+                _shown(result, turn, paths) for result in turn.results if result.name == GET and not asked
+            ],
             may_not_note=bool(wish.facts and WRITE not in done) or (wish.keep and KEEP not in done),
             may_not_find=(bool(wish.queries) and SEARCH not in done) or (bool(paths) and GET not in done),
             in_room=turn.in_room,
@@ -323,6 +348,16 @@ def _search_calls(queries: Sequence[str]) -> Iterator[ToolCall]:
     return (_call(SEARCH, query=query) for query in queries)
 
 
+def _day_calls(asked: DayAsked, tools: Collection[str]) -> Iterator[ToolCall]:
+    day = asked.day.isoformat()
+    if SEARCH in tools:
+        yield _call(SEARCH, query=search_words(asked), limit=_MOST_OF_DAY)
+    if GET in tools:
+        yield _call(GET, path=f"{day}.md")
+    if LIST in tools:
+        yield _call(LIST, day=day)
+
+
 def _call(tool: str, **arguments: str | int) -> ToolCall:
     letters = "abcdefghijklmnopqrstuvwxyz0123456789"
     return ToolCall(
@@ -373,6 +408,26 @@ def _reminded(result: ToolResult, turn: _Turn) -> Reminded:
         comes_again="every" in content,
         while_open="note" in content,
     )
+
+
+def _listed(result: ToolResult) -> Listed:
+    content = _object(result.content)
+    reminders = content.get("reminders")
+    if result.failed or not isinstance(reminders, list):
+        return Listed(error=_error(result, content))
+    return Listed([each for each in reminders if isinstance(each, dict)])
+
+
+def _on_day(asked: DayAsked, turn: _Turn, now: datetime) -> OnDay:
+    lines: list[DayLine] = []
+    for result in turn.results:
+        content = {} if result.failed else _object(result.content)
+        if result.name == GET:
+            lines += lines_in(content.get("path"), 1, content.get("text"), asked.day.isoformat())
+        elif result.name == SEARCH:
+            for hit in content.get("results", ()):
+                lines += lines_in(hit.get("path"), hit.get("line_start"), hit.get("snippet"), hit.get("told"))
+    return OnDay(asked.words, [(each.text, each.place) for each in lines_of_day(lines, asked, now.date())])
 
 
 def _shown(result: ToolResult, turn: _Turn, paths: Mapping[str, Look]) -> Shown:

@@ -137,6 +137,38 @@ def test_a_correction_of_nothing_is_noted_as_it_was_said(commonplace: Commonplac
     assert "Noted in" in answer
 
 
+@pytest.mark.parametrize(
+    ("reminder", "text", "which", "tomorrow"),
+    [
+        ("remind me tomorrow at 10 to call Tom", "call Tom", "What are my reminders?", "What's on tomorrow?"),
+        ("Erinnere mich morgen um 10 an Tom", "Tom", "Welche Erinnerungen habe ich?", "Was steht morgen an?"),
+        ("明天10点提醒我给汤姆打电话", "给汤姆打电话", "我有哪些提醒？", "明天有什么安排？"),
+    ],
+)
+def test_reminders_are_listed_and_what_is_on_a_day(
+    commonplace: Commonplace, reminder: str, text: str, which: str, tomorrow: str
+) -> None:
+    day_that_lasts()
+    none, nothing = said(commonplace, which, tomorrow)
+    assert text not in none + nothing
+    said(commonplace, reminder, "Lunch with Eva tomorrow at noon", "We have a cat.")
+    listed, day = said(commonplace, which, tomorrow)
+    assert re.search(rf"^- \*\*1\*\*: .*10:00: {text}$", listed, re.MULTILINE)
+    assert "/reminders cancel 1" in listed
+    assert re.search(rf"^- 10:00: {text}$", day, re.MULTILINE)
+    assert "- Lunch with Eva tomorrow at noon. `" in day
+    assert "cat" not in day
+
+
+def test_what_happened_today_is_no_request_for_a_reminder(commonplace: Commonplace) -> None:
+    day_that_lasts()
+    said(commonplace, "remind me to buy milk", "We have a cat.")
+    for question in ("What happened today?", "What is on today?"):
+        (today,) = said(commonplace, question)
+        assert "- We have a cat." in today
+        assert "milk" not in today
+
+
 def test_a_note_with_headings_stands_there_as_it_was_written(commonplace: Commonplace) -> None:
     said(commonplace, "# Party\n\nwhere is the cake?\n\n- 20 balloons")
     (note,) = commonplace.memory.glob("*.md")

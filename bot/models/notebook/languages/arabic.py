@@ -58,6 +58,10 @@ ARABIC = Language(
         list_notes="يعرض `/memory list` قائمة ملاحظاتك، ويعرض `/memory get MEMORY.md` واحدة منها.",
         reminders="يعرض `/reminders` تذكيراتك.",
         cancel_reminder="لإلغاء تذكير أرسل `{command}`. يعرض `/reminders` الأرقام.",
+        reminders_are="تذكيراتك:",
+        reminders_none="ليس لديك تذكيرات.",
+        on_day="{day}:",
+        on_day_nothing="لا توجد تذكيرات ولا ملاحظات: {day}.",
         about_you="من `MEMORY.md` الذي أبقيه في متناولي دائمًا:",
         about_you_nothing="ليس في متناولي شيء عنك بعد. يضع `/remember core: النص` شيئًا هناك؛ وكل ما عداه يبحث "
         "فيه `/recall كلمات`",
@@ -110,6 +114,12 @@ ARABIC = Language(
     ),
     list_reminders=phrases("ما هي تذكيراتي|ما تذكيراتي|اعرض تذكيراتي|أرني تذكيراتي|تذكيراتي"),
     cancel_reminder=r"(?:(?:ألغ|ألغِ|الغ|الغي|ألغي|احذف|امسح) (?:ال)?تذكير|لا تذكرني|توقف عن تذكيري)",
+    today_words=phrases("اليوم|لليوم"),
+    tomorrow_words=phrases("غدا|غدًا|لغد"),
+    on_day=phrases(
+        "ماذا لدي …|ما لدي …|ماذا عندي …|ماذا يوجد …|ما هي مواعيدي …|ما هي خططي …|ما المخطط …"
+        "|ماذا يجب أن أفعل …|ماذا علي أن أفعل …"
+    ),
     about_me=phrases("ماذا تعرف عني|ما الذي تعرفه عني|ماذا تتذكر عني|من أنا"),
     today=phrases("ماذا حدث اليوم|ماذا حصل اليوم|ماذا فعلت اليوم|ملاحظات اليوم|ماذا قلت اليوم"),
     add_model=phrases(

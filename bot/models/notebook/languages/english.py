@@ -45,6 +45,10 @@ ENGLISH = Language(
         list_notes="`/memory list` lists your notes, and `/memory get MEMORY.md` shows one.",
         reminders="`/reminders` lists your reminders.",
         cancel_reminder="To cancel a reminder, send `{command}`. `/reminders` shows their numbers.",
+        reminders_are="Your reminders:",
+        reminders_none="You have no reminders.",
+        on_day="For {day}:",
+        on_day_nothing="I have no reminders or notes for {day}.",
         about_you="From `MEMORY.md`, which I always keep in mind:",
         about_you_nothing="I don't have anything about you in mind yet. `/remember core: TEXT` changes that; "
         "`/recall WORDS` searches everything else.",
@@ -184,6 +188,24 @@ ENGLISH = Language(
         r"|all|that|this|of|last) )*reminders?(?= *(?:$|[#\d]|(?:no|nr|number|to|about|for|at"
         r"|on|with|called|that|which|please)\b))|(?:stop|quit) reminding (?:me|us)\b|(?:don't"
         r"|dont|do not) remind (?:me|us)\b)"
+    ),
+    today_words=phrases("today|tonight|this evening"),
+    tomorrow_words=phrases("tomorrow"),
+    on_day=phrases(
+        "what is on …|what's on …|whats on …|what is on on …|what's on on …|what is on for …"
+        "|what's on for …|what is happening …|what's happening …|what do i have …"
+        "|what do i have on …|what do i have for …|what do i have to do …"
+        "|what do i have to do on …|what do i have planned …|what do i have planned for …"
+        "|what have i got …|what have i got on …|what is planned …|what's planned …"
+        "|what is planned for …|what's planned for …|what are my plans for …|what are my plans …"
+        "|what are my appointments …|what are my appointments for …|which appointments do i have …"
+        "|do i have anything …|do i have anything on …|do i have anything planned …"
+        "|do i have anything planned for …|do i have any plans for …|do i have any appointments …"
+        "|any plans for …|is there anything …|is there anything on …|anything on …|anything …"
+        "|what should i do …|what must i do …|what's on my calendar …|what is on my calendar …"
+        "|what's on my calendar for …|what's on the agenda …|what is on the agenda …"
+        "|what's on the agenda for …|what are my reminders for …|what reminders do i have …"
+        "|what reminders do i have for …|which reminders do i have …"
     ),
     about_me=phrases(
         "what do you know about me|what do you remember about me|what have you noted about me"

@@ -66,6 +66,10 @@ FRENCH = Language(
         list_notes="`/memory list` montre vos notes, et `/memory get MEMORY.md` en affiche une.",
         reminders="`/reminders` montre vos rappels.",
         cancel_reminder="Pour annuler un rappel, envoyez `{command}`. `/reminders` montre les numéros.",
+        reminders_are="Vos rappels :",
+        reminders_none="Vous n’avez aucun rappel.",
+        on_day="Pour {day} :",
+        on_day_nothing="Je n’ai ni rappel ni note pour {day}.",
         about_you="Dans `MEMORY.md`, que j’ai toujours sous la main :",
         about_you_nothing="Je n’ai encore rien sur vous que j’aie toujours sous la main. `/remember core: "
         "TEXTE` l’y met ; `/recall MOTS` cherche dans tout le reste.",
@@ -170,6 +174,17 @@ FRENCH = Language(
         r"|mon|mes|tous|ce) )*rappels?(?= *(?:$|[#\d]|(?:n|no|numéro|de|du|pour|à|sur)\b)|'"
         r"| d')|(?:arrête|arrêtez|cesse|cessez) de me rappeler|ne me (?:le )?rappel(?:le|ez"
         r") (?:plus|pas))"
+    ),
+    today_words=phrases("aujourd'hui|ce soir"),
+    tomorrow_words=phrases("demain"),
+    on_day=phrases(
+        "qu'est-ce que j'ai …|qu'est-ce que j'ai de prévu …|qu'est-ce que j'ai de prévu pour …"
+        "|qu'ai-je …|qu'ai-je de prévu …|qu'est-ce qui est prévu …|qu'est-ce qui est prévu pour …"
+        "|qu'est-ce qu'il y a …|qu'est-ce qu'il y a de prévu …|qu'y a-t-il …"
+        "|qu'y a-t-il de prévu …|j'ai quoi …|j'ai quoi de prévu …|quoi de prévu …"
+        "|quoi de prévu pour …|quel est le programme …|quel est le programme pour …"
+        "|quel est mon programme …|que dois-je faire …|qu'est-ce que je dois faire …"
+        "|quels sont mes rendez-vous …"
     ),
     about_me=phrases(
         "que sais-tu de moi|que sais-tu sur moi|qu'est-ce que tu sais de moi"

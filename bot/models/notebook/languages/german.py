@@ -66,6 +66,10 @@ GERMAN = Language(
         list_notes="`/memory list` zeigt, welche Notizen es gibt, und `/memory get MEMORY.md` zeigt eine davon.",
         reminders="`/reminders` zeigt deine Erinnerungen.",
         cancel_reminder="Um eine Erinnerung zu streichen, schick `{command}`. Die Nummern zeigt `/reminders`.",
+        reminders_are="Deine Erinnerungen:",
+        reminders_none="Du hast keine Erinnerungen.",
+        on_day="Für {day}:",
+        on_day_nothing="Für {day} habe ich keine Erinnerungen und keine Notizen.",
         about_you="Aus `MEMORY.md`, das ich immer zur Hand habe:",
         about_you_nothing="Über dich habe ich noch nichts immer zur Hand. `/remember core: TEXT` legt etwas "
         "dort ab; alles andere durchsucht `/recall WORTE`.",
@@ -185,6 +189,17 @@ GERMAN = Language(
         r"|stoppe) (?:(?:die|meine|alle|diese|letzte) )*erinnerung(?:en)?(?= *(?:$|[#\d]|(?:nr"
         r"|nummer|an|für|um|am|mit|bitte|daran|dass)\b))|(?:erinnere?|erinner"
         r") mich (?:bitte )?nicht(?: mehr| länger)?\b|hör auf, ?mich )"
+    ),
+    today_words=phrases("heute|heute abend"),
+    tomorrow_words=phrases("morgen"),
+    on_day=phrases(
+        "was ist … los|was steht … an|was steht am … an|was steht … auf dem programm"
+        "|was steht … auf dem plan|was habe ich … vor|was hab ich … vor|was habe ich am … vor"
+        "|was habe ich …|was hab ich …|was gibt es …|was gibt's …|was liegt … an"
+        "|was ist … geplant|was ist für … geplant|was muss ich … tun|was muss ich … machen"
+        "|was muss ich … erledigen|habe ich … etwas vor|habe ich … was vor|habe ich … termine"
+        "|welche termine habe ich …|steht … etwas an|was kommt …|was ist …|was ist … dran"
+        "|welche erinnerungen habe ich …|welche erinnerungen habe ich für …"
     ),
     about_me=phrases(
         "was weißt du über mich|was weisst du über mich|was weißt du von mir"

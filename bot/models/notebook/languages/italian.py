@@ -64,6 +64,10 @@ ITALIAN = Language(
         list_notes="`/memory list` elenca le tue note e `/memory get MEMORY.md` ne mostra una.",
         reminders="`/reminders` elenca i tuoi promemoria.",
         cancel_reminder="Per annullare un promemoria, invia `{command}`. `/reminders` mostra i numeri.",
+        reminders_are="I tuoi promemoria:",
+        reminders_none="Non hai promemoria.",
+        on_day="Per {day}:",
+        on_day_nothing="Non ho promemoria né note per {day}.",
         about_you="Da `MEMORY.md`, che ho sempre a portata di mano:",
         about_you_nothing="Su di te non ho ancora nulla sempre a portata di mano. `/remember core: TESTO` lo "
         "mette lì; `/recall PAROLE` cerca in tutto il resto.",
@@ -147,6 +151,14 @@ ITALIAN = Language(
         r"(?:(?:cancella|annulla|elimina|rimuovi|togli) (?:(?:il|i|mio|miei|tutti|questo"
         r") )*promemoria(?= *(?:$|[#\d]|(?:numero|n|di|del|per|su|sul)\b))"
         r"|smetti(?:la)? di ricordarmi|non ricordarmi)"
+    ),
+    today_words=phrases("oggi|stasera"),
+    tomorrow_words=phrases("domani"),
+    on_day=phrases(
+        "cosa c'è …|che cosa c'è …|che c'è …|cosa ho …|che cosa ho …|cosa ho in programma …"
+        "|cosa ho in programma per …|cosa devo fare …|che cosa devo fare …|cosa è previsto …"
+        "|cosa è previsto per …|che programmi ho per …|che impegni ho …|quali impegni ho …"
+        "|ho qualcosa …"
     ),
     about_me=phrases(
         "che cosa sai di me|cosa sai di me|che cosa sai su di me|cosa sai su di me|che sai di me"

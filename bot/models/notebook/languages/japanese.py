@@ -62,6 +62,10 @@ JAPANESE = Language(
         list_notes="`/memory list` でメモの一覧、`/memory get MEMORY.md` でその一つが見られます。",
         reminders="`/reminders` でリマインダーの一覧が見られます。",
         cancel_reminder="リマインダーを取り消すには `{command}` と送ってください。番号は `/reminders` で見られます。",
+        reminders_are="リマインダーの一覧：",
+        reminders_none="リマインダーはありません。",
+        on_day="{day}の予定：",
+        on_day_nothing="{day}のリマインダーもメモもありません。",
         about_you="いつも手元に置いている `MEMORY.md` からです：",
         about_you_nothing="いつも手元に置いておくことは、まだ何もありません。`/remember core: 内容` でそこに書"
         "けます。ほかのことは `/recall 言葉` で探せます。",
@@ -143,6 +147,13 @@ JAPANESE = Language(
         "|リマインダーはある|リマインダーはありますか"
     ),
     cancel_reminder=r"リマインダー *(?:の)?#?\d*(?:番)?(?:を)?(?:取り消|取消|キャンセル|削除|消し)|リマインドしないで",
+    today_words=phrases("今日|きょう|本日|今夜"),
+    tomorrow_words=phrases("明日|あした|あす"),
+    on_day=phrases(
+        "…の予定は|…の予定は何|…の予定は何ですか|…の予定|…の予定を教えて|…の予定はある"
+        "|…の予定はありますか|…は何がある|…は何がありますか|…何がある|…何があるの|…は何をする"
+        "|…は何をすればいい|…することは何|…のリマインダーは"
+    ),
     about_me=phrases(
         "私について何を知っている|私について何を知ってる|私について何を知っていますか"
         "|私のことを何か知っている|私のことを何か知ってる|私のことを知ってる"

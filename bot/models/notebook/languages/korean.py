@@ -59,6 +59,10 @@ KOREAN = Language(
         list_notes="`/memory list` 는 메모 목록을, `/memory get MEMORY.md` 는 그중 하나를 보여 줍니다.",
         reminders="`/reminders` 는 알림 목록을 보여 줍니다.",
         cancel_reminder="알림을 취소하려면 `{command}` 를 보내 주세요. 번호는 `/reminders` 에서 볼 수 있습니다.",
+        reminders_are="알림 목록:",
+        reminders_none="알림이 없습니다.",
+        on_day="{day} 일정:",
+        on_day_nothing="{day}에는 알림도 메모도 없습니다.",
         about_you="늘 곁에 두는 `MEMORY.md` 에 적힌 내용입니다:",
         about_you_nothing="늘 곁에 둘 내용이 아직 없습니다. `/remember core: 내용` 으로 거기에 적을 수 있고, "
         "나머지는 `/recall 낱말` 로 찾을 수 있습니다.",
@@ -127,6 +131,12 @@ KOREAN = Language(
         "|알림이 뭐가 있어|내 알림은 뭐야"
     ),
     cancel_reminder=r"알림 *#?\d*(?:번)?(?:을|를)? *(?:취소|삭제|지워|꺼)",
+    today_words=phrases("오늘"),
+    tomorrow_words=phrases("내일"),
+    on_day=phrases(
+        "… 뭐 있어|… 뭐가 있어|… 뭐 있지|… 일정|… 일정 뭐야|… 일정이 뭐야|… 일정 알려 줘"
+        "|… 일정 알려줘|… 무슨 일정이 있어|… 할 일이 뭐야|… 할 일|… 계획이 뭐야"
+    ),
     about_me=phrases(
         "나에 대해 뭘 알아|나에 대해 무엇을 알고 있어|나에 대해 뭐 알아|나에 대해 아는 게 뭐야"
         "|나에 대해 뭘 알고 있어|나는 누구야|내가 누구야"

@@ -62,6 +62,10 @@ PORTUGUESE = Language(
         list_notes="`/memory list` mostra as suas notas, e `/memory get MEMORY.md` mostra uma delas.",
         reminders="`/reminders` mostra os seus lembretes.",
         cancel_reminder="Para cancelar um lembrete, envie `{command}`. `/reminders` mostra os números.",
+        reminders_are="Os seus lembretes:",
+        reminders_none="Você não tem lembretes.",
+        on_day="Para {day}:",
+        on_day_nothing="Não tenho lembretes nem notas para {day}.",
         about_you="De `MEMORY.md`, que tenho sempre à mão:",
         about_you_nothing="Ainda não tenho nada sobre você sempre à mão. `/remember core: TEXTO` coloca algo "
         "lá; `/recall PALAVRAS` procura em todo o resto.",
@@ -154,6 +158,15 @@ PORTUGUESE = Language(
         r"(?:(?:cancela|cancele|cancelar|apaga|apague|exclua|remova|remove) (?:(?:o|os|meu"
         r"|meus|todos|esse|este) )*lembretes?(?= *(?:$|[#\d]|(?:número|nº|de|do|para"
         r"|sobre)\b))|(?:para|pare) de me lembrar|não me lembr[ea])"
+    ),
+    today_words=phrases("hoje|hoje à noite"),
+    tomorrow_words=phrases("amanhã"),
+    on_day=phrases(
+        "o que tenho …|o que eu tenho …|o que tenho para …|o que há …|o que há para …"
+        "|o que tem …|o que tem para …|o que está marcado para …|o que está planejado para …"
+        "|o que tenho que fazer …|o que tenho para fazer …|o que preciso fazer …"
+        "|quais são os planos para …|quais são meus planos para …|que compromissos tenho …"
+        "|tenho alguma coisa …"
     ),
     about_me=phrases(
         "o que você sabe sobre mim|o que sabe sobre mim|o que sabes sobre mim"

@@ -63,6 +63,10 @@ SPANISH = Language(
         list_notes="`/memory list` muestra tus notas y `/memory get MEMORY.md` enseña una de ellas.",
         reminders="`/reminders` muestra tus recordatorios.",
         cancel_reminder="Para cancelar un recordatorio, envía `{command}`. `/reminders` muestra los números.",
+        reminders_are="Tus recordatorios:",
+        reminders_none="No tienes recordatorios.",
+        on_day="Para {day}:",
+        on_day_nothing="No tengo recordatorios ni notas para {day}.",
         about_you="De `MEMORY.md`, que tengo siempre a mano:",
         about_you_nothing="Todavía no tengo nada sobre ti siempre a mano. `/remember core: TEXTO` lo pone ahí; "
         "`/recall PALABRAS` busca en todo lo demás.",
@@ -154,6 +158,14 @@ SPANISH = Language(
         r"(?:(?:cancela|cancelar|borra|elimina|quita|anula) (?:(?:el|los|mi|mis|todos|ese"
         r"|este) )*recordatorios?(?= *(?:$|[#\d]|(?:número|nº|de|para|a|sobre)\b))"
         r"|deja de recordarme|no me (?:lo )?recuerdes)"
+    ),
+    today_words=phrases("hoy|esta noche"),
+    tomorrow_words=phrases("mañana"),
+    on_day=phrases(
+        "qué hay …|que hay …|qué hay para …|qué tengo …|que tengo …|qué tengo para …"
+        "|qué tengo que hacer …|qué tengo planeado para …|qué tengo previsto para …"
+        "|qué está previsto para …|qué planes tengo para …|qué planes hay para …|tengo algo …"
+        "|tengo algo para …|qué toca …|qué citas tengo …|qué debo hacer …"
     ),
     about_me=phrases(
         "qué sabes de mí|qué sabes sobre mí|qué recuerdas de mí|qué has anotado sobre mí|quién soy"

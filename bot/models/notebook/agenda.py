@@ -1,0 +1,142 @@
+"""Pure: questions about what is on a day ("what's on tomorrow?"), and the lines of notes that tell of that day."""
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import date, datetime, timedelta
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
+
+from bot.models.notebook.language import Language
+from bot.models.notebook.languages.english import ENGLISH
+from bot.models.notebook.phrases import OPENERS, SEPARATORS, body_end, fold, language_of, skip
+from bot.models.notebook.reading import read
+from bot.models.notebook.reminding import split_reminder
+from bot.places import written_place
+from bot.when import NoMoment, read_when
+from memory.dates.lexicon import lexicon
+
+_MARKER = r"^[-*+][ \t]+"
+_LONGEST = 120
+_SHORTEST_WEEKDAY = 4
+"""Letters: "sun" and "sat" say too much besides."""
+
+
+class DayAsked(NamedTuple):
+    """A question about what is on a day."""
+
+    day: date
+    words: str
+    """In the person's words: "tomorrow", "Friday"."""
+    language: Language
+
+
+class DayLine(NamedTuple):
+    """A line of a note, where it stands, and the day on which it was told."""
+
+    text: str
+    place: str
+    told: date | None
+
+
+def read_day_asked(text: str, now: datetime, spoken: Language) -> DayAsked | None:
+    """Read "What's on tomorrow?", "Was steht am Freitag an?"; None for any other message. `now` is aware."""
+    if len(text) > _LONGEST or "\n" in text.strip():
+        return None
+    for language in dict.fromkeys((spoken, ENGLISH)):
+        for said in _in_frames(text, language):
+            if day := _day_of(said, now, language):
+                return DayAsked(day, said, language)
+    return None
+
+
+def _in_frames(text: str, language: Language) -> Iterator[str]:
+    """What stands in the place of the dots in one of the language's questions, the most of a frame first."""
+    body = text[: body_end(text)]
+    body = body[skip(fold(body), 0, SEPARATORS + "¿¡" + OPENERS) :]
+    folded = fold(body)
+    for frame in sorted(language.on_day, key=len, reverse=True):
+        before, _, behind = frame.partition("…")
+        if folded.startswith(before) and folded.endswith(behind) and len(folded) > len(before) + len(behind):
+            yield body[len(before) : len(body) - len(behind)].strip(SEPARATORS)
+
+
+def _day_of(said: str, now: datetime, language: Language) -> date | None:
+    words = fold(said)
+    if words in language.today_words:
+        return now.date()
+    if words in language.tomorrow_words:
+        return now.date() + timedelta(1)
+    if not language.moments or not words:
+        return None
+    zone = now.tzinfo if isinstance(now.tzinfo, ZoneInfo) else ZoneInfo("UTC")
+    try:
+        when, rest = read_when(said, now, zone)
+    except NoMoment:
+        return None
+    return None if rest or when.rule else when.due.date()
+
+
+def search_words(asked: DayAsked) -> str:
+    """What finds notes that name the day: its date and its weekday in any language, "tomorrow" in this one."""
+    tables = lexicon()
+    weekdays = [
+        word
+        for word, weekday in tables.weekdays.items()
+        if weekday == asked.day.weekday() and len(word) >= _SHORTEST_WEEKDAY and " " not in word
+    ]
+    near = (*asked.language.today_words, *asked.language.tomorrow_words)
+    return " ".join(dict.fromkeys([asked.day.isoformat(), str(asked.day.day), asked.words, *near, *weekdays]))
+
+
+def lines_in(path: object, first: object, text: object, told: object) -> list[DayLine]:
+    """The lines of a passage, or of a whole note, without headings; values as a tool gives them."""
+    if not (isinstance(path, str) and isinstance(first, int) and isinstance(text, str)):
+        return []
+    day = date.fromisoformat(told) if isinstance(told, str) else None
+    return [
+        DayLine(re.sub(_MARKER, "", line.strip()), written_place(path, number, number), day)
+        for number, line in enumerate(text.splitlines(), first)
+        if line.strip() and not line.lstrip().startswith("#")
+    ]
+
+
+def lines_of_day(lines: Sequence[DayLine], asked: DayAsked, today: date) -> list[DayLine]:
+    """The lines that tell of the day, none twice; those that were told today, where today is asked about."""
+    found: dict[str, DayLine] = {}
+    for line in lines:
+        told_today = asked.day == today == line.told and _moment_of(line.text, today) in (None, today)
+        if (told_today or _names_day(line, asked.day, today)) and not is_request(line.text):
+            found.setdefault(line.text, line)
+    return list(found.values())
+
+
+def is_request(line: str) -> bool:
+    """Whether a line is a request to be reminded, which was noted so that it is not lost: nothing that happened."""
+    return bool(read(line).reminders)
+
+
+def _names_day(line: DayLine, day: date, today: date) -> bool:
+    from memory.dates import read_dates
+
+    told = line.told or today
+    for span in read_dates(line.text, told):
+        if span.first == span.last == day:
+            return True
+    for span in read_dates(line.text, day):  # a date without a year is one to come
+        if span.first == span.last == day and any(map(str.isdigit, line.text[span.start : span.end])):
+            return True
+    return told < day and _moment_of(line.text, told) == day
+
+
+def _moment_of(text: str, told: date) -> date | None:
+    """The day of a moment at the end of a line, as it was meant when it was told: "on Friday at 3"."""
+    zone = ZoneInfo("UTC")
+    then = datetime(told.year, told.month, told.day, 12, tzinfo=zone)
+    language = language_of(text)
+    when = split_reminder(text, then, language).when
+    if not when or not language.moments:
+        return None
+    try:
+        return read_when(when, then, zone)[0].due.date()
+    except NoMoment:
+        return None

@@ -1,0 +1,65 @@
+"""The tool by which a model sees what reminders are to come."""
+
+from datetime import date, datetime, time, timedelta
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from bot.access import Access, Standing
+from bot.reminders import Reminders, again_in_words
+from bot.state.reminders import ReminderRow
+from bot.tools.toolbox import BadCall, Tool, ToolUse, tool
+from bot.when import Rule
+
+
+def reminder_list_tools(reminders: Reminders, access: Access) -> tuple[Tool, ...]:
+    """Give the tool that lists the reminders of the chat in which it is called."""
+
+    @tool
+    async def list_reminders(
+        day: Annotated[
+            str,
+            Field(description="2026-12-03: only what comes on that day. Left out: all that is to come."),
+        ] = "",
+        *,
+        use: ToolUse,
+    ) -> dict[str, Any]:
+        """List the reminders that are to come in this chat, the nearest first.
+
+        Use it when the person asks for their reminders, or what is on a day; look into the notes as well then.
+        """
+        owner = await access.standing_of(use.person) is Standing.OWNER
+        rows = [row for row in await reminders.active(use.chat) if owner or not row.prompt]
+        moments = [(_due(row, reminders, _day(day) if day else None), row) for row in rows]
+        due = sorted(
+            ((at, row) for at, row in moments if at is not None), key=lambda each: (each[0], each[1].number)
+        )
+        return {"reminders": [_listed(row, at) for at, row in due]}
+
+    return (list_reminders,)
+
+
+def _day(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError as error:
+        raise BadCall(f'"day" is {text!r}: write it as 2026-12-03.') from error
+
+
+def _due(row: ReminderRow, reminders: Reminders, day: date | None) -> datetime | None:
+    """When it comes, or, on a day, when it comes first then; None where it does not."""
+    due = datetime.fromisoformat(row.due_at).astimezone(reminders.zone)
+    if day is None or due.date() == day:
+        return due
+    if not row.rule or due.date() > day:
+        return None
+    before = datetime.combine(day, time(), reminders.zone) - timedelta(microseconds=1)
+    again = Rule.parse(row.rule).next_after(before, reminders.zone)
+    return again if again and again.date() == day else None
+
+
+def _listed(row: ReminderRow, at: datetime) -> dict[str, Any]:
+    told = {"number": row.number, "at": at.isoformat(timespec="minutes"), "text": row.text}
+    if row.rule:
+        told["every"] = again_in_words(row)
+    return {**told, "runs": "as a prompt"} if row.prompt else told

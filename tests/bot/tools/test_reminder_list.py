@@ -1,0 +1,94 @@
+"""What a model is told of the reminders that are to come."""
+
+import json
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.access import Access
+from bot.config.settings import AccessSettings
+from bot.messages import ChatId, PersonId
+from bot.models.protocol import ToolCall
+from bot.reminders import Asked, Reminders
+from bot.state.database import State
+from bot.tools.reminder_list import reminder_list_tools
+from bot.tools.toolbox import Toolbox, ToolUse
+from tests.fakes.first_start import laid_state
+
+HERE, OWNER, OTHER = ChatId("telegram", "1"), PersonId("telegram", "1"), PersonId("telegram", "2")
+MONDAY = datetime(2026, 11, 23, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+async def state(tmp_path: Path) -> AsyncIterator[State]:
+    async with State(laid_state(tmp_path / "state.db"), now=lambda: MONDAY) as state:
+        yield state
+
+
+@pytest.fixture
+async def toolbox(state: State) -> Toolbox:
+    reminders = Reminders(state, now=lambda: MONDAY, zone="UTC")
+    access = Access(
+        AccessSettings(owners=(str(OWNER),), allow=(str(OTHER),)),
+        state,
+        now=lambda: MONDAY,
+        wake=lambda: None,
+    )
+    for line, chat, prompt in [
+        ("tomorrow 10:00 call Tom", HERE, False),
+        ("every day 8:00 stretch", HERE, False),
+        ("every friday 7:30 What is on today?", HERE, True),
+        ("tomorrow 11:00 not here", ChatId("telegram", "7"), False),
+    ]:
+        when, text = reminders.read(line)
+        await reminders.add(Asked(line, chat, OWNER), when, text, prompt=prompt)
+    return Toolbox(reminder_list_tools(reminders, access))
+
+
+async def listed(toolbox: Toolbox, person: PersonId = OWNER, **arguments: str) -> Any:
+    call = ToolCall("abc", "list_reminders", json.dumps(arguments))
+    result = await toolbox.run(call, ToolUse("key", HERE, person))
+    return json.loads(result.content)
+
+
+async def test_what_is_to_come_in_this_chat_is_listed_the_nearest_first(toolbox: Toolbox) -> None:
+    assert await listed(toolbox) == {
+        "reminders": [
+            {"number": 2, "at": "2026-11-24T08:00+00:00", "text": "stretch", "every": "every day at 08:00"},
+            {"number": 1, "at": "2026-11-24T10:00+00:00", "text": "call Tom"},
+            {
+                "number": 3,
+                "at": "2026-11-27T07:30+00:00",
+                "text": "What is on today?",
+                "every": "every week on Friday at 07:30",
+                "runs": "as a prompt",
+            },
+        ]
+    }
+
+
+async def test_prompts_are_the_owners_business(toolbox: Toolbox) -> None:
+    told = await listed(toolbox, OTHER)
+    assert [each["text"] for each in told["reminders"]] == ["stretch", "call Tom"]
+
+
+@pytest.mark.parametrize(
+    ("day", "wanted"),
+    [
+        ("2026-11-23", []),
+        ("2026-11-24", ["08:00 stretch", "10:00 call Tom"]),
+        ("2026-12-04", ["07:30 What is on today?", "08:00 stretch"]),
+    ],
+)
+async def test_of_a_day_what_comes_round_again_is_listed_too(
+    toolbox: Toolbox, day: str, wanted: list[str]
+) -> None:
+    told = await listed(toolbox, day=day)
+    assert [f"{each['at'][11:16]} {each['text']}" for each in told["reminders"]] == wanted
+
+
+async def test_a_day_that_cannot_be_read_is_told(toolbox: Toolbox) -> None:
+    assert "2026-12-03" in (await listed(toolbox, day="tomorrow"))["error"]
