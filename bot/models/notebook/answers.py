@@ -10,6 +10,7 @@ from bot.models.notebook.agenda import is_request
 from bot.models.notebook.forget_command import words_to_forget
 from bot.models.notebook.history import Statement, tell_apart
 from bot.models.notebook.language import Language
+from bot.models.notebook.paraphrases import hits_about
 from bot.models.notebook.wanted import Wanted
 from bot.places import written_place
 from bot.plain_text import one_line, without_controls
@@ -55,6 +56,8 @@ class Looked(NamedTuple):
     """As `memory_search` gives them, best first."""
     notice: str = ""
     error: str = ""
+    same_thing: tuple[str, ...] = ()
+    """Phrases that every line shown has to hold one of: it was searched for what says the same in other words."""
 
 
 class Reminded(NamedTuple):
@@ -412,12 +415,32 @@ def _findings(searched: Sequence[Looked], language: Language) -> list[str]:
 def _shown_passages(searched: Sequence[Looked], language: Language) -> list[_Passage]:
     """The passages that are shown, the best of the first search first."""
     shown: dict[str, _Passage] = {}
-    for looked in searched:
-        best = worth_showing([_passage(hit, looked.query, language) for hit in looked.hits])
+    for looked in sorted(searched, key=lambda each: not each.same_thing):
+        hits = hits_about(looked.same_thing, looked.hits, language) if looked.same_thing else looked.hits
+        best = [_passage(hit, looked.query, language) for hit in hits]
+        if looked.same_thing:
+            best = [each._replace(share=1.0) for each in sorted(best, key=_share_and_day, reverse=True)]
+        elif any(_adds_nothing(other, looked) for other in searched) and shown:
+            continue
+        best = worth_showing(best) if not looked.same_thing else best
         best = _latest_first(best, looked.query, language)
         for passage in best[: MAX_SHOWN if len(searched) == 1 else MAX_SHOWN_EACH]:
             shown.setdefault(passage.place, passage)
     return list(shown.values())
+
+
+def _share_and_day(passage: _Passage) -> tuple[float, str]:
+    return passage.share, passage.told
+
+
+def _adds_nothing(same: Looked, looked: Looked) -> bool:
+    """Whether a question asks for nothing but what was also searched in other words."""
+    from memory.words import query_terms
+
+    spoken_of = set(query_terms(" ".join(same.same_thing)))
+    return (
+        bool(same.same_thing) and same.query == looked.query and spoken_of >= set(query_terms(looked.query))
+    )
 
 
 def worth_showing(passages: Sequence[_Passage]) -> list[_Passage]:

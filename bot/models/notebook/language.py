@@ -232,6 +232,8 @@ class Language:
     tomorrow_words: tuple[str, ...] = ()
     on_day: tuple[str, ...] = ()
     """Asks what is on a day, which stands in the place of the dots."""
+    same_thing: tuple[tuple[str, ...], ...] = ()
+    """What a person says and asks of themselves, the phrases for one thing together: "my name", "i am called"."""
     about_me: tuple[str, ...] = ()
     today: tuple[str, ...] = ()
     add_model: tuple[str, ...] = ()

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from bot.attachments.wording import without_attached
+from bot.models.notebook import paraphrases
 from bot.models.notebook.agenda import DayAsked, DayLine, lines_in, lines_of_day, read_day_asked, search_words
 from bot.models.notebook.answers import (
     Changed,
@@ -24,6 +25,7 @@ from bot.models.notebook.changing import Change, plan_change
 from bot.models.notebook.language import NOTICE_MARK, Language
 from bot.models.notebook.languages import LANGUAGES
 from bot.models.notebook.last_lines import last_lines
+from bot.models.notebook.paraphrases import same_thing
 from bot.models.notebook.phrases import has_words, language_of
 from bot.models.notebook.planning import MOST_TURNS, Exchange, Planned, plan_reminders
 from bot.models.notebook.reading import Fact, Look, Reading, Reminder, read
@@ -47,8 +49,8 @@ KEEP = "keep_document"
 SEARCH = "memory_search"
 LIST = "list_reminders"
 
-_MOST_OF_DAY = 50
-"""Passages that are looked through for a day."""
+_MOST_LOOKED_THROUGH = 50
+"""Passages in which it looks for lines of its own choice."""
 _PATHS: Mapping[Look, str] = {"about_me": "MEMORY.md", "today": "{day}.md"}
 MOST_WEIGHED = 20
 """Of the latest messages, those whose language counts as that of the chat."""
@@ -113,7 +115,7 @@ class Notebook:
             *(_write_calls(facts) if WRITE in offered - done else ()),
             *(_remind_calls(plans.clear) if REMIND in offered - done else ()),
             *(_keep_calls(turn.documents) if wish.keep and KEEP in offered - done else ()),
-            *(_search_calls(wish.queries) if SEARCH in offered - done else ()),
+            *(_search_calls(wish) if SEARCH in offered - done else ()),
             *(_day_calls(asked, offered - done) if asked else ()),
             *((_call(LIST),) if "list_reminders" in wish.wanted and LIST in offered - done else ()),
             *((_call(GET, path=path) for path in paths) if GET in offered - done else ()),
@@ -123,7 +125,9 @@ class Notebook:
         outcome = Outcome(
             wrote=[_wrote(result) for result in turn.results if result.name in {WRITE, KEEP}],
             changed=[_changed(result, turn) for result in turn.results if result.name == EDIT],
-            looked=[_looked(result, turn) for result in turn.results if result.name == SEARCH and not asked],
+            looked=[
+                _looked(result, turn, wish) for result in turn.results if result.name == SEARCH and not asked
+            ],
             listed=[_listed(result) for result in turn.results if result.name == LIST],
             on_day=_on_day(asked, turn, now) if asked else None,
             reminded=[_reminded(result, turn) for result in turn.results if result.name == REMIND],
@@ -344,14 +348,17 @@ def _keep_calls(documents: Sequence[int]) -> Iterator[ToolCall]:
     return (_call(KEEP, document=number) for number in documents)
 
 
-def _search_calls(queries: Sequence[str]) -> Iterator[ToolCall]:
-    return (_call(SEARCH, query=query) for query in queries)
+def _search_calls(wish: Reading) -> Iterator[ToolCall]:
+    for query in wish.queries:
+        yield _call(SEARCH, query=query)
+        if group := same_thing(query, wish.language):
+            yield _call(SEARCH, query=paraphrases.search_words(group), limit=_MOST_LOOKED_THROUGH)
 
 
 def _day_calls(asked: DayAsked, tools: Collection[str]) -> Iterator[ToolCall]:
     day = asked.day.isoformat()
     if SEARCH in tools:
-        yield _call(SEARCH, query=search_words(asked), limit=_MOST_OF_DAY)
+        yield _call(SEARCH, query=search_words(asked), limit=_MOST_LOOKED_THROUGH)
     if GET in tools:
         yield _call(GET, path=f"{day}.md")
     if LIST in tools:
@@ -384,14 +391,19 @@ def _wrote(result: ToolResult) -> Wrote:
     return Wrote(path, first, last if isinstance(last, int) else first)
 
 
-def _looked(result: ToolResult, turn: _Turn) -> Looked:
+def _looked(result: ToolResult, turn: _Turn, wish: Reading) -> Looked:
     content = _object(result.content)
     hits = content.get("results")
     query = turn.queries.get(result.call_id) or " ".join(turn.said[-1:])
+    group: tuple[str, ...] = ()
+    for asked in wish.queries:
+        phrases = same_thing(asked, wish.language)
+        if phrases and query == paraphrases.search_words(phrases):
+            query, group = asked, phrases
     if result.failed or not isinstance(hits, list):
         return Looked(query, error=_error(result, content))
     notice = content.get("notice", "")
-    return Looked(query, [hit for hit in hits if isinstance(hit, dict)], str(notice))
+    return Looked(query, [hit for hit in hits if isinstance(hit, dict)], str(notice), same_thing=group)
 
 
 def _reminded(result: ToolResult, turn: _Turn) -> Reminded:

@@ -265,7 +265,7 @@ def asks(text: str, language: Language) -> bool:
     for idiom in language.idioms:
         if idiom in masked:
             masked = masked.replace(idiom, " " * len(idiom))
-    if any(_holds(masked, phrase, language) for phrase in language.ask_anywhere):
+    if any(holds(masked, phrase, language) for phrase in language.ask_anywhere):
         return True
     if any(masked.rstrip().endswith(phrase) for phrase in language.ask_last if phrase[-1] in FULL_STOPS):
         return True
@@ -291,7 +291,8 @@ def _is_subordinate(text: str, first: Match, language: Language) -> bool:
     return (comma or stop) and not verbal
 
 
-def _holds(folded: str, phrase: str, language: Language) -> bool:
+def holds(folded: str, phrase: str, language: Language) -> bool:
+    """Return whether a phrase stands in a text in lower case, as whole words where the language sets them apart."""
     at = folded.find(phrase)
     while at >= 0:
         end = at + len(phrase)

@@ -169,6 +169,37 @@ def test_what_happened_today_is_no_request_for_a_reminder(commonplace: Commonpla
         assert "milk" not in today
 
 
+@pytest.mark.parametrize(
+    ("told", "asked", "answer"),
+    [
+        ("I am called Sam", "What is my name?", "I am called Sam."),
+        ("Call me Sam please", "What is my name?", "Call me Sam please."),
+        ("My name is Sam", "What am I called?", "My name is Sam."),
+        ("We moved to Oslo.", "Where do I live?", "We moved to Oslo."),
+        ("I was born on May 3rd 1980", "When is my birthday?", "I was born on May 3rd 1980"),
+        ("Ich heiße Sam", "Wie ist mein Name?", "Ich heiße Sam."),
+        ("Je m'appelle Sam", "Quel est mon nom ?", "Je m'appelle Sam."),
+        ("Me llamo Sam", "¿Cuál es mi nombre?", "Me llamo Sam."),
+        ("Меня зовут Саша", "Как моё имя?", "Меня зовут Саша."),
+        ("我叫山姆", "我的名字是什么？", "我叫山姆。"),
+        ("اسمي سام", "ما اسمي؟", "اسمي سام."),
+    ],
+)
+def test_a_question_about_oneself_finds_what_was_told_in_other_words(
+    commonplace: Commonplace, told: str, asked: str, answer: str
+) -> None:
+    *_, found = said(commonplace, "The ship's name is Anna, and Tom calls it old.", told, asked)
+    assert [line.rsplit(" `", 1)[0] for line in found.splitlines() if line.startswith("- ")] == [
+        f"- {answer}"
+    ]
+
+
+def test_a_question_about_more_than_that_is_searched_as_it_is(commonplace: Commonplace) -> None:
+    said(commonplace, "I was born on May 3rd 1980", "My birthday party is at Tom's place.")
+    (found,) = said(commonplace, "Where is my birthday party?")
+    assert found.splitlines()[2].startswith("- My birthday party is at Tom's place.")
+
+
 def test_a_note_with_headings_stands_there_as_it_was_written(commonplace: Commonplace) -> None:
     said(commonplace, "# Party\n\nwhere is the cake?\n\n- 20 balloons")
     (note,) = commonplace.memory.glob("*.md")

@@ -207,6 +207,12 @@ ENGLISH = Language(
         "|what's on the agenda for …|what are my reminders for …|what reminders do i have …"
         "|what reminders do i have for …|which reminders do i have …"
     ),
+    same_thing=(
+        phrases("my name|i am called|i'm called|am i called|call me|people call me|i go by"),
+        phrases("do i live|i live|we live|do we live|my address|my home|i moved to|we moved to"),
+        phrases("my birthday|i was born|was i born|my date of birth|old am i|my age"),
+        phrases("do i work|i work|my job|my employer|my profession|do i do for a living"),
+    ),
     about_me=phrases(
         "what do you know about me|what do you remember about me|what have you noted about me"
         "|what did you note about me|tell me what you know about me|show me what you know about me"

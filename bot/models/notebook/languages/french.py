@@ -186,6 +186,15 @@ FRENCH = Language(
         "|quel est mon programme …|que dois-je faire …|qu'est-ce que je dois faire …"
         "|quels sont mes rendez-vous …"
     ),
+    same_thing=(
+        phrases("je m'appelle|mon nom|mon prénom|appelle-moi|appelez-moi|on m'appelle|je me nomme"),
+        phrases("j'habite|habité-je|nous habitons|mon adresse|je vis|j'ai déménagé|nous avons déménagé"),
+        phrases(
+            "mon anniversaire|je suis né|je suis née|suis-je né|suis-je née|ma date de naissance"
+            "|âge ai-je|mon âge"
+        ),
+        phrases("je travaille|mon travail|mon métier|mon emploi|mon employeur|ma profession"),
+    ),
     about_me=phrases(
         "que sais-tu de moi|que sais-tu sur moi|qu'est-ce que tu sais de moi"
         "|qu'est-ce que tu sais sur moi|que savez-vous de moi|que savez-vous sur moi"

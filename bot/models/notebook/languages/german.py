@@ -201,6 +201,21 @@ GERMAN = Language(
         "|welche termine habe ich …|steht … etwas an|was kommt …|was ist …|was ist … dran"
         "|welche erinnerungen habe ich …|welche erinnerungen habe ich für …"
     ),
+    same_thing=(
+        phrases(
+            "mein name|meinen namen|ich heiße|heiße ich|ich heisse|heisse ich|nenn mich|nenne mich"
+            "|man nennt mich"
+        ),
+        phrases(
+            "wohne ich|ich wohne|wohnen wir|wir wohnen|lebe ich|ich lebe|meine adresse|meine anschrift"
+            "|mein wohnort|ich bin nach|wir sind nach"
+        ),
+        phrases(
+            "mein geburtstag|meinen geburtstag|ich geburtstag|ich habe geburtstag|bin ich geboren"
+            "|ich bin geboren|ich wurde geboren|mein geburtsdatum|alt bin ich"
+        ),
+        phrases("arbeite ich|ich arbeite|mein beruf|mein job|meine arbeit|mein arbeitgeber"),
+    ),
     about_me=phrases(
         "was weißt du über mich|was weisst du über mich|was weißt du von mir"
         "|was hast du über mich notiert|wer bin ich|sag mir, was du über mich weißt"

@@ -160,6 +160,15 @@ ITALIAN = Language(
         "|cosa è previsto per …|che programmi ho per …|che impegni ho …|quali impegni ho …"
         "|ho qualcosa …"
     ),
+    same_thing=(
+        phrases("mi chiamo|mio nome|chiamami|mi chiamano"),
+        phrases(
+            "abito|abitiamo|vivo|viviamo|mio indirizzo|mi sono trasferito|mi sono trasferita"
+            "|ci siamo trasferiti"
+        ),
+        phrases("mio compleanno|sono nato|sono nata|mia data di nascita|compio gli anni|anni ho"),
+        phrases("lavoro|mia professione|mio mestiere"),
+    ),
     about_me=phrases(
         "che cosa sai di me|cosa sai di me|che cosa sai su di me|cosa sai su di me|che sai di me"
         "|cosa ricordi di me|chi sono|chi sono io|dimmi cosa sai di me"

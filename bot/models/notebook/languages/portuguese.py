@@ -168,6 +168,12 @@ PORTUGUESE = Language(
         "|quais são os planos para …|quais são meus planos para …|que compromissos tenho …"
         "|tenho alguma coisa …"
     ),
+    same_thing=(
+        phrases("me chamo|chamo-me|meu nome|me chame|chama-me|me chamam"),
+        phrases("moro|moramos|vivo|meu endereço|minha morada|me mudei|mudei-me|nos mudamos"),
+        phrases("meu aniversário|nasci|minha data de nascimento|minha idade|faço anos|anos eu tenho"),
+        phrases("trabalho|minha profissão|meu emprego"),
+    ),
     about_me=phrases(
         "o que você sabe sobre mim|o que sabe sobre mim|o que sabes sobre mim"
         "|o que você sabe de mim|o que você lembra de mim|quem sou eu"

@@ -167,6 +167,12 @@ SPANISH = Language(
         "|qué está previsto para …|qué planes tengo para …|qué planes hay para …|tengo algo …"
         "|tengo algo para …|qué toca …|qué citas tengo …|qué debo hacer …"
     ),
+    same_thing=(
+        phrases("me llamo|mi nombre|llámame|me llaman|me dicen"),
+        phrases("vivo|vivimos|mi dirección|mi casa|me mudé|nos mudamos"),
+        phrases("mi cumpleaños|nací|mi fecha de nacimiento|años tengo|cumplo años|cumplo"),
+        phrases("trabajo|mi profesión|mi empleo|me dedico"),
+    ),
     about_me=phrases(
         "qué sabes de mí|qué sabes sobre mí|qué recuerdas de mí|qué has anotado sobre mí|quién soy"
         "|dime qué sabes de mí"

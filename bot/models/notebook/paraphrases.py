@@ -1,0 +1,41 @@
+"""Pure: a question about the person ("what is my name?"), and notes that answer it in other words ("call me Sam")."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from bot.models.notebook.language import Language
+from bot.models.notebook.phrases import fold
+from bot.models.notebook.sentence import holds
+
+
+def same_thing(question: str, language: Language) -> tuple[str, ...]:
+    """The phrases that speak of what is asked: "my name", "i am called", "call me"; none for most questions."""
+    folded = fold(question)
+    for group in language.same_thing:
+        if any(holds(folded, phrase, language) for phrase in group):
+            return group
+    return ()
+
+
+def search_words(group: Sequence[str]) -> str:
+    """What finds every note that speaks of it, and more."""
+    return " ".join(dict.fromkeys(word for phrase in group for word in phrase.split()))
+
+
+def hits_about(
+    group: Sequence[str], hits: Sequence[Mapping[str, Any]], language: Language
+) -> list[Mapping[str, Any]]:
+    """Those lines of the hits, each as a hit of its own, that hold one of the phrases; the first one once."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for hit in hits:
+        for line in _lines(hit):
+            if any(holds(fold(line["snippet"]), phrase, language) for phrase in group):
+                found.setdefault(f"{line['path']}:{line['line_start']}", line)
+    return list(found.values())
+
+
+def _lines(hit: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    first = hit.get("line_start")
+    if isinstance(first, int):
+        for number, line in enumerate(str(hit.get("snippet", "")).splitlines(), first):
+            yield {"path": "", **hit, "line_start": number, "line_end": number, "snippet": line}
