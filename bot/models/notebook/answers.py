@@ -420,7 +420,7 @@ def _shown_passages(searched: Sequence[Looked], language: Language) -> list[_Pas
         best = [_passage(hit, looked.query, language) for hit in hits]
         if looked.same_thing:
             best = [each._replace(share=1.0) for each in sorted(best, key=_share_and_day, reverse=True)]
-        elif any(_adds_nothing(other, looked) for other in searched) and shown:
+        elif shown and any(map(_asks_nothing_else, searched)):
             continue
         best = worth_showing(best) if not looked.same_thing else best
         best = _latest_first(best, looked.query, language)
@@ -433,14 +433,12 @@ def _share_and_day(passage: _Passage) -> tuple[float, str]:
     return passage.share, passage.told
 
 
-def _adds_nothing(same: Looked, looked: Looked) -> bool:
-    """Whether a question asks for nothing but what was also searched in other words."""
+def _asks_nothing_else(looked: Looked) -> bool:
+    """Whether all that was asked for is what was also searched in other words."""
     from memory.words import query_terms
 
-    spoken_of = set(query_terms(" ".join(same.same_thing)))
-    return (
-        bool(same.same_thing) and same.query == looked.query and spoken_of >= set(query_terms(looked.query))
-    )
+    spoken_of = set(query_terms(" ".join(looked.same_thing)))
+    return bool(looked.same_thing) and spoken_of >= set(query_terms(looked.query))
 
 
 def worth_showing(passages: Sequence[_Passage]) -> list[_Passage]:

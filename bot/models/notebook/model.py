@@ -4,7 +4,7 @@ import json
 import os
 import re
 from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any, NamedTuple
 
 from bot.attachments.wording import without_attached
@@ -22,6 +22,7 @@ from bot.models.notebook.answers import (
     compose,
 )
 from bot.models.notebook.changing import Change, plan_change
+from bot.models.notebook.function_words import without_function_words
 from bot.models.notebook.language import NOTICE_MARK, Language
 from bot.models.notebook.languages import LANGUAGES
 from bot.models.notebook.last_lines import last_lines
@@ -115,7 +116,7 @@ class Notebook:
             *(_write_calls(facts) if WRITE in offered - done else ()),
             *(_remind_calls(plans.clear) if REMIND in offered - done else ()),
             *(_keep_calls(turn.documents) if wish.keep and KEEP in offered - done else ()),
-            *(_search_calls(wish) if SEARCH in offered - done else ()),
+            *(_search_calls(wish, now.date()) if SEARCH in offered - done else ()),
             *(_day_calls(asked, offered - done) if asked else ()),
             *((_call(LIST),) if "list_reminders" in wish.wanted and LIST in offered - done else ()),
             *((_call(GET, path=path) for path in paths) if GET in offered - done else ()),
@@ -348,9 +349,9 @@ def _keep_calls(documents: Sequence[int]) -> Iterator[ToolCall]:
     return (_call(KEEP, document=number) for number in documents)
 
 
-def _search_calls(wish: Reading) -> Iterator[ToolCall]:
+def _search_calls(wish: Reading, today: date) -> Iterator[ToolCall]:
     for query in wish.queries:
-        yield _call(SEARCH, query=query)
+        yield _call(SEARCH, query=without_function_words(query, wish.language, today))
         if group := same_thing(query, wish.language):
             yield _call(SEARCH, query=paraphrases.search_words(group), limit=_MOST_LOOKED_THROUGH)
 

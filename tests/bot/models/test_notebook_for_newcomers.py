@@ -200,6 +200,11 @@ def test_a_question_about_more_than_that_is_searched_as_it_is(commonplace: Commo
     assert found.splitlines()[2].startswith("- My birthday party is at Tom's place.")
 
 
+def test_an_article_makes_no_answer_less_sure(commonplace: Commonplace) -> None:
+    _, found = said(commonplace, "Merk dir: Schlüssel bei Tom", "such den Schlüssel")
+    assert found.startswith("Aus deinen Notizen:\n\n- Schlüssel bei Tom")
+
+
 def test_a_note_with_headings_stands_there_as_it_was_written(commonplace: Commonplace) -> None:
     said(commonplace, "# Party\n\nwhere is the cake?\n\n- 20 balloons")
     (note,) = commonplace.memory.glob("*.md")

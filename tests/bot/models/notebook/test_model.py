@@ -36,6 +36,7 @@ from bot.phrases import WHEN
 from bot.when import NoMoment, Refusal
 from memory.entry import as_entry
 from memory.forgetting import Wanted
+from memory.words import query_terms
 
 WRITE = ToolSpec("memory_write", "", {"type": "object", "properties": {}})
 SEARCH = ToolSpec("memory_search", "", {"type": "object", "properties": {}})
@@ -130,6 +131,26 @@ async def test_a_question_becomes_a_search_and_a_mixed_message_both() -> None:
         "memory_write",
         "memory_search",
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("Such den Schlüssel", "Schlüssel"),
+        ("Name der Katze?", "Name Katze?"),
+        ("busca la llave", "llave"),
+        ("cherche la clé de la maison", "la clé de la maison"),
+        ("trova la chiave", "chiave"),
+        ("find the key", "the key"),
+        ("Im Mai?", "Im Mai?"),
+    ],
+)
+async def test_articles_are_not_searched_for(text: str, query: str) -> None:
+    (wish,) = wishes(await step(TOLD, text))
+    assert wish == ("memory_search", {"query": query})
+    assert {"der", "den", "la", "the"}.isdisjoint(
+        token for term in query_terms(query) for token in term.tokens
+    )
 
 
 async def test_a_summary_of_what_was_said_before_is_neither_noted_nor_searched() -> None:

@@ -1,0 +1,29 @@
+"""Pure: a search text without its articles and other function words, where the index alone would keep them."""
+
+from datetime import date
+
+from bot.models.notebook.language import Language
+from bot.models.notebook.phrases import ENDS, OPENERS, SEPARATORS, fold
+
+
+def without_function_words(text: str, language: Language, today: date) -> str:
+    """Return "Schlüssel" for "den Schlüssel"; the text itself where the index drops them too, or where it names a day.
+
+    The index does not know the language, and one short word such as "den" does not tell it.
+    """
+    from memory.dates import read_dates
+    from memory.stop_words import stop_words_in
+    from memory.words import cut, query_terms
+
+    stop_words = stop_words_in(language.code)
+    asked = {term.tokens[0] for term in query_terms(text)}
+    words = text.split()
+    kept = [word for word in words if _bare(word) not in stop_words]
+    dropped = {token for word in words if _bare(word) in stop_words for token in cut(word)}
+    if not kept or asked.isdisjoint(dropped) or read_dates(text, today):
+        return text
+    return " ".join(kept)
+
+
+def _bare(word: str) -> str:
+    return fold(word).strip(ENDS + OPENERS + SEPARATORS + "\"'”’»)")
