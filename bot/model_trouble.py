@@ -5,6 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from bot import phrases
 from bot.models.errors import CutOff, ModelError, NoModelAnswered
 
+_PASSES = frozenset(("rate_limit", "overloaded", "server", "timeout", "empty"))
+"""What may be over when the model is asked again."""
+
 
 def no_answer(error: ModelError) -> str:
     """Say that nobody answered, and why the first did not."""
@@ -25,8 +28,14 @@ def answered_instead(model: str, tries: Sequence[ModelError], *, prefer: str, to
     failed = [name for name in dict.fromkeys(each.model for each in tries) if name != model]
     if not failed or not (to_be_told or prefer in failed):
         return ""
-    reasons = phrases.LIST_MARK.join(_why(tries, name) for name in failed)
-    return phrases.ANSWERED_INSTEAD.format(model=model, reasons=reasons)
+    last = {name: [each for each in tries if each.model == name][-1] for name in failed}
+    told = phrases.LIST_MARK.join(map(_failure, last.values()))
+    is_notebook, hint = model.startswith("builtin/"), ""
+    if is_notebook:
+        passes = all(each.kind in _PASSES or isinstance(each, CutOff) for each in last.values())
+        hint = phrases.HINT_RETRY if passes else phrases.HINT_DOCTOR
+    name = phrases.BUILTIN_NOTEBOOK if is_notebook else model
+    return phrases.ANSWERED_INSTEAD.format(failed=told, model=name, hint=hint)
 
 
 def none_answers(failing: Mapping[str, str], *, is_owner: bool) -> str:
@@ -46,6 +55,13 @@ def reason(kind: str) -> str:
 def _why(tries: Iterable[ModelError], model: str) -> str:
     *_, last = (each for each in tries if each.model == model)
     return phrases.MODEL_REASON.format(model=model, reason=_reason_of(last))
+
+
+def _failure(error: ModelError) -> str:
+    """One clause that says which model failed, and how."""
+    kinds = phrases.MODEL_FAILED
+    phrase = phrases.MODEL_BROKE_OFF if isinstance(error, CutOff) else kinds.get(error.kind, kinds[""])
+    return phrase.format(model=error.model)
 
 
 def _reason_of(error: ModelError) -> str:

@@ -57,7 +57,10 @@ NO_ANSWER = "I got no answer from the language model: {reason}. What you said is
 NO_MODEL_ANSWERED = (
     "None of the language models answered: {reasons}. What you said is kept; /retry asks again."
 )
-ANSWERED_INSTEAD = "*({model} answers this: {reasons}.)*"
+ANSWERED_INSTEAD = "*({failed}, so {model} answered.{hint})*"
+BUILTIN_NOTEBOOK = "the built-in notebook"
+HINT_RETRY = " `/retry` asks again."
+HINT_DOCTOR = " `commonplace doctor` shows what to fix."
 CUT_SHORT = "*(The answer ends here because it has reached the longest that the model may write.)*"
 MODEL_REASON = "{model}: {reason}"
 REASON_AND_MEND = "{reason} ({mend})"
@@ -79,6 +82,23 @@ MODEL_TROUBLE = {
     "empty": "its answer was empty",
     "broken_tool_call": "it asked for tools in a way that made no sense",
 }
+MODEL_FAILED = {
+    "": "{model} failed",
+    "rate_limit": "{model} has had too many requests",
+    "overloaded": "{model} is overloaded",
+    "server": "{model} had a server error",
+    "timeout": "{model} took too long",
+    "network": "{model} could not be reached",
+    "auth": "the API key for {model} is missing or was rejected",
+    "billing": "the account for {model} has no credit left",
+    "context_length": "this conversation is too long for {model}",
+    "not_found": "{model} was not found at its address",
+    "bad_request": "{model} did not understand the request",
+    "refused": "{model} refused to answer",
+    "empty": "{model} gave an empty answer",
+    "broken_tool_call": "{model} used its tools wrongly",
+}
+MODEL_BROKE_OFF = "{model} broke off in the middle of its answer"
 
 USAGE = "Usage: `{usage}` - {help}"
 USAGE_EXAMPLE = "For example: `{example}`"

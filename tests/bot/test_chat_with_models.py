@@ -109,7 +109,10 @@ def test_with_all_providers_gone_the_notebook_still_finds_things_and_says_who_it
     house.configure(f'"openai/{MODEL}", "anthropic/{CLAUDE}", "builtin/notebook"')
     said = house.say("Where is Anna's passport?")
     assert "blue folder" in said
-    assert f"*(builtin/notebook answers this: openai/{MODEL}: it could not be reached;" in said
+    assert (
+        f"*(openai/{MODEL} could not be reached; anthropic/{CLAUDE} could not be reached, so the built-in notebook "
+        "answered. `commonplace doctor` shows what to fix.)*" in said
+    )
 
 
 def test_when_nobody_answers_one_line_lists_every_try_and_no_secret(house: House) -> None:

@@ -1,5 +1,6 @@
+from bot import phrases
 from bot.model_trouble import answered_instead, no_answer
-from bot.models.errors import BadKey, CutOff, NoModelAnswered, Overloaded, RateLimited
+from bot.models.errors import BadKey, CutOff, NoModelAnswered, Overloaded, RateLimited, Unreachable
 
 KEY = BadKey("401: key sk-very-secret refused", model="openai/gpt-4.1")
 BUSY = Overloaded("529", model="anthropic/claude")
@@ -34,3 +35,19 @@ def test_a_fallback_that_nobody_needs_to_know_of_is_not_told() -> None:
 
 def test_a_connection_that_broke_off_was_there_before() -> None:
     assert "it broke off in the middle of its answer" in no_answer(CutOff("cut", model="a/one"))
+
+
+def test_a_fallback_to_the_notebook_is_one_sentence_and_what_to_do() -> None:
+    away = Unreachable("refused", model="ollama/qwen3")
+    assert answered_instead("builtin/notebook", [away], prefer="", to_be_told=True) == (
+        "*(ollama/qwen3 could not be reached, so the built-in notebook answered. `commonplace doctor` shows what to "
+        "fix.)*"
+    )
+    busy = answered_instead("builtin/notebook", [BUSY], prefer="", to_be_told=True)
+    assert (
+        busy == "*(anthropic/claude is overloaded, so the built-in notebook answered. `/retry` asks again.)*"
+    )
+
+
+def test_every_kind_of_failure_has_its_clause() -> None:
+    assert phrases.MODEL_FAILED.keys() == phrases.MODEL_TROUBLE.keys()

@@ -94,7 +94,7 @@ async def test_a_chosen_model_that_fails_is_replaced_and_that_is_said(chat: Chat
     chat.models["anthropic/claude-sonnet-4-5"].enqueue(error=Overloaded("529 at secret-host"))
     chat.models["openai/gpt-4.1"].enqueue("From GPT.")
     assert await chat.say("Hi") == (
-        "From GPT.\n\n*(openai/gpt-4.1 answers this: anthropic/claude-sonnet-4-5: it is overloaded.)*"
+        "From GPT.\n\n*(anthropic/claude-sonnet-4-5 is overloaded, so openai/gpt-4.1 answered.)*"
     )
 
 
@@ -109,14 +109,20 @@ async def test_what_is_no_language_model_does_not_pass_for_one(chat: Chat) -> No
         chat.models[name].enqueue(error=ServerFailed("500"))
     chat.models["builtin/notebook"].enqueue("I found nothing.")
     reply = await chat.say("Hi")
-    assert reply.startswith("I found nothing.\n\n*(builtin/notebook answers this: openai/gpt-4.1: its server")
+    assert reply == (
+        "I found nothing.\n\n*(openai/gpt-4.1 had a server error; anthropic/claude-sonnet-4-5 had a server error, so "
+        "the built-in notebook answered. `/retry` asks again.)*"
+    )
 
 
 async def test_text_that_was_replaced_on_the_screen_is_explained_and_not_kept(chat: Chat) -> None:
     chat.models["openai/gpt-4.1"].enqueue("Half of an", error=CutOff("cut"))
     chat.models["anthropic/claude-sonnet-4-5"].enqueue("The whole answer.")
     reply = await chat.say("Hi")
-    assert reply.startswith("The whole answer.\n\n*(anthropic/claude-sonnet-4-5 answers this: ")
+    assert reply == (
+        "The whole answer.\n\n*(openai/gpt-4.1 broke off in the middle of its answer, so "
+        "anthropic/claude-sonnet-4-5 answered.)*"
+    )
     chat.models["openai/gpt-4.1"].enqueue("Yes.")
     await chat.say("And?")
     step = chat.models["openai/gpt-4.1"].history[-1].messages[1]
