@@ -7,17 +7,24 @@ import threading
 from types import TracebackType
 from typing import Any
 
+from bot.log.faults import where
+from bot.log.repeats import Repeats
+
 log = logging.getLogger(__name__)
 
 
 def catch_strays() -> None:
-    """Have warnings and uncaught errors of this process go to the log; of the running event loop, if there is one."""
+    """Have warnings and uncaught errors of this process go to the log; of the running event loop, if there is one.
+
+    An error that comes again and again is told once a minute.
+    """
+    strays = _Strays()
     logging.captureWarnings(True)
     sys.excepthook = _uncaught
-    threading.excepthook = _of_a_thread
-    sys.unraisablehook = _unraisable
+    threading.excepthook = strays.of_a_thread
+    sys.unraisablehook = strays.unraisable
     try:
-        asyncio.get_running_loop().set_exception_handler(_of_the_loop)
+        asyncio.get_running_loop().set_exception_handler(strays.of_the_loop)
     except RuntimeError:  # none is running
         return
 
@@ -29,25 +36,32 @@ def _uncaught(kind: type[BaseException], error: BaseException, trace: TracebackT
     log.critical("nobody has caught an error", exc_info=(kind, error, trace))
 
 
-def _of_a_thread(arguments: threading.ExceptHookArgs) -> None:
-    name = arguments.thread.name if arguments.thread else "that has ended"
-    error = arguments.exc_value or arguments.exc_type()
-    if not isinstance(error, SystemExit):
-        log.error("the thread %s broke", name, exc_info=error)
+class _Strays:
+    def __init__(self) -> None:
+        self._repeats = Repeats()
 
+    def of_a_thread(self, arguments: threading.ExceptHookArgs) -> None:
+        name = arguments.thread.name if arguments.thread else "that has ended"
+        error = arguments.exc_value or arguments.exc_type()
+        if not isinstance(error, SystemExit):
+            self._tell(f"the thread {name} broke", error)
 
-def _unraisable(unraisable: "sys.UnraisableHookArgs") -> None:
-    # Not the object's own form: of a coroutine or a message that may be all that is in it.
-    name = getattr(unraisable.object, "__qualname__", type(unraisable.object).__qualname__)
-    told = unraisable.err_msg or "Exception ignored in"
-    log.error("%s %s", told, name, exc_info=unraisable.exc_value)
+    def unraisable(self, unraisable: "sys.UnraisableHookArgs") -> None:
+        # Not the object's own form: of a coroutine or a message that may be all that is in it.
+        name = getattr(unraisable.object, "__qualname__", type(unraisable.object).__qualname__)
+        told = unraisable.err_msg or "Exception ignored in"
+        self._tell(f"{told} {name}", unraisable.exc_value)
 
+    def of_the_loop(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Like asyncio's own, but without the forms of tasks and callbacks: what these were called with is in them."""
+        del loop
+        message = str(context.get("message") or "an error in the event loop").partition("(")[0].rstrip()
+        task = context.get("task") or context.get("future")
+        name = f" ({task.get_name()})" if isinstance(task, asyncio.Task) else ""
+        error = context.get("exception")
+        self._tell(f"asyncio: {message}", error if isinstance(error, BaseException) else None, detail=name)
 
-def _of_the_loop(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Like asyncio's own, but without the forms of tasks and callbacks: what these were called with is in them."""
-    del loop
-    message = str(context.get("message") or "an error in the event loop").partition("(")[0].rstrip()
-    task = context.get("task") or context.get("future")
-    name = f" ({task.get_name()})" if isinstance(task, asyncio.Task) else ""
-    error = context.get("exception")
-    log.error("asyncio: %s%s", message, name, exc_info=error if isinstance(error, BaseException) else None)
+    def _tell(self, message: str, error: BaseException | None, *, detail: str = "") -> None:
+        """`detail`: what may differ each time, such as a task's name."""
+        if (before := self._repeats.due((message, where(error) if error else ""))) is not None:
+            log.error("%s%s%s", message, detail, before, exc_info=error)

@@ -93,3 +93,25 @@ async def test_what_the_event_loop_has_to_tell_goes_to_the_log(capsys: pytest.Ca
     assert first["exception"].endswith("OSError: ***")
     assert second["message"] == "asyncio: Task exception was never retrieved (answering)"
     assert second["exception"].endswith("KeyError")
+
+
+async def test_an_error_that_comes_again_and_again_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+    log_to_stderr("info", secrets=[SECRET])
+    loop = asyncio.get_running_loop()
+
+    def fail() -> None:
+        raise OSError(24, "Too many open files")
+
+    async def answer(number: int) -> None:
+        raise LookupError(number)
+
+    for _ in range(300):
+        loop.call_soon(fail)
+    tasks = [asyncio.create_task(answer(number), name=f"answering {number}") for number in range(300)]
+    await asyncio.wait(tasks)
+    del tasks
+    gc.collect()
+    await asyncio.sleep(0)
+    first, second = lines(capsys)
+    assert "Too many open files" in first["exception"]
+    assert second["message"].startswith("asyncio: Task exception was never retrieved (answering ")
