@@ -271,8 +271,10 @@ def _run(options: argparse.Namespace) -> int:
         if not os.isatty(0):  # else it would mean that the terminal has gone
             signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the settings are about to be read anyway
         from bot.service.allocator import give_memory_back
+        from bot.service.descriptors import raise_descriptor_limit
 
         give_memory_back()
+        raise_descriptor_limit()
 
     from bot.config.errors import ConfigError
     from bot.config.secret_files import export_secrets
