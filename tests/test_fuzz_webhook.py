@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aiohttp import web
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from adapters.telegram.webhook import SECRET_HEADER
 from bot.models.health_book import HealthBook
 from bot.models.notebook.model import Notebook
-from bot.web.app import build_web_app, web_runner
+from bot.service.http import on_sockets
+from bot.web.app import build_web_app
 from tests.adapters.telegram.life import Life, life, settings_of
 from tests.fakes.bot_api import people
 from tests.fakes.bot_api.people import Person
@@ -140,10 +140,10 @@ async def serve_webhook(folder: Path, stack: AsyncExitStack) -> tuple[Served, Li
     settings = settings_of(api, webhook_url=f"http://127.0.0.1:{port}")
     chain_of = lambda state: alone(Notebook(), HealthBook(state))  # noqa: E731
     here = await stack.enter_async_context(life(api, folder, settings=settings, chain_of=chain_of))
-    runner = web_runner(build_web_app(channels=dict, memory=here.house.memory, hooks=here.adapter.hooks))
-    await runner.setup()
-    stack.push_async_callback(runner.cleanup)
-    await web.SockSite(runner, site).start()
+    app = build_web_app(channels=dict, memory=here.house.memory, hooks=here.adapter.hooks)
+    stack.callback(site.close)
+    site.setblocking(False)
+    await stack.enter_async_context(on_sockets(app, [site]))
     return Served(port), here
 
 

@@ -94,7 +94,7 @@ async def stand_by(
         app = build_standby_app(
             leases.status, token=token, proxies=proxies, task_failures=lambda: supervisor.failures
         )
-        async with on_sockets(app, sockets):
+        async with on_sockets(app, sockets, proxies=proxies):
             await over.wait()
 
 

@@ -11,6 +11,7 @@ from bot.service.assembly import Parts
 if TYPE_CHECKING:
     from aiohttp.web import Application
 
+    from bot.web.guard import Network
     from bot.web.hooks import Hook
     from bot.web.inside import Inside
 
@@ -59,26 +60,35 @@ async def http_server(
     """Serve HTTP on sockets that are open already."""
     from bot.web.app import build_web_app
 
-    channels, memory = parts.channels.health, parts.memory
-    app = build_web_app(channels=channels, memory=memory, hooks=hooks, inside=inside_of(parts))
-    async with on_sockets(app, sockets):
+    channels, memory, inside = parts.channels.health, parts.memory, inside_of(parts)
+    app = build_web_app(channels=channels, memory=memory, hooks=hooks, inside=inside)
+    async with on_sockets(app, sockets, proxies=inside.proxies):
         yield
 
 
 @asynccontextmanager
-async def on_sockets(app: "Application", sockets: Sequence[socket.socket]) -> AsyncIterator[None]:
-    """Serve on sockets that are open already, and stay so for what is served on them next."""
-    from aiohttp import web
+async def on_sockets(
+    app: "Application", sockets: Sequence[socket.socket], *, proxies: "Sequence[Network]" = ()
+) -> AsyncIterator[None]:
+    """Serve on sockets that are open already, and stay so for what is served on them next.
 
-    from bot.web.app import web_runner
+    `proxies`: networks of trusted proxies.
+    """
+    from bot.web.app import http_log, web_runner
+    from bot.web.connections import Connections
+    from bot.web.listener import Listener
 
-    runner = web_runner(app)
+    runner, connections = web_runner(app), Connections(proxies=proxies)
     await runner.setup()
+    assert runner.server
+    listener = Listener(runner.server, sockets, connections, logger=http_log())
     try:
+        listener.start()
         for each in sockets:
-            await web.SockSite(runner, each.dup()).start()
             host, port = each.getsockname()[:2]
             log.info("listening on http://%s:%d", f"[{host}]" if ":" in host else host, port)
         yield
     finally:
+        await listener.close()
         await runner.cleanup()
+        connections.abort_all()

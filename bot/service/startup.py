@@ -25,6 +25,8 @@ from bot.config.settings import (
 from memory.disk import make_private
 
 CHANNELS = ("telegram", "discord")
+QUEUED_CONNECTIONS = 1024
+"""Held by the system until they are accepted; beyond it a new one has to try again, after a second."""
 LONGEST_LEAVE = 9.0
 """Seconds after which the program leaves in any case, once it was told to."""
 
@@ -163,7 +165,7 @@ def _listener(family: int, address: Any) -> socket.socket:
         if family == socket.AF_INET6:
             listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         listener.bind(address)
-        listener.listen(128)
+        listener.listen(QUEUED_CONNECTIONS)
         listener.setblocking(False)
     except OSError:
         listener.close()

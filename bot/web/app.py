@@ -3,10 +3,13 @@
 import logging
 from collections.abc import Callable, Iterable, Mapping
 
-from aiohttp import web, web_response
+from aiohttp import web, web_protocol, web_response
 
+from bot.log.faults import where
+from bot.log.repeats import Repeats
 from bot.messages import ChannelHealth
 from bot.web.bodies import LARGEST_BODY, NOT_HTTP
+from bot.web.connections import note_request
 from bot.web.guard import WrongTokens, guard, wrong_key
 from bot.web.headers import add_headers
 from bot.web.health import Watched, healthz, watched_key
@@ -19,9 +22,12 @@ from bot.web.rpc.route import add_rpc
 from bot.web.sign_in import SIGN_IN, add_sign_in, refuse
 from memory.memory import Memory
 
-KEEP_ALIVE_SECONDS = 15.0
 LEAVE_SECONDS = 1.0
 """That answers on their way get when the service leaves."""
+
+QUEUED_REQUESTS = 1
+"""Read of a connection ahead of the one that is being answered; each may have a head of half a megabyte."""
+HTTP_LOG = "bot.web.http"
 
 HEALTH = "/healthz"
 
@@ -41,8 +47,8 @@ def build_web_app(
     """
     hooks = tuple(hooks)
     open_paths = [HEALTH, SIGN_IN, *(hook.path for hook in hooks)]
-    middlewares = [guard(inside.token, open_paths=open_paths, refuse=refuse)] if inside else []
-    app = web.Application(client_max_size=LARGEST_BODY, middlewares=middlewares)
+    guards = [guard(inside.token, open_paths=open_paths, refuse=refuse)] if inside else []
+    app = web.Application(client_max_size=LARGEST_BODY, middlewares=[note_request, *guards])
     app[watched_key] = (
         Watched(channels, memory, patience, inside.instance, inside.task_failures)
         if inside
@@ -63,21 +69,27 @@ def build_web_app(
 
 
 def web_runner(app: web.Application) -> web.AppRunner:
-    """Give what serves the application on sockets that are already open."""
+    """Give what serves the application, to a `Listener`."""
     # Answers to broken requests are made below the application and would tell versions in their Server header.
     web_response.SERVER_SOFTWARE = "commonplace"  # type: ignore[attr-defined]
-    http_log = logging.getLogger("bot.web.http")
-    http_log.addFilter(_ours)
-    return web.AppRunner(
-        app,
-        access_log=None,
-        logger=http_log,
-        handle_signals=False,
-        keepalive_timeout=KEEP_ALIVE_SECONDS,
-        shutdown_timeout=LEAVE_SECONDS,
-    )
+    web_protocol.MAX_MSG_QUEUE_SIZE = QUEUED_REQUESTS
+    return web.AppRunner(app, handle_signals=False, shutdown_timeout=LEAVE_SECONDS)
 
 
-def _ours(record: logging.LogRecord) -> bool:
-    """Keep out of the log what a stranger's broken request brings about."""
-    return not (record.exc_info and isinstance(record.exc_info[1], NOT_HTTP))
+def http_log() -> logging.Logger:
+    """Give the log of errors in handlers: without those that a broken request brings about, each once a minute."""
+    log, repeats = logging.getLogger(HTTP_LOG), Repeats()
+
+    def is_news(record: logging.LogRecord) -> bool:
+        error = record.exc_info[1] if record.exc_info else None
+        if isinstance(error, NOT_HTTP):
+            return False
+        if error is None:
+            return True
+        if (before := repeats.due(where(error))) is None:
+            return False
+        record.msg = f"{record.msg}{before}"
+        return True
+
+    log.filters = [is_news]
+    return log

@@ -7,7 +7,8 @@ from aiohttp import web
 
 from bot import phrases
 from bot.web.app import HEALTH
-from bot.web.bodies import LARGEST_BODY
+from bot.web.bodies import LARGEST_BODY, expect_later
+from bot.web.connections import note_request
 from bot.web.guard import Network, WrongTokens, guard, wrong_key
 from bot.web.headers import add_headers
 from bot.web.health import tasks_health
@@ -61,13 +62,14 @@ def build_standby_app(
         return _not_here(request, status())
 
     app = web.Application(
-        client_max_size=LARGEST_BODY, middlewares=[guard(token, open_paths=[HEALTH], refuse=refuse)]
+        client_max_size=LARGEST_BODY,
+        middlewares=[note_request, guard(token, open_paths=[HEALTH], refuse=refuse)],
     )
     app[wrong_key] = WrongTokens(proxies=proxies)
     app.on_response_prepare.append(add_headers)
     app.router.add_get(HEALTH, healthz)
     app.router.add_get(METRICS, metrics)
-    app.router.add_route("*", "/{rest:.*}", elsewhere)
+    app.router.add_route("*", "/{rest:.*}", elsewhere, expect_handler=expect_later)
     return app
 
 

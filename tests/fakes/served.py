@@ -1,7 +1,8 @@
 """The service's HTTP server on a port, and somebody who speaks to it byte by byte."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import socket
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,9 +12,10 @@ from aiohttp import web
 
 from bot.config.settings import Settings
 from bot.service.assembly import Parts
-from bot.service.http import inside_of
+from bot.service.http import inside_of, on_sockets
 from bot.service.opening import open_assistant
-from bot.web.app import build_web_app, web_runner
+from bot.web.app import build_web_app
+from bot.web.guard import Network
 from tests.fakes.first_start import laid_state
 
 ANSWERED_SECONDS = 10.0
@@ -56,11 +58,16 @@ async def serve(folder: Path, *, token: str = "", **sections: Any) -> AsyncItera
     settings = Settings.model_validate({"workspace": folder, "server": {"token": token}, **sections})
     laid_state(settings.private_folder / "state.db")
     async with open_assistant(settings, alone=True) as parts:
-        app = build_web_app(channels=parts.channels.health, memory=parts.memory, inside=inside_of(parts))
-        runner = web_runner(app)
-        await runner.setup()
-        try:
-            await web.TCPSite(runner, "127.0.0.1", 0).start()
-            yield Served(runner.addresses[0][1]), parts
-        finally:
-            await runner.cleanup()
+        inside = inside_of(parts)
+        app = build_web_app(channels=parts.channels.health, memory=parts.memory, inside=inside)
+        async with serve_app(app, proxies=inside.proxies) as served:
+            yield served, parts
+
+
+@asynccontextmanager
+async def serve_app(app: web.Application, *, proxies: Sequence[Network] = ()) -> AsyncIterator[Served]:
+    """Serve any application as the service does, on a port of this machine."""
+    with socket.create_server(("127.0.0.1", 0), backlog=1024) as listening:
+        listening.setblocking(False)
+        async with on_sockets(app, [listening], proxies=proxies):
+            yield Served(listening.getsockname()[1])

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import aiohttp
 import pytest
-from aiohttp import web
 
 from adapters.telegram.adapter import Patience
 from adapters.telegram.condition import OTHER_PROGRAM, UNKNOWN_BOT, Waits
 from bot.messages import ChannelHealth
-from bot.web.app import build_web_app, web_runner
+from bot.service.http import on_sockets
+from bot.web.app import build_web_app
 from tests.adapters.telegram.life import IMPATIENT, Life, life, settings_of
 from tests.fakes.bot_api.faults import Fault
 from tests.fakes.bot_api.server import BotApi
@@ -179,16 +179,12 @@ async def webhook_life(api: BotApi, folder: Path, stack: AsyncExitStack) -> tupl
     site = socket.create_server(("127.0.0.1", 0))
     origin = f"http://127.0.0.1:{site.getsockname()[1]}"
     here = await stack.enter_async_context(life(api, folder, settings=settings_of(api, webhook_url=origin)))
-    runner = web_runner(
-        build_web_app(
-            channels=lambda: {"telegram": here.adapter.health},
-            memory=here.house.memory,
-            hooks=here.adapter.hooks,
-        )
+    app = build_web_app(
+        channels=lambda: {"telegram": here.adapter.health}, memory=here.house.memory, hooks=here.adapter.hooks
     )
-    await runner.setup()
-    stack.push_async_callback(runner.cleanup)
-    await web.SockSite(runner, site).start()
+    stack.callback(site.close)
+    site.setblocking(False)
+    await stack.enter_async_context(on_sockets(app, [site]))
     return here, origin
 
 

@@ -10,13 +10,14 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from bot.messages import ChannelHealth
-from bot.web.app import build_web_app, web_runner
+from bot.web.app import build_web_app
 from memory.embeddings.embedder import Embedder
 from memory.embeddings.errors import KeyRejected
 from memory.embeddings.opening import Embedding, open_embedding
 from memory.memory import Memory
 from memory.settings import MemorySettings
 from tests.fakes.embedding_server import KEY, EmbeddingServer
+from tests.fakes.served import serve_app
 
 Client = TestClient[web.Request, web.Application]
 
@@ -162,36 +163,26 @@ async def test_there_is_nothing_else(client: Client, method: str, path: str, sta
 async def test_no_answer_tells_what_it_was_made_with(
     states: dict[str, ChannelHealth], memory: Memory
 ) -> None:
-    runner = web_runner(build_web_app(channels=lambda: states, memory=memory))
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    host, port = runner.addresses[0]
-    for request in (
-        b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n",
-        b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
-        b"GARBAGE\r\n\r\n",
-    ):
-        reader, writer = await asyncio.open_connection(host, port)
-        writer.write(request)
-        answer = await reader.readuntil(b"\r\n\r\n")
-        assert b"Server: commonplace\r\n" in answer
-        assert b"aiohttp" not in answer
-        assert b"Python" not in answer
-        assert b"nosniff" in answer or b" 400 " in answer
-        writer.close()
-        await writer.wait_closed()
-    await runner.cleanup()
+    async with serve_app(build_web_app(channels=lambda: states, memory=memory)) as served:
+        for request in (
+            b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+            b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+            b"GARBAGE\r\n\r\n",
+        ):
+            answer = await served.say(request, ends=False)
+            assert b"Server: commonplace\r\n" in answer
+            assert b"aiohttp" not in answer
+            assert b"Python" not in answer
+            assert b"nosniff" in answer or b" 400 " in answer
 
 
 async def test_a_broken_request_is_not_our_bug(
     states: dict[str, ChannelHealth], memory: Memory, caplog: pytest.LogCaptureFixture
 ) -> None:
-    runner = web_runner(build_web_app(channels=lambda: states, memory=memory))
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    reader, writer = await asyncio.open_connection(*runner.addresses[0])
-    writer.write(b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"a" * 20_000 + b"\r\n\r\n")
-    assert b" 400 " in await reader.readline()
-    writer.close()
-    await runner.cleanup()
-    assert caplog.records == []
+    async with serve_app(build_web_app(channels=lambda: states, memory=memory)) as served:
+        caplog.clear()
+        answer = await served.say(
+            b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"a" * 20_000 + b"\r\n\r\n", ends=False
+        )
+        assert b" 400 " in answer.partition(b"\r\n")[0]
+        assert caplog.records == []

@@ -1,0 +1,229 @@
+"""The open connections of the HTTP server: how many there may be, and which one is closed to make room for another.
+
+aiohttp bounds a head (its lines and fields) and the time for it. It bounds neither the number of connections, nor how
+much of them one address has, nor how long a client takes to read a response.
+"""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Sequence
+from enum import IntEnum
+from ipaddress import ip_address
+from typing import Any, cast
+
+from aiohttp import web
+from aiohttp.typedefs import Handler
+
+from bot.log.repeats import Repeats
+from bot.web.guard import Network, counted_as, is_within
+
+log = logging.getLogger(__name__)
+
+MOST_CONNECTIONS = 128
+"""In all. A new one closes the oldest that has nothing to do; where all are at work, it waits."""
+MOST_PER_ADDRESS = 32
+"""Of one address, of IPv6 one /64; not for this machine and trusted proxies, behind which there are many clients."""
+SEND_SECONDS = 60.0
+"""For a client to read a response."""
+UNSENT_BYTES = 32 * 1024 * 1024
+"""Of all responses together that clients have not read yet; beyond it those who have read least are cut off."""
+READ_BYTES = 64 * 1024
+"""Read of a connection at once, so that no flood on one of them holds up the others."""
+LOOK_SECONDS = 2.0
+"""Between two looks for clients that do not read."""
+
+
+class Stage(IntEnum):
+    """What a connection waits for. In this order connections are closed to make room; the last is never closed."""
+
+    REQUEST = 0
+    """The client to send a request, or the rest of its head."""
+    BODY = 1
+    """The client to send the rest of a body."""
+    READER = 2
+    """The client to read the response."""
+    WORK = 3
+    """Us."""
+
+
+class Connection(web.RequestHandler):
+    """One connection; it knows what it waits for, and since when."""
+
+    __slots__ = ("_connections", "address", "client", "request", "since", "unsent_since")
+
+    def __init__(
+        self, connections: "Connections", server: web.Server, address: str, options: dict[str, Any]
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        super().__init__(server, loop=loop, **options)
+        self._connections = connections
+        self.address = address
+        """The client's, as it is counted."""
+        self.client: asyncio.Transport | None = None
+        """Kept until the connection is lost; the library forgets its own when it begins to close."""
+        self.request: web.BaseRequest | None = None
+        """The one that is being answered."""
+        self.since = loop.time()
+        """When it began to wait for what it waits for."""
+        self.unsent_since: float | None = None
+        """When it was first seen that not all of a response had been read."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.client = cast(asyncio.Transport, transport)
+        if hasattr(transport, "max_size"):  # asyncio's own transports; those of others choose for themselves
+            transport.max_size = READ_BYTES
+        super().connection_made(transport)
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        self._connections.forget(self)
+        self.client = None
+        super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._connections.bound_unsent()
+
+    @property
+    def unsent(self) -> int:
+        """Bytes of responses that the client has not read, nor the system taken over."""
+        return self.client.get_write_buffer_size() if self.client else 0
+
+    @property
+    def stage(self) -> Stage:
+        """What it waits for now."""
+        if self.request is not None:
+            return Stage.WORK if self.request.content.is_eof() else Stage.BODY
+        return Stage.READER if self.unsent else Stage.REQUEST
+
+    def abort(self) -> None:
+        """Close it at once, whatever is on its way."""
+        if self.client:
+            self.client.abort()
+
+
+class Connections:
+    """All that are open."""
+
+    def __init__(
+        self,
+        *,
+        proxies: Sequence[Network] = (),
+        most: int = MOST_CONNECTIONS,
+        send_seconds: float = SEND_SECONDS,
+        unsent_bytes: int = UNSENT_BYTES,
+    ) -> None:
+        """`proxies`: networks of trusted proxies. The others are bounds."""
+        self._proxies = proxies
+        self._most = most
+        self._send_seconds = send_seconds
+        self._unsent_bytes = unsent_bytes
+        self._open: set[Connection] = set()
+        self._of_address: Counter[str] = Counter()
+        self._repeats = Repeats()
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def make_room(self, *, address: str = "", spare: int = 1) -> bool:
+        """See that `spare` more connections may be opened, closing others; return False where all are at work.
+
+        With an `address` only its own ones count and are closed, and those of this machine and of proxies do not.
+        """
+        if address and self._is_of_many(address):
+            return True
+        while len(self._of(address)) + spare > (MOST_PER_ADDRESS if address else self._most):
+            if not self.close_one(address=address):
+                return False
+        return True
+
+    def close_one(self, *, address: str = "") -> bool:
+        """Close the connection that is missed least; return False where all are at work.
+
+        It is one that waits longest of the address that has most: who opens many closes his own.
+        """
+        idle = [each for each in self._of(address) if each.client and each.stage is not Stage.WORK]
+        if not idle:
+            return False
+        count = self._of_address
+        closed = min(idle, key=lambda each: (each.stage, -count[each.address], each.since))
+        self._warn("too many connections to the HTTP server: unfinished and idle ones are closed")
+        closed.abort()
+        self.forget(closed)
+        return True
+
+    def open(self, server: web.Server, address: str, options: dict[str, Any]) -> Connection:
+        """Make a connection that counts from now on; raises nothing."""
+        connection = Connection(self, server, counted_as(address), options)
+        self._open.add(connection)
+        self._of_address[connection.address] += 1
+        return connection
+
+    def forget(self, connection: Connection) -> None:
+        """Count it no more."""
+        if connection in self._open:
+            self._open.remove(connection)
+            self._of_address[connection.address] -= 1
+            if not self._of_address[connection.address]:
+                del self._of_address[connection.address]
+
+    def abort_all(self) -> None:
+        """Close all at once."""
+        for each in list(self._open):
+            self._cut_off(each)
+
+    def bound_unsent(self) -> None:
+        """Cut off those who read least while too much waits to be read."""
+        unsent = {each: each.unsent for each in self._open}
+        too_much = sum(unsent.values()) - self._unsent_bytes
+        for each, size in sorted(unsent.items(), key=lambda item: -item[1]):
+            if too_much <= 0:
+                return
+            self._warn("too much waits to be read of the HTTP server: clients that do not read are cut off")
+            too_much -= size
+            self._cut_off(each)
+
+    def close_slow_readers(self) -> None:
+        """Cut off those who take too long to read a response."""
+        now = asyncio.get_running_loop().time()
+        for each in list(self._open):
+            if not each.unsent:
+                each.unsent_since = None
+            elif each.unsent_since is None:
+                each.unsent_since = now
+            elif now - each.unsent_since > self._send_seconds:
+                self._cut_off(each)
+
+    def _cut_off(self, connection: Connection) -> None:
+        connection.abort()
+        self.forget(connection)
+
+    def _of(self, address: str) -> Sequence[Connection]:
+        if not address:
+            return tuple(self._open)
+        counted = counted_as(address)
+        return [each for each in self._open if each.address == counted]
+
+    def _is_of_many(self, address: str) -> bool:
+        try:
+            return ip_address(address.partition("%")[0]).is_loopback or is_within(address, self._proxies)
+        except ValueError:
+            return True  # no address of a network
+
+    def _warn(self, text: str) -> None:
+        if (before := self._repeats.due(text)) is not None:
+            log.warning("%s%s", text, before)
+
+
+@web.middleware
+async def note_request(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Have the connection know that a request of it is being answered."""
+    connection = request.protocol
+    if not isinstance(connection, Connection):  # another server of the library
+        return await handler(request)
+    connection.request = request
+    try:
+        return await handler(request)
+    finally:
+        connection.request = None
+        connection.since = asyncio.get_running_loop().time()

@@ -1,0 +1,149 @@
+"""Accepts connections of the HTTP server, as many as there may be and a few at a time.
+
+asyncio's own server accepts all that come. Without descriptors left it then logs 128 tracebacks for each attempt.
+"""
+
+import asyncio
+import logging
+import resource
+import socket
+import sys
+from collections.abc import Sequence
+from types import MappingProxyType
+from typing import Any
+
+from aiohttp import web
+
+from bot.log.repeats import Repeats
+from bot.web.connections import LOOK_SECONDS, Connection, Connections
+
+log = logging.getLogger(__name__)
+
+ACCEPTS_AT_ONCE = 8
+"""In one step of the event loop. More, and a flood would close a new connection before its request is read."""
+PAUSE_SECONDS = 0.1
+"""Without accepting, where all connections are at work or no descriptor is left."""
+SPARE_DESCRIPTORS = 96
+"""Kept free of connections, for notes, state.db and calls to models and platforms."""
+KEEP_ALIVE_SECONDS = 15.0
+"""For a request's head to come, from the connection's beginning or the last response on."""
+LINGER_SECONDS = 2.0
+"""For the rest of a body that nobody wants; a client that sends it reads the refusal only then."""
+LONGEST_LINE = 8190
+"""Bytes of a request's first line, and of each of its fields."""
+MOST_FIELDS = 64
+"""Of a request's head."""
+BUFFERED_BYTES = 32 * 1024
+"""Of a body, before the client has to wait."""
+
+OPTIONS = MappingProxyType(
+    {
+        "access_log": None,
+        "keepalive_timeout": KEEP_ALIVE_SECONDS,
+        "lingering_time": LINGER_SECONDS,
+        "max_line_size": LONGEST_LINE,
+        "max_field_size": LONGEST_LINE,
+        "max_headers": MOST_FIELDS,
+        "read_bufsize": BUFFERED_BYTES,
+        # It would unpack what anybody sends, before it is known who that is.
+        "auto_decompress": False,
+    }
+)
+"""Of aiohttp's handler of a connection."""
+
+
+class Listener:
+    """Accepts on sockets that listen already, and does not close them."""
+
+    def __init__(
+        self,
+        server: web.Server,
+        sockets: Sequence[socket.socket],
+        connections: Connections,
+        *,
+        logger: logging.Logger,
+    ) -> None:
+        """`logger`: told of errors in handlers."""
+        self._server = server
+        self._sockets = sockets
+        self._connections = connections
+        self._options: dict[str, Any] = {**OPTIONS, "logger": logger}
+        self._loop = asyncio.get_running_loop()
+        limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        self._highest = max(limit - SPARE_DESCRIPTORS, limit // 2) if limit > 0 else sys.maxsize
+        self._beginning: set[asyncio.Task[None]] = set()
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._repeats = Repeats()
+
+    def start(self) -> None:
+        """Accept from now on."""
+        self._listen()
+        self._look()
+
+    async def close(self) -> None:
+        """Accept no more; what is open stays."""
+        for timer in self._timers.values():
+            timer.cancel()
+        self._stop_listening()
+        if self._beginning:
+            await asyncio.wait(self._beginning)
+
+    def _listen(self) -> None:
+        for each in self._sockets:
+            self._loop.add_reader(each.fileno(), self._accept, each)
+
+    def _stop_listening(self) -> None:
+        for each in self._sockets:
+            self._loop.remove_reader(each.fileno())
+
+    def _pause(self) -> None:
+        self._stop_listening()
+        self._timers["pause"] = self._loop.call_later(PAUSE_SECONDS, self._listen)
+
+    def _look(self) -> None:
+        self._connections.close_slow_readers()
+        self._timers["look"] = self._loop.call_later(LOOK_SECONDS, self._look)
+
+    def _accept(self, listening: socket.socket) -> None:
+        for _ in range(ACCEPTS_AT_ONCE):
+            if not self._connections.make_room():
+                self._pause()
+                return
+            try:
+                accepted, address = listening.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as error:  # no descriptor is left, or no memory
+                self._warn(f"the HTTP server cannot accept a connection just now: {error.strerror}")
+                self._connections.close_one()
+                self._pause()
+                return
+            accepted.setblocking(False)
+            if self._may_stay(accepted, address[0]):
+                self._begin(accepted, address[0])
+            else:
+                accepted.close()
+
+    def _may_stay(self, accepted: socket.socket, address: str) -> bool:
+        # The system gives the lowest free number, so all below it are taken.
+        if accepted.fileno() >= self._highest and not self._connections.close_one():
+            self._warn("the HTTP server turns connections away: too few file descriptors are left")
+            return False
+        return self._connections.make_room(address=address)
+
+    def _begin(self, accepted: socket.socket, address: str) -> None:
+        connection = self._connections.open(self._server, address, self._options)
+        task = self._loop.create_task(self._connect(connection, accepted))
+        self._beginning.add(task)
+        task.add_done_callback(self._beginning.discard)
+
+    async def _connect(self, connection: Connection, accepted: socket.socket) -> None:
+        try:
+            await self._loop.connect_accepted_socket(lambda: connection, accepted)
+        except OSError:  # it is gone already
+            self._connections.forget(connection)
+            accepted.close()
+
+    def _warn(self, text: str) -> None:
+        if (before := self._repeats.due(text)) is not None:
+            log.warning("%s%s", text, before)
