@@ -16,6 +16,7 @@ from bot.web.guard import (
     sender_behind,
 )
 from bot.web.session import SESSION, new_session
+from tests.fakes.served import serve
 from tests.fakes.website import TOKEN, Website, open_website
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:aiohttp.*")
@@ -226,10 +227,56 @@ async def test_a_name_that_was_made_to_lead_here_does_not(open_: Website) -> Non
 
 
 @pytest.mark.parametrize(
-    "host", ["", "[", "[::1", "a b", ":", "999.999.1.1", "localhost@evil.example", "\x00"]
+    "host",
+    [
+        *("", "[", "[::1", "a b", ":", "999.999.1.1", "localhost@evil.example", "\x00"),
+        *("evil.example@localhost", "localhost:x", "localhost:99999", "localhost..", "127.0.0.1..."),
+        *("localhost" + "." * 7000, "127.0.0.1:" + "0" * 7000 + "1", "[::1%" + "a" * 7000 + "]"),
+    ],
 )
 def test_nonsense_is_no_name_of_this_machine(host: str) -> None:
-    assert not names_this_machine(host) or host == ""
+    assert not names_this_machine(host)
+
+
+@pytest.mark.parametrize(
+    ("target", "host", "status"),
+    [
+        ("/sign-in", "127.0.0.1", 200),
+        ("http://127.0.0.1/sign-in", "127.0.0.1", 200),
+        ("http://localhost:8321/sign-in", "localhost:8321", 200),
+        ("http://127.0.0.1/metrics", "evil.example", 403),
+        ("http://evil.example/metrics", "127.0.0.1", 403),
+        ("http://127.0.0.1/metrics", "a" * 7000, 403),
+        ("/metrics", "localhost" + "." * 7000, 403),
+    ],
+)
+async def test_a_target_with_a_name_of_its_own_does_not_hide_that_of_the_header(
+    target: str, host: str, status: int, tmp_path: Path
+) -> None:
+    async with serve(tmp_path) as (served, _):
+        said = f"GET {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
+        answer = await served.say(said.encode(), ends=False)
+        assert answer.startswith(f"HTTP/1.1 {status} ".encode())
+
+
+async def test_a_chain_of_proxies_without_end_takes_no_time(tmp_path: Path) -> None:
+    server = {"token": "swordfish", "trusted_proxies": ["127.0.0.0/8"]}
+    async with serve(tmp_path, server=server) as (served, _):
+        hops = "\r\n".join(["X-Forwarded-For: " + ",".join(["127.0.0.1"] * 800)] * 50)
+        said = (
+            f"GET / HTTP/1.1\r\nHost: a\r\n{hops}\r\nAuthorization: Bearer guess\r\nConnection: close\r\n\r\n"
+        )
+        began = time.process_time()
+        answer = await served.say(said.encode(), ends=False)
+        assert answer.startswith(b"HTTP/1.1 401 ")
+        assert time.process_time() - began < 0.1
+
+
+async def test_our_cookie_is_found_among_many_others(closed: Website) -> None:
+    cookie = f"{SESSION}={new_session(TOKEN, now=time.time())}"
+    others = "; ".join(f"other{number}=x" for number in range(500))
+    assert await post(closed, Cookie=f"{others}; {cookie}") == 303
+    assert await post(closed, Cookie=f"x{cookie}; {others}") == 401
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site", "nonsense"])
