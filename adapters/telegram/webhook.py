@@ -61,7 +61,7 @@ class Webhook:
     @property
     def hooks(self) -> Sequence[Hook]:
         """What the HTTP server answers to."""
-        return [Hook(path, self.receive) for path in webhook_paths(self._bot.token, self._base)]
+        return [Hook(path, self.receive, self.admits) for path in webhook_paths(self._bot.token, self._base)]
 
     async def serve(self, take_in: TakeIn) -> None:
         """Have Telegram bring its updates, and look after that until cancelled.
@@ -74,10 +74,14 @@ class Webhook:
         finally:
             self._take_in = None
 
+    def admits(self, headers: Mapping[str, str]) -> bool:
+        """Return whether these are headers of Telegram: they have the secret that it was told."""
+        told = headers.get(SECRET_HEADER, "")
+        return hmac.compare_digest(told.encode(errors="replace"), self._secret.encode())
+
     async def receive(self, headers: Mapping[str, str], body: bytes) -> int:
         """Take in what came; give the HTTP status to answer with."""
-        told = headers.get(SECRET_HEADER, "")
-        if not hmac.compare_digest(told.encode(errors="replace"), self._secret.encode()):
+        if not self.admits(headers):
             return 404
         try:
             update = json.loads(body)

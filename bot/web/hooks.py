@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from bot.web.bodies import read_body
+from bot.web.bodies import expect_later, read_body
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,16 +15,20 @@ class Hook:
     path: str
     receive: Callable[[Mapping[str, str], bytes], Awaitable[int]]
     """Given headers (their names in any case) and body, it returns the HTTP status to answer with."""
+    admits: Callable[[Mapping[str, str]], bool] = lambda headers: True
+    """Given headers, it returns whether the body may be read at all; if not, the answer is 404."""
 
 
 def add_hooks(app: web.Application, hooks: Iterable[Hook]) -> None:
     """Have each hook answer to POST at its path."""
     for hook in hooks:
-        app.router.add_post(hook.path, _receiving(hook))
+        app.router.add_post(hook.path, _receiving(hook), expect_handler=expect_later)
 
 
 def _receiving(hook: Hook) -> Callable[[web.Request], Awaitable[web.Response]]:
     async def receive(request: web.Request) -> web.Response:
+        if not hook.admits(request.headers):
+            return web.Response(status=404)
         body = await read_body(request)
         return web.Response(status=await hook.receive(request.headers, body))
 

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 from aiohttp import web
 
 from bot import phrases
-from bot.web.bodies import read_form
+from bot.web.bodies import expect_later, read_form
 from bot.web.guard import comes_from_elsewhere, wrong_key
 from bot.web.inside import inside_key
 from bot.web.page.rendering import page
@@ -19,7 +19,7 @@ SIGN_OUT = "/sign-out"
 def add_sign_in(app: web.Application) -> None:
     """Have the application answer to forms that sign in and out."""
     app.router.add_get(SIGN_IN, _ask)
-    app.router.add_post(SIGN_IN, _sign_in)
+    app.router.add_post(SIGN_IN, _sign_in, expect_handler=expect_later)
     app.router.add_post(SIGN_OUT, _sign_out)
 
 

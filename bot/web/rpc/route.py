@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from aiohttp import web
 
-from bot.web.bodies import read_body
+from bot.web.bodies import content_type, expect_later, read_body
 from bot.web.inside import inside_key
 
 if TYPE_CHECKING:
@@ -29,19 +29,17 @@ def add_rpc(app: web.Application) -> None:
     async def receive(request: web.Request) -> web.Response:
         from bot.web.rpc.protocol import answer
 
-        if request.content_type not in JSON_TYPES or (request.charset or "utf-8").lower() not in (
-            "utf-8",
-            "utf8",
-        ):
+        kind, charset = content_type(request)
+        if kind not in JSON_TYPES or charset not in ("", "utf-8", "utf8"):
             return _refused(415, "send it as Content-Type: application/json, in UTF-8")
         try:
             body = await read_body(request)
         except web.HTTPException as refused:
-            return _refused(refused.status, refused.reason.lower())
+            return _refused(refused.status, _reason(refused))
         told = await answer(body, run())
         return web.Response(status=204) if told is None else _json(told)
 
-    app.router.add_post(RPC, receive)
+    app.router.add_post(RPC, receive, expect_handler=expect_later)
 
 
 def rpc_refused(status: int, why: str) -> web.Response:
@@ -49,6 +47,12 @@ def rpc_refused(status: int, why: str) -> web.Response:
     from bot.web.rpc.protocol import CANNOT, refusal
 
     return _json(refusal(CANNOT, why), status=status)
+
+
+def _reason(refused: web.HTTPException) -> str:
+    if isinstance(refused, web.HTTPUnsupportedMediaType):
+        return "send it without Content-Encoding, not compressed"
+    return refused.reason.lower()
 
 
 def _refused(status: int, why: str) -> web.Response:

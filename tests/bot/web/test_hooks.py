@@ -26,6 +26,9 @@ class Platform:
         self.received: list[tuple[str, bytes]] = []
         self.status = 200
 
+    def admits(self, headers: Mapping[str, str]) -> bool:
+        return headers.get("x-secret", "") != "wrong"
+
     async def receive(self, headers: Mapping[str, str], body: bytes) -> int:
         self.received.append((headers.get("x-secret", ""), body))
         return self.status
@@ -38,7 +41,7 @@ def platform() -> Platform:
 
 @pytest.fixture
 async def client(tmp_path: Path, platform: Platform) -> AsyncIterator[Client]:
-    hooks = [Hook("/hook/one", platform.receive)]
+    hooks = [Hook("/hook/one", platform.receive, platform.admits)]
     async with Memory(MemorySettings(), workspace=tmp_path, now=lambda: datetime.now(UTC)) as memory:
         app = build_web_app(channels=dict, memory=memory, hooks=hooks)
         async with TestClient(TestServer(app)) as client:
@@ -84,3 +87,15 @@ async def test_a_body_that_is_cut_is_not_handed_over(client: Client, platform: P
     await writer.wait_closed()
     await client.post("/hook/one", data=b"whole")
     assert platform.received == [("", b"whole")]
+
+
+async def test_a_body_is_not_read_where_the_headers_say_that_nobody_wants_it(
+    client: Client, platform: Platform
+) -> None:
+    reader, writer = await asyncio.open_connection(client.host, client.port)
+    writer.write(b"POST /hook/one HTTP/1.1\r\nHost: x\r\nX-Secret: wrong\r\nContent-Length: 1000000\r\n\r\n")
+    async with asyncio.timeout(5):
+        assert b" 404 " in await reader.readline()
+    writer.close()
+    await writer.wait_closed()
+    assert platform.received == []
