@@ -16,7 +16,7 @@ from bot.state import journal
 from bot.state.database import State, StateFault, to_the_end
 from bot.state.journal import Effect
 from memory.entry import clean
-from memory.errors import EditRefused, MemoryFault, NoteUnwritable
+from memory.errors import EditRefused, MemoryFault, NoteUnwritable, TextTooLong
 from memory.memory import Draft, Memory, Target
 from memory.note_edits import Correction, LinePlace
 from memory.notes import HeldNote, Written, as_block, as_passages
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from apsw import Connection
 
 log = logging.getLogger(__name__)
+
+TEXT_MAX_CHARS = 65_536
+"""Of what is noted at once. What a document holds is filed, and may be longer."""
 
 _Result = TypeVar("_Result")
 _Ask = Callable[[Callable[["Connection"], _Result]], _Result]
@@ -81,6 +84,11 @@ class Journal:
 
     async def write(self, text: str, *, key: str, target: Target = "daily") -> Written:
         """Note something, as `Memory.write` does; a second time with the same key tells where it stands."""
+        if len(text) > TEXT_MAX_CHARS:
+            raise TextTooLong(
+                f"The text has {len(text):,} characters, and one note takes {TEXT_MAX_CHARS:,} at most; "
+                "write it in several parts."
+            )
         draft = self._memory.draft(text, target=target)
         return await self._add(draft, _key(key, "write", target, text))
 

@@ -25,6 +25,10 @@ class NothingToWrite(MemoryFault):
     """The text to be written is blank."""
 
 
+class TextTooLong(MemoryFault):
+    """The text is too long for one write or one edit."""
+
+
 class EditRefused(MemoryFault):
     """The passage to be replaced stands there not at all, or more than once."""
 

@@ -233,18 +233,12 @@ def _only_place(shown: str, old: str, *, path: str) -> tuple[int, int]:
     """Find the one passage that reads `old`, whatever its line ends; places that overlap count as several."""
     # No pattern made of the passage: `re` would keep the compiled ones of the last five hundred edits.
     text = shown.replace("\r\n", "\n").replace("\r", "\n")
-    starts: list[int] = []
     at = text.find(old)
-    while at >= 0:
-        starts.append(at)
-        at = text.find(old, at + 1)
-    if not starts:
+    if at < 0:
         raise EditRefused(f"The passage does not stand in {path}; read the note and copy it exactly.")
-    if len(starts) > 1:
-        raise EditRefused(
-            f"The passage stands {len(starts)} times in {path}; give more of the text around it."
-        )
-    return _as_written(shown, starts[0]), _as_written(shown, starts[0] + len(old))
+    if text.find(old, at + 1) >= 0:  # not counted: a passage of one letter stands there a million times
+        raise EditRefused(f"The passage stands in {path} more than once; give more of the text around it.")
+    return _as_written(shown, at), _as_written(shown, at + len(old))
 
 
 def _as_written(shown: str, at: int) -> int:

@@ -22,6 +22,7 @@ from memory.errors import (
     NoteUnreadable,
     NoteUnwritable,
     NothingToWrite,
+    TextTooLong,
 )
 from memory.forgetting import Wanted
 from memory.listing import Listing, NoteStat, Problem, list_notes
@@ -76,6 +77,8 @@ __all__ = [
 NOTE_MAX_BYTES = 16 * 1024 * 1024
 NOTES_NAMED = 5
 """How many notes are named to somebody whose words fit several."""
+PASSAGE_MAX_CHARS = 65_536
+"""Of a passage that is replaced, and of what takes its place, in one edit."""
 _TRIES = 20
 _YOUNG_NS = 2_000_000_000
 _OLD_DRAFT_SECONDS = 3600.0
@@ -218,7 +221,7 @@ class Notes:
 
         What is removed is kept in the trash. The file is replaced at once, under its mode and owner; of a
         linked note the target is. Raises EditRefused, NoteMissing, NoteUnreadable, NoteUnwritable,
-        PathRefused; then the note is as it was.
+        PathRefused, TextTooLong; then the note is as it was.
         """
         old, new = as_passages(old, new)
         with self.held(path, existing=True) as note:
@@ -645,7 +648,13 @@ def as_block(text: str) -> str:
 
 
 def as_passages(old: str, new: str) -> tuple[str, str]:
-    """The two passages of an edit as they are looked for and written. Raises EditRefused."""
+    """The two passages of an edit as they are looked for and written. Raises EditRefused, TextTooLong."""
+    for what, text in (("passage to replace", old), ("new passage", new)):
+        if len(text) > PASSAGE_MAX_CHARS:
+            raise TextTooLong(
+                f"The {what} has {len(text):,} characters, and one edit takes {PASSAGE_MAX_CHARS:,} at most; "
+                "change less at a time."
+            )
     old, new = old.replace("\r\n", "\n").replace("\r", "\n"), clean(new)
     if not old.strip():
         raise EditRefused("The passage to replace is blank; copy it from the note.")

@@ -1,5 +1,7 @@
 """Pure: what a write leaves in a note, by which it is known to be done where nobody was left to say so."""
 
+from array import array
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from memory.charset import Decoded, decode
@@ -41,13 +43,42 @@ def before_append(data: bytes, block: str) -> BeforeAppend:
 
 
 def places(text: str, block: str) -> list[int]:
-    """Where a block stands in a text (both with LF line ends) in lines of its own, as offsets."""
-    found, at = [], text.find(block)
+    """Where a block stands in a text (both with LF line ends) in lines of its own, as offsets.
+
+    Ones that share lines count each. The time grows with the text alone, also where it is one letter a million times.
+    """
+    lines, wanted = f"\n{text}\n", f"\n{block}\n"
+    borders = _borders(block.split("\n"))
+    if borders[-1]:
+        return _overlapping(text.split("\n"), block.split("\n"), borders) if wanted in lines else []
+    found, at = [], lines.find(wanted)
     while at >= 0:
-        end = at + len(block)
-        if (at == 0 or text[at - 1] == "\n") and (end == len(text) or text[end] == "\n"):
-            found.append(at)
-        at = text.find(block, at + 1)
+        found.append(at)
+        at = lines.find(wanted, at + len(wanted) - 1)
+    return found
+
+
+def _borders(pattern: Sequence[str] | bytes) -> Sequence[int]:
+    """For each beginning of a pattern: how much of its own beginning it ends with (Knuth, Morris and Pratt)."""
+    borders, length = array("L", [0]), 0
+    for at in range(1, len(pattern)):
+        while length and pattern[at] != pattern[length]:
+            length = borders[length - 1]
+        length += pattern[at] == pattern[length]
+        borders.append(length)
+    return borders
+
+
+def _overlapping(lines: Sequence[str], block: Sequence[str], borders: Sequence[int]) -> list[int]:
+    """The offsets at which these lines stand, line by line, also where one place shares lines with the next."""
+    found, offsets, matched = list[int](), array("L", [0]), 0
+    for line in lines:
+        offsets.append(offsets[-1] + len(line) + 1)
+        while matched and (matched == len(block) or line != block[matched]):
+            matched = borders[matched - 1]
+        matched += line == block[matched]
+        if matched == len(block):
+            found.append(offsets[-1 - matched])
     return found
 
 
@@ -78,12 +109,24 @@ def missing_rest(data: bytes, block: str, before: BeforeAppend, *, title: str, a
         return b""
     added = _block_bytes(note, block)
     ends = tuple(note.encode(end) for end in "\n\r")
-    for length in range(min(len(added) - 1, len(data) - len(note.mark)), 0, -1):
-        if data.endswith(added[:length]):
-            above = data[len(note.mark) : -length]
-            if len(above) % note.unit == 0 and (not above or above.endswith(ends)):
-                return added[length:]
+    for length in _beginnings_at_end(added, data[len(note.mark) :]):
+        above = data[len(note.mark) : -length]
+        if len(above) % note.unit == 0 and (not above or above.endswith(ends)):
+            return added[length:]
     return b""
+
+
+def _beginnings_at_end(added: bytes, data: bytes) -> Iterator[int]:
+    """How long each beginning of some bytes is that others end with, not all of them; the longest first."""
+    added = added[:-1]
+    borders, length = _borders(added), 0
+    for byte in data[-len(added) :] if added else b"":
+        while length and (length == len(added) or byte != added[length]):
+            length = borders[length - 1]
+        length += byte == added[length]
+    while length:
+        yield length
+        length = borders[length - 1]
 
 
 def before_edit(

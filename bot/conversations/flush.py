@@ -267,12 +267,15 @@ class Flusher:
             if failures < TRIES and row.cause in PATIENT:
                 return not await self._step(row, failures=failures, again_at=self._later(failures))
             await self._settle(
-                row, section(row.heading, as_it_was_said(messages)), raw=True, failures=failures
+                row,
+                section(row.heading, await asyncio.to_thread(as_it_was_said, messages)),
+                raw=True,
+                failures=failures,
             )
         elif reading.sure:
             await self._settle(row, section(row.heading, reading.body), reading.core)
         else:
-            raw = as_it_was_said(messages, mark=DOUBTFUL_MARK)
+            raw = await asyncio.to_thread(as_it_was_said, messages, mark=DOUBTFUL_MARK)
             await self._settle(row, section(row.heading, reading.body, raw), reading.core, raw=bool(raw))
         return True
 
@@ -346,7 +349,8 @@ class Flusher:
     async def _choose(self, row: Flush) -> None:
         """Settle which facts MEMORY.md lacks, before any of them is written."""
         facts = row.core.split("\n") if row.core else []
-        block = core_block(lacking(facts, await self._core())) if facts else ""
+        fresh = await asyncio.to_thread(lacking, facts, await self._core()) if facts else []
+        block = core_block(fresh)
         await self._step(row, stage="chosen", core=block)
 
     async def _write_core(self, row: Flush, *, notice: bool) -> None:
@@ -457,7 +461,8 @@ class Flusher:
                             )
                     finally:
                         seconds -= clock() - began
-                    readings.append(read_answer(answer.message.text, whole=not answer.cut_short))
+                    written, is_whole = answer.message.text, not answer.cut_short
+                    readings.append(await asyncio.to_thread(read_answer, written, whole=is_whole))
             except ContextTooLong as error:
                 most = halved(most, error)
             else:

@@ -55,17 +55,18 @@ def enclosed(notes: str) -> str:
 
 def _bullets(text: str) -> list[str]:
     """The bullets of a log, each with what is indented beneath; long ones lose their end."""
-    bullets: list[str] = []
+    bullets: list[list[str]] = []
     beneath = False
     for line in text.split("\n"):
         if _BULLET.match(line):
-            bullets.append(line.rstrip())
+            bullets.append([line.rstrip()])
             beneath = True
         elif beneath and line.strip() and line[0].isspace():
-            bullets[-1] += f"\n{line.rstrip()}"
+            bullets[-1].append(line.rstrip())
         else:
             beneath = False
-    return [each if len(each) <= BULLET_CHARS else f"{each[:BULLET_CHARS].rstrip()} […]" for each in bullets]
+    texts = ("\n".join(bullet) for bullet in bullets)
+    return [text if len(text) <= BULLET_CHARS else f"{text[:BULLET_CHARS].rstrip()} […]" for text in texts]
 
 
 async def _text(memory: Memory, path: str) -> str:

@@ -17,6 +17,8 @@ from memory.words import cut, query_terms
 MAIN_SESSION = "main"
 SECTION_CHARS = 32_000
 """The longest section; a model that writes more has gone astray."""
+ANSWER_MAX_CHARS = 4 * SECTION_CHARS
+"""Of a model's answer: what comes behind is not read, and the answer counts as cut short."""
 CORE_FACTS = 20
 """For MEMORY.md out of one flush; further ones stand in the section."""
 FACT_CHARS = 600
@@ -36,13 +38,16 @@ DOUBTFUL_MARK = "(the model's answer was no list of notes or not whole; this is 
 TOO_LONG_MARK = "(cut here: the model wrote more than a log can take)"
 MORE_MARK = "(and {count} more messages before these)"
 
-_MEMORY_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]*[`*_]*MEMORY\.md[`*_]*:?[ \t]*#*[ \t]*", re.IGNORECASE)
+# A model writes these: a repetition gives nothing back (`*+`), or a row of blanks would be tried in all its parts.
+_MEMORY_HEADING = re.compile(
+    r" {0,3}(#{1,6})[ \t]*+[`*_]*+MEMORY\.md[`*_]*+:?[ \t]*+#*+[ \t]*+", re.IGNORECASE
+)
 _HEADING = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")
 _BULLET = re.compile(r"[-*+•][ \t]+(?=\S)|\d{1,9}[.)][ \t]+(?=\S)")
 _CHECKBOX = re.compile(r"\[[ xX]\][ \t]+")
 _NOTHING = re.compile(r"[\s`*_\"'.!#•-]*nothing[\s`*_\"'.!]*", re.IGNORECASE)
-_WRAPPED = re.compile(r"\s*```[ \t]*(?:markdown|md)?[ \t]*\n(.*)\n```\s*", re.IGNORECASE | re.DOTALL)
-_THOUGHT = re.compile(r"\s*<think(?:ing)?>.*?</think(?:ing)?>", re.IGNORECASE | re.DOTALL)
+_WRAPPED = re.compile(r"\s*+```[ \t]*+(?:markdown|md)?[ \t]*+\n(.*)\n```\s*+", re.IGNORECASE | re.DOTALL)
+_THOUGHT = re.compile(r"\s*+<think(?:ing)?>.*?</think(?:ing)?>", re.IGNORECASE | re.DOTALL)
 # What would end, swallow or take over what follows: fences, HTML, underlines of headings, rules.
 _DANGEROUS = re.compile(r" {0,3}(?=<|=+[ \t]*$|-[- \t]*$|([*_])(?:[ \t]*\1){2,}[ \t]*$)")
 _SENTENCE_END = re.compile(r"[.!?;]+(?=\s|$)|[。！？；]")
@@ -88,6 +93,9 @@ def read_answer(text: str, *, whole: bool = True) -> Reading:
     text = clean(text)
     if thought := _THOUGHT.match(text):
         text = text[thought.end() :]
+    if len(text) > ANSWER_MAX_CHARS:
+        beginning, whole = text[:ANSWER_MAX_CHARS], False
+        text = beginning.rpartition("\n")[0] or beginning
     if wrapped := _WRAPPED.fullmatch(text):
         text = wrapped[1]
     if _NOTHING.fullmatch(text):
@@ -131,7 +139,7 @@ def _parts(lines: Iterable[str]) -> tuple[list[str], list[str]]:
 
 def _facts(lines: Iterable[str]) -> list[str]:
     """One line for each bullet with what is indented beneath, and for each plain line."""
-    facts: list[str] = []
+    facts: list[list[str]] = []
     beneath = False
     for line in lines:
         words = line.strip()
@@ -140,11 +148,11 @@ def _facts(lines: Iterable[str]) -> list[str]:
             continue
         bullet = _BULLET.match(words)
         if beneath and line[0].isspace():
-            facts[-1] += f" {words[bullet.end() :] if bullet else words}"
+            facts[-1].append(words[bullet.end() :] if bullet else words)
         else:
-            facts.append(_CHECKBOX.sub("", words[bullet.end() :] if bullet else words, count=1))
+            facts.append([_CHECKBOX.sub("", words[bullet.end() :] if bullet else words, count=1)])
             beneath = bullet is not None
-    return [one_line(fact, limit=FACT_CHARS) for fact in facts]
+    return [one_line(" ".join(fact), limit=FACT_CHARS) for fact in facts]
 
 
 def _once(lines: Iterable[str]) -> list[str]:

@@ -62,6 +62,18 @@ def test_an_answer_that_was_cut_off_is_not_sure() -> None:
     assert not read_answer("- a\n- b", whole=False).sure
 
 
+def test_of_an_endless_answer_the_beginning_is_read_and_counts_as_cut_short() -> None:
+    reading = read_answer("- a\n" * 20 + "- tea\n" + "- b\n" * 100_000 + "# MEMORY.md\n- c")
+    assert (reading.body, reading.core, reading.sure) == ("- a\n- tea\n- b", (), False)
+
+
+@pytest.mark.parametrize("line", ["# MEMORY.md{}x", "# {}MEMORY.md", "```{}x\n- a\n```", "- a{}\u00a0b"])
+def test_a_line_of_very_many_blanks_holds_nobody_up(line: str) -> None:
+    began = time.thread_time()
+    read_answer(line.format(" " * 100_000))
+    assert time.thread_time() - began < 0.5
+
+
 def test_an_answer_of_very_many_blanks_is_read_quickly() -> None:
     began = time.thread_time()
     assert read_answer("- a\n" + " \n" * 50_000 + "- b").body == "- a\n\n- b"

@@ -1,4 +1,5 @@
 import json
+import time
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -177,3 +178,36 @@ async def test_two_calls_to_which_a_model_gave_one_id_are_both_carried_out(
     await run(toolbox, "memory_write", content="Ben likes coffee", target="daily")
     text = (tmp_path / "memory" / "2026-11-21.md").read_text()
     assert text.endswith("- Anna likes tea\n- Ben likes coffee\n")
+
+
+async def test_an_edit_or_a_note_of_a_megabyte_is_refused_and_says_how_much_fits(
+    toolbox: Toolbox, tmp_path: Path
+) -> None:
+    await run(toolbox, "memory_write", content=PASSPORT, target="daily")
+    before = (tmp_path / "memory/2026-11-21.md").read_bytes()
+    letters = "a" * 1_000_000
+    for name, arguments in (
+        ("memory_edit", {"path": "2026-11-21.md", "old": letters, "new": "b"}),
+        ("memory_edit", {"path": "2026-11-21.md", "old": PASSPORT, "new": letters}),
+        ("memory_write", {"content": letters, "target": "daily"}),
+    ):
+        told = await run(toolbox, name, **arguments)
+        assert "1,000,000 characters" in told["error"]
+        assert "65,536 at most" in told["error"]
+    assert (tmp_path / "memory/2026-11-21.md").read_bytes() == before
+
+
+async def test_the_longest_passages_of_one_letter_are_edited_at_once(
+    toolbox: Toolbox, tmp_path: Path
+) -> None:
+    most = 65_536
+    note = tmp_path / "memory/letters.md"
+    note.parent.mkdir(exist_ok=True)
+    note.write_text("a" * 1_000_000 + "\n")
+    began = time.process_time()
+    told = await run(toolbox, "memory_edit", path="letters.md", old="a" * most, new="b")
+    assert "more than once" in told["error"]
+    note.write_text("a" * most + "\n" + "b\n" * 500_000)
+    await run(toolbox, "memory_edit", path="letters.md", old="a" * most, new="b\n" * (most // 2))
+    assert time.process_time() - began < 2
+    assert note.read_text() == "b\n" * (most // 2) + "\n" + "b\n" * 500_000
