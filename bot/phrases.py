@@ -476,13 +476,20 @@ AT_TERMINAL = "I can only remind you while Commonplace is running; otherwise you
 REMINDER = "⏰ {text}"
 REMINDER_LATE = "⏰ {text}\n\n(due {due})"
 SCHEDULED_LATE = "{text}\n\n(due {due})"
+REMINDER_SKIPPED = "(skipped {count}× in between, because the last one was still waiting)"
 REMINDERS_NONE = "Nothing is to come here. `/remind tomorrow 9:00 call mum` sets a reminder."
 REMINDERS = "To come here ({zone}):\n{rows}\n\n`/reminders cancel N` ends one."
 REMINDERS_ROW = "- **{number}**: {moment}{again}: {text}"
 REMINDERS_ROW_PROMPT = "- **{number}** (scheduled): {moment}{again}: {text}"
 REMINDER_CANCELLED = "Reminder {number} is ended: {text}"
 REMINDER_UNKNOWN = "There is no reminder {number} to come here. `/reminders` lists them."
-REMINDERS_FULL = "There are {limit} to come here already. End some first: `/reminders`."
+REMINDERS_FULL = (
+    "This chat already has {limit} reminders, the most I keep in one. Cancel some first: `/reminders`."
+)
+REMINDERS_FULL_OF_PERSON = (
+    "You already have {limit} reminders, the most I keep for one person. "
+    "Cancel some first: `/reminders` lists them."
+)
 REMINDER_LONG = "That text has {length} characters; {limit} at most, please."
 REMINDERS_CHOICE_CANCEL = "End {number}: {text}"
 CANCEL_WHICH = "Tell me which by its number: `/reminders cancel 3`; `/reminders` lists them."

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MOST_IN_A_CHAT = 200
+MOST_OF_A_PERSON = 200
+"""In all chats together."""
 MOST_CHARACTERS = 2_000
 CHECK_SECONDS = 15.0
 """So late at most is one noticed to be due after the machine has slept, or its clock was set."""
@@ -32,6 +34,11 @@ LATE = timedelta(minutes=1)
 """So much later it says when it was due."""
 AT_ONCE = 100
 """How many are delivered by one transaction."""
+
+
+_NOTICE = "reminder-{number}-"
+"""How the keys of its notices begin, and the ids of its messages: the moment when it was due follows."""
+_PROMPT = "schedule-{number}-"
 
 
 class NotSet(Exception):
@@ -94,8 +101,8 @@ class Reminders:
     async def add(self, asked: Asked, when: When, text: str, *, prompt: bool = False) -> ReminderRow:
         """Keep a reminder, or a prompt that is said to the assistant; once on disk, give it with its number.
 
-        A second time with the same key gives the first. Raises NotSet where the text is too long, or where there
-        are too many in the chat.
+        A second time with the same key gives the first. Raises NotSet where the text is too long, or where the chat or
+        the person has as many as it may.
         """
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         if len(text) > MOST_CHARACTERS:
@@ -121,6 +128,8 @@ class Reminders:
                 return found
             if stored_reminders.count_active(db, row.chat) >= MOST_IN_A_CHAT:
                 raise NotSet(phrases.REMINDERS_FULL.format(limit=MOST_IN_A_CHAT))
+            if stored_reminders.count_of_person(db, row.person) >= MOST_OF_A_PERSON:
+                raise NotSet(phrases.REMINDERS_FULL_OF_PERSON.format(limit=MOST_OF_A_PERSON))
             return stored_reminders.add(db, row, at=self._state.at())
 
         added = await self._state.change(write)
@@ -225,24 +234,39 @@ class Reminders:
     def _deliver(self, db: "apsw.Connection", row: ReminderRow, now: datetime, started: datetime) -> None:
         due = datetime.fromisoformat(row.due_at)
         late = due < started or now - due > LATE
+        skipped = 0
         if row.person not in self._owners and access.decision(db, row.person) == "denied":
             log.info("reminder %d is not delivered: its person is kept out", row.number)
+        elif _last_one_waits(db, row):
+            # One at a time is on its way to a chat that cannot be reached, or that answers slowly: no queue grows.
+            skipped = row.skipped + 1
         elif row.prompt:
-            message = _as_message(row, now)
-            if late:
-                text = phrases.SCHEDULED_LATE.format(text=row.text, due=due_before(due, now, self.zone))
-                message = _as_message(row, now, text)
-            inbox.add(db, message, owner="", at=stored(now))
+            inbox.add(db, _as_message(row, now, self._text(row, now, late=late)), owner="", at=stored(now))
         else:
-            text = phrases.REMINDER.format(text=row.text)
-            if late:
-                text = phrases.REMINDER_LATE.format(text=row.text, due=due_before(due, now, self.zone))
-            inbox.put(db, row.chat, text, key=f"reminder-{row.number}-{row.due_at}", owner="", at=stored(now))
+            text = self._text(row, now, late=late)
+            key = f"{_NOTICE.format(number=row.number)}{row.due_at}"
+            inbox.put(db, row.chat, text, key=key, owner="", at=stored(now))
         following = _following(row, now)
         if isinstance(following, datetime):
-            stored_reminders.advance(db, row.number, stored(following))
+            stored_reminders.advance(db, row.number, stored(following), skipped=skipped)
         else:
             stored_reminders.end(db, row.number, following, at=stored(now))
+
+    def _text(self, row: ReminderRow, now: datetime, *, late: bool) -> str:
+        text = row.text if row.prompt else phrases.REMINDER.format(text=row.text)
+        if late:
+            phrase = phrases.SCHEDULED_LATE if row.prompt else phrases.REMINDER_LATE
+            text = phrase.format(
+                text=row.text, due=due_before(datetime.fromisoformat(row.due_at), now, self.zone)
+            )
+        return f"{text}\n\n{phrases.REMINDER_SKIPPED.format(count=row.skipped)}" if row.skipped else text
+
+
+def _last_one_waits(db: "apsw.Connection", row: ReminderRow) -> bool:
+    """Return whether what was delivered of it last has not reached the chat, or is not answered, yet."""
+    if row.prompt:
+        return inbox.has_open(db, _PROMPT.format(number=row.number))
+    return inbox.has_undelivered(db, _NOTICE.format(number=row.number))
 
 
 def again_in_words(row: ReminderRow) -> str:
@@ -277,13 +301,13 @@ def _in_zone(row: ReminderRow, zone: ZoneInfo) -> datetime | None:
         return None  # told when it is due
 
 
-def _as_message(row: ReminderRow, now: datetime, text: str = "") -> IncomingMessage:
+def _as_message(row: ReminderRow, now: datetime, text: str) -> IncomingMessage:
     channel, _, person = row.person.partition(":")
     return IncomingMessage(
-        id=f"schedule-{row.number}-{row.due_at}",
+        id=f"{_PROMPT.format(number=row.number)}{row.due_at}",
         chat=ChatId.parse(row.chat),
         sender=PersonId(channel, person),
-        text=text or row.text,
+        text=text,
         sent_at=now,
         sender_name=row.sender_name,
         chat_name=row.chat_name,

@@ -429,6 +429,7 @@ MIGRATIONS = (
     inbox.m015_turns,
     access.m016_owners,
     models.m017_told_no_model,
+    reminders.m018_skipped,
 )
 
 

@@ -164,6 +164,15 @@ def count_open(db: apsw.Connection, *, but: IncomingMessage) -> int:
     return count
 
 
+def has_open(db: apsw.Connection, message: str) -> bool:
+    """Return whether a message whose id begins like this is not delivered yet, in any chat."""
+    found: int = db.execute(
+        "SELECT EXISTS (SELECT 1 FROM inbox WHERE state != 'delivered' AND substr(message, 1, ?) = ?)",
+        (len(message), message),
+    ).get
+    return bool(found)
+
+
 def take_over(db: apsw.Connection, numbers: Iterable[int], *, owner: str) -> None:
     """Make them another process's."""
     db.executemany("UPDATE inbox SET owner = ? WHERE number = ?", [(owner, number) for number in numbers])
@@ -279,6 +288,14 @@ def when_put(db: apsw.Connection, key: str, *, since: str, until: str) -> tuple[
         (key, after_all, since, until),
     )
     return tuple(str(at) for (at,) in rows)
+
+
+def has_undelivered(db: apsw.Connection, key: str) -> bool:
+    """Return whether a notice whose key begins like this is not delivered yet."""
+    found: int = db.execute(
+        "SELECT EXISTS (SELECT 1 FROM outbox WHERE NOT delivered AND substr(key, 1, ?) = ?)", (len(key), key)
+    ).get
+    return bool(found)
 
 
 def undelivered(db: apsw.Connection) -> tuple[tuple[str, Notice], ...]:

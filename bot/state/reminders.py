@@ -32,11 +32,13 @@ class ReminderRow:
     state: ReminderState
     ended_by: str = ""
     """The key of whatever cancelled it."""
+    skipped: int = 0
+    """How often it came round since its last delivery, and was left out because that one still waited."""
 
 
 _COLUMNS = (
     "number, key, chat, person, sender_name, chat_name, in_room, text, prompt, due_at, rule, zone, state, "
-    "ended_by"
+    "ended_by, skipped"
 )
 
 
@@ -67,6 +69,16 @@ def m007_reminders(db: apsw.Connection) -> None:
     )
 
 
+def m018_skipped(db: apsw.Connection) -> None:
+    """How often one was skipped, and an index for how many a person has."""
+    db.execute(
+        """
+        ALTER TABLE reminders ADD COLUMN skipped INTEGER NOT NULL DEFAULT 0;
+        CREATE INDEX reminders_person ON reminders (person) WHERE state = 'active';
+        """
+    )
+
+
 def find(db: apsw.Connection, key: str) -> ReminderRow | None:
     """Look one up by its key, whatever became of it."""
     return next(_rows(db, "key = ?", (key,)), None)
@@ -75,6 +87,14 @@ def find(db: apsw.Connection, key: str) -> ReminderRow | None:
 def count_active(db: apsw.Connection, chat: str) -> int:
     """How many are to come in a chat."""
     count: int = db.execute("SELECT count(*) FROM reminders WHERE chat = ? AND state = 'active'", (chat,)).get
+    return count
+
+
+def count_of_person(db: apsw.Connection, person: str) -> int:
+    """Return how many of a person are to come, in all chats."""
+    count: int = db.execute(
+        "SELECT count(*) FROM reminders WHERE person = ? AND state = 'active'", (person,)
+    ).get
     return count
 
 
@@ -153,9 +173,9 @@ def next_due(db: apsw.Connection, after: str) -> str | None:
     return moment
 
 
-def advance(db: apsw.Connection, number: int, due_at: str) -> None:
-    """Set when it is due next."""
-    db.execute("UPDATE reminders SET due_at = ? WHERE number = ?", (due_at, number))
+def advance(db: apsw.Connection, number: int, due_at: str, *, skipped: int = 0) -> None:
+    """Set when it is due next, and how often it was skipped until now."""
+    db.execute("UPDATE reminders SET due_at = ?, skipped = ? WHERE number = ?", (due_at, skipped, number))
 
 
 def in_other_zones(db: apsw.Connection, zone: str) -> tuple[ReminderRow, ...]:

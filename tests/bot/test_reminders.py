@@ -12,7 +12,7 @@ import pytest
 
 from bot.messages import ChatId, IncomingMessage, PersonId
 from bot.models.protocol import ToolCall
-from bot.reminders import MOST_CHARACTERS, MOST_IN_A_CHAT, Asked, NotSet, Reminders
+from bot.reminders import MOST_CHARACTERS, MOST_IN_A_CHAT, MOST_OF_A_PERSON, Asked, NotSet, Reminders
 from bot.state import access, inbox
 from bot.state import reminders as stored_reminders
 from bot.state.database import State, stored
@@ -24,7 +24,7 @@ from tests.fakes.first_start import laid_state
 
 BERLIN = ZoneInfo("Europe/Berlin")
 HERE, THERE = ChatId("telegram", "1"), ChatId("discord", "2")
-ANNA = PersonId("telegram", "7")
+ANNA, BEN = PersonId("telegram", "7"), PersonId("telegram", "8")
 
 
 class Wall:
@@ -79,6 +79,14 @@ async def notices(state: State) -> list[str]:
 
 async def waiting_notices(state: State) -> list[Notice]:
     return [notice for _, notice in await state.read(inbox.undelivered)]
+
+
+async def reach_the_chats(state: State) -> None:
+    """Have all notices be delivered, and all messages answered."""
+    notices = [notice.number for notice in await waiting_notices(state)]
+    await state.change(lambda db: inbox.deliver_notices(db, notices))
+    for received in [received for _, received in await state.read(inbox.unfinished)]:
+        await state.change(lambda db, number=received.number: inbox.deliver(db, number))
 
 
 async def prompts(state: State) -> list[IncomingMessage]:
@@ -186,9 +194,10 @@ async def test_one_that_was_missed_often_comes_once_and_goes_on(
     async with running(reminders):
         await settled(wall)
         assert await notices(state) == ["⏰ tea\n\n(due Wednesday 18 November 18:00)"]
+        await reach_the_chats(state)
         wall.time = datetime(2026, 11, 27, 18, 0, tzinfo=BERLIN)
         await settled(wall)
-    assert (await notices(state))[1:] == ["⏰ tea"]
+    assert await notices(state) == ["⏰ tea"]
     assert (await row(state, number)).due_at.startswith("2026-11-28T17:00:00")
 
 
@@ -217,14 +226,15 @@ async def test_a_clock_that_is_set_back_brings_nothing_twice(
         wall.pass_(minutes=31)
         await settled(wall)
         assert sorted(await notices(state)) == ["⏰ again", "⏰ once\n\n(due 10:35)"]
+        await reach_the_chats(state)
         wall.pass_(hours=-1)
         await settled(wall)
         wall.pass_(minutes=50)
         await settled(wall)
-        assert len(await notices(state)) == 2
+        assert await notices(state) == []
         wall.pass_(minutes=10, hours=1)
         await settled(wall)
-    assert len(await notices(state)) == 3
+    assert len(await notices(state)) == 1
 
 
 async def test_a_clock_that_is_set_forward_brings_it_once(
@@ -278,13 +288,72 @@ async def test_what_is_ended_does_not_come(reminders: Reminders, state: State, w
     assert await notices(state) == []
 
 
-async def test_there_is_a_limit_for_a_chat_and_for_a_text(reminders: Reminders) -> None:
+async def test_one_whose_last_notice_still_waits_is_skipped_and_says_so_later(
+    reminders: Reminders, state: State, wall: Wall
+) -> None:
+    number = await add(reminders, "every minute tea")
+    async with running(reminders):
+        for _ in range(4):
+            wall.pass_(minutes=1)
+            await settled(wall)
+        assert await notices(state) == ["⏰ tea"]
+        assert (await row(state, number)).skipped == 3
+        await reach_the_chats(state)
+        wall.pass_(minutes=1)
+        await settled(wall)
+        (text,) = await notices(state)
+        assert text == "⏰ tea\n\n(skipped 3× in between, because the last one was still waiting)"
+        await reach_the_chats(state)
+        wall.pass_(minutes=1)
+        await settled(wall)
+    assert await notices(state) == ["⏰ tea"], "what was told is not told again"
+
+
+async def test_a_prompt_that_still_runs_is_not_asked_a_second_time(
+    reminders: Reminders, state: State, wall: Wall
+) -> None:
+    await add(reminders, "every minute what is new?", prompt=True)
+    async with running(reminders):
+        for _ in range(3):
+            wall.pass_(minutes=1)
+            await settled(wall)
+        (first,) = await prompts(state)
+        await state.change(lambda db: inbox.begin(db, 1, [(1, 1, 1)]))
+        wall.pass_(minutes=1)
+        await settled(wall)
+        assert await prompts(state) == [first], "it runs"
+        await reach_the_chats(state)
+        wall.pass_(minutes=1)
+        await settled(wall)
+    (second,) = await prompts(state)
+    assert second.text.startswith("what is new?\n\n(skipped 3× in between")
+
+
+async def test_two_hundred_every_minute_keep_no_more_than_that_waiting(
+    reminders: Reminders, state: State, wall: Wall
+) -> None:
+    for each in range(MOST_OF_A_PERSON):
+        await add(reminders, f"every minute number {each}")
+    async with running(reminders):
+        for _ in range(5):
+            wall.pass_(minutes=1)
+            await settled(wall)
+            await settled(wall)
+    assert len(await notices(state)) == MOST_OF_A_PERSON
+
+
+async def test_there_is_a_limit_for_a_chat_for_a_person_and_for_a_text(reminders: Reminders) -> None:
     for each in range(MOST_IN_A_CHAT):
         await add(reminders, "20m tea", key=f"key-{each}")
     with pytest.raises(NotSet, match="200"):
         await add(reminders, "20m tea", key="one more")
     assert await add(reminders, "20m tea", key="key-0"), "it stands already"
-    await add(reminders, "20m tea", key="elsewhere", chat=THERE)
+    with pytest.raises(NotSet, match="You already have 200"):
+        await add(reminders, "20m tea", key="elsewhere", chat=THERE)
+    when, text = reminders.read("20m tea")
+    assert await reminders.add(Asked("Ben's", THERE, BEN), when, text), "it is a bound for each person"
+    await reminders.cancel(1, chat=HERE, owner=False, key="k")
+    assert await add(reminders, "20m tea", key="elsewhere", chat=THERE)
     with pytest.raises(NotSet, match="2001"):
         await add(reminders, f"20m {'x' * (MOST_CHARACTERS + 1)}", chat=THERE)
 
@@ -429,13 +498,16 @@ async def test_two_loops_on_one_file_deliver_each_once(tmp_path: Path, wall: Wal
         ours, theirs = opened(first, wall), opened(second, wall)
         for each in range(50):
             await add(ours, f"every 10 minutes number {each}")
+        texts: list[str] = []
         async with running(ours), running(theirs):
             for _ in range(3):
                 wall.pass_(minutes=10)
                 await settled(wall)
+                texts += [text.partition("\n")[0] for text in await notices(first)]
+                await reach_the_chats(first)
             for _ in range(5):  # a second delivery would come about now
                 await settled(wall)
-        texts = [text.partition("\n")[0] for text in await notices(first)]
+        texts += [text.partition("\n")[0] for text in await notices(first)]
         assert sorted(texts) == sorted(f"⏰ number {each}" for each in range(50) for _ in range(3))
 
 
@@ -559,6 +631,13 @@ async def test_a_call_that_is_run_again_sets_no_second_one(reminders: Reminders,
 async def test_a_model_is_told_how_to_write_it(reminders: Reminders, when: str, text: str, why: str) -> None:
     assert why in str((await call(reminders, when, text))["error"])
     assert await reminders.active(HERE) == ()
+
+
+async def test_a_model_is_told_that_the_person_has_as_many_as_may_be(reminders: Reminders) -> None:
+    for each in range(MOST_OF_A_PERSON):
+        await add(reminders, f"20m tea {each}", chat=HERE if each % 2 else THERE)
+    told = await call(reminders, "20m", "one more")
+    assert str(told["error"]).startswith("You already have 200 reminders")
 
 
 async def test_a_model_is_not_told_of_the_use(reminders: Reminders) -> None:

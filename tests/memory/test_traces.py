@@ -1,4 +1,4 @@
-"""What a write leaves in a note, found again: the same as by trying every place, and in time that grows with the note."""
+"""What a write leaves in a note, found again: as by trying every place, in time that grows with the note."""
 
 from hypothesis import given
 from hypothesis import strategies as st

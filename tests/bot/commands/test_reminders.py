@@ -10,7 +10,7 @@ from bot.access import Standing
 from bot.commands.command import CommandContext, Told, run_command, split_command
 from bot.commands.table import COMMANDS
 from bot.messages import ChatId, Choice, IncomingMessage, PersonId
-from bot.reminders import Reminders
+from bot.reminders import MOST_OF_A_PERSON, Reminders
 from bot.state.database import State
 from tests.fakes.first_start import laid_state
 
@@ -208,3 +208,13 @@ async def test_at_a_terminal_it_is_told_when_a_reminder_comes_at_all(say: Say) -
 async def test_working_days_are_told_by_one_word(say: Say) -> None:
     assert (await say("/remind every weekday 8:00 coffee")).endswith(", then every weekday at 08:00.")
     assert "every 2 weeks on Monday" in await say("/remind every 2 weeks on monday 8:00 x")
+
+
+async def test_who_has_as_many_as_may_be_is_told_what_to_do(say: Say) -> None:
+    for each in range(MOST_OF_A_PERSON):
+        await say(f"/remind 20m tea {each}", chat=HERE if each % 2 else THERE)
+    full = "You already have 200 reminders, the most I keep for one person. Cancel some first: `/reminders` lists them."
+    assert await say("/remind 20m one more") == full
+    assert await say("/schedule 20m what is new?") == full
+    assert "1" in await say("/reminders cancel 1")
+    assert "one more" in await say("/remind 20m one more")
