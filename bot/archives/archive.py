@@ -18,9 +18,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, Any, BinaryIO, cast
+from typing import IO, Any, BinaryIO
 
 from bot.archives.backup import BackupFault
+from bot.archives.tar_members import Content, NotOurs, read_members
 from bot.plain_text import one_line
 from bot.state.snapshot import Stopped
 from memory import disk
@@ -36,8 +37,10 @@ PIECE = 1 << 18
 MOST_FILES = 1_000_000
 MOST_MANIFEST = 1 << 16
 MOST_PROBLEMS = 50
-MOST_AT_ONCE = 1 << 20
-"""Of an archive in memory, in bytes; far more than any name or list of ours."""
+MOST_NAME = 4096
+"""Letters of a path: no system takes more bytes."""
+MOST_NAMES = 128 << 20
+"""Letters of all names together, which are held in memory to see that each is there once."""
 MOST_PADDING = 1 << 16
 """Zeros that may follow the last file, in bytes."""
 IN_RAM = 4 << 20
@@ -77,11 +80,14 @@ class _Tally:
 
     def __init__(self) -> None:
         self.names: set[str] = set()
+        self.letters = 0
+        """Of all names."""
         self._bytes = 0
         self._digest = hashlib.sha256()
 
     def add(self, name: str, size: int, digest: str) -> None:
         self.names.add(name)
+        self.letters += len(name)
         self._bytes += size
         self._digest.update(f"{name}\0{size}\0{digest}\n".encode("utf-8", "surrogateescape"))
 
@@ -299,27 +305,16 @@ def read_archive(
     size = 0
     with _damage(name):
         source.seek(0)
-        with (
-            gzip.GzipFile(fileobj=source, mode="rb") as packed,
-            tarfile.open(
-                fileobj=cast("BinaryIO", _Bounded(packed)),
-                mode="r:",
-                encoding="utf-8",
-                errors="surrogateescape",
-            ) as tar,
-        ):
-            while (member := tar.next()) is not None:
+        with gzip.GzipFile(fileobj=source, mode="rb") as packed:
+            for member, content in read_members(packed):
                 if stopped():
                     raise Stopped
-                tar.members.clear()  # type: ignore[attr-defined]  # it would keep a million of them
-                parts = _checked(member, seen=tally.names)
+                parts = _checked(member, seen=tally)
                 size += member.size
                 if most_bytes is not None and size > most_bytes:
                     raise BackupFault(_no_room(name))
-                if manifest is not None or len(tally.names) > MOST_FILES:
-                    raise _Foreign
-                content = tar.extractfile(member)
-                assert content is not None  # it is a regular file
+                if manifest is not None:
+                    raise NotOurs
                 if member.name == MANIFEST:
                     manifest = _read_manifest(content.read(MOST_MANIFEST), name=name)
                     continue
@@ -339,46 +334,31 @@ def read_archive(
     return manifest
 
 
-class _Foreign(Exception):
-    """Nothing that we wrote."""
-
-
-class _Bounded:
-    """An archive that is read in pieces: tarfile would take a name of gigabytes into memory, if it says it is one."""
-
-    def __init__(self, file: gzip.GzipFile) -> None:
-        self._file = file
-        self.seek, self.tell = file.seek, file.tell
-
-    def read(self, size: int) -> bytes:
-        if size > MOST_AT_ONCE:
-            raise _Foreign
-        return self._file.read(size)
-
-
-def _checked(member: tarfile.TarInfo, *, seen: set[str]) -> tuple[str, ...]:
-    """The parts of a member's name; raise _Foreign unless it is a regular file that may stand in our archives."""
-    if member.type not in {tarfile.REGTYPE, tarfile.AREGTYPE} or member.size < 0 or member.name in seen:
-        raise _Foreign
+def _checked(member: tarfile.TarInfo, *, seen: _Tally) -> tuple[str, ...]:
+    """The parts of a member's name; raise NotOurs unless it is one that may stand in our archives."""
+    if member.name in seen.names or len(seen.names) > MOST_FILES or seen.letters > MOST_NAMES:
+        raise NotOurs
     if member.name == MANIFEST:
         if member.size > MOST_MANIFEST:
-            raise _Foreign
+            raise NotOurs
         return (MANIFEST,)
     if member.name == STATE:
         return (STATE,)
     parts = tuple(member.name.split("/"))
     if len(parts) < 2 or parts[0] != NOTES:
-        raise _Foreign
+        raise NotOurs
+    if len(member.name) > MOST_NAME:
+        raise NotOurs
     for part in parts[1:]:
         # Neither empty nor hidden, which `.` and `..` are too.
         length = len(part.encode("utf-8", "surrogateescape"))
         if not part or part[0] == "." or "\0" in part or length > NAME_MAX_BYTES:
-            raise _Foreign
+            raise NotOurs
     return parts
 
 
 def _put(
-    content: IO[bytes],
+    content: Content,
     member: tarfile.TarInfo,
     path: Path,
     *,
@@ -393,7 +373,7 @@ def _put(
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         fd = os.open(path, flags, 0o600)
     except (FileExistsError, NotADirectoryError) as error:
-        raise _Foreign from error
+        raise NotOurs from error
     with os.fdopen(fd, "wb", buffering=0) as file:
         digest = _digest(content, stopped, into=_Whole(file))  # type: ignore[arg-type]
         os.fchmod(fd, mode)
@@ -416,7 +396,7 @@ class _Whole:
 def _read_manifest(text: bytes, *, name: str) -> Manifest:
     fields = json.loads(text)
     if not isinstance(fields, dict) or not isinstance(written := fields.pop("format", None), int):
-        raise _Foreign
+        raise NotOurs
     if written > FORMAT:
         raise BackupFault(f"{name} was made by a newer version of Commonplace: update it first")
     return manifest_of(fields)
@@ -434,7 +414,7 @@ def _only_padding(packed: gzip.GzipFile) -> None:
     """Read on to the end, where the checksum of all stands."""
     rest = packed.read(MOST_PADDING + 1)
     if len(rest) > MOST_PADDING or rest.strip(b"\0"):
-        raise _Foreign
+        raise NotOurs
 
 
 @contextmanager
@@ -442,7 +422,7 @@ def _damage(name: str) -> Iterator[None]:
     try:
         yield
     except (
-        _Foreign,
+        NotOurs,
         EOFError,
         gzip.BadGzipFile,
         zlib.error,

@@ -66,7 +66,8 @@ def restore(file: Path, *, notes: Path, private: Path, now: Callable[[], datetim
         with _alone(private):
             finished = _resume(notes, private)
             with _opened(file) as source:
-                manifest = read_archive(source, name=file.name)
+                # What says that it is larger than the disk is not even read: it may be two hundred bytes.
+                manifest = read_archive(source, name=file.name, most_bytes=shutil.disk_usage(private).free)
                 if finished and finished.manifest == manifest:
                     return _told(finished, private, resumed=True)
                 _must_have_room(manifest.bytes, file.name, notes=notes, private=private)

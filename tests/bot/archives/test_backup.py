@@ -507,6 +507,23 @@ def archive(members: Iterable[tarfile.TarInfo | tuple[str, bytes]], *, manifest:
     return out.getvalue()
 
 
+def sparse_by_header(size: int) -> bytes:
+    """Two hundred bytes that say they are a file of that size, nearly all of it left out."""
+    headers = {"GNU.sparse.map": f"{size},0", "GNU.sparse.size": str(size)}
+    return headed({**headers, "GNU.sparse.name": "memory/a.md"}, kind=tarfile.XHDTYPE)
+
+
+def headed(records: dict[str, str], *, kind: bytes, times: int = 1) -> bytes:
+    """An archive with a file behind headers of a kind, which say `records`."""
+    out = io.BytesIO()
+    with gzip.GzipFile(fileobj=out, mode="wb") as packed:
+        for _ in range(times):
+            packed.write(tarfile.TarInfo._create_pax_generic_header(records, kind, "utf-8"))  # type: ignore[attr-defined]
+        packed.write(tarfile.TarInfo("memory/a.md").tobuf(tarfile.USTAR_FORMAT))
+        packed.write(bytes(1024))
+    return out.getvalue()
+
+
 def special(name: str, kind: bytes, target: str = "") -> tarfile.TarInfo:
     info = tarfile.TarInfo(name)
     info.type, info.linkname = kind, target
@@ -534,6 +551,13 @@ def special(name: str, kind: bytes, target: str = "") -> tarfile.TarInfo:
         archive([special("memory/n", tarfile.CHRTYPE)]),
         archive([special("memory/p", tarfile.FIFOTYPE)]),
         archive([("memory/a.md", b"a"), ("memory/a.md", b"b")]),
+        archive([special("memory/s.md", tarfile.GNUTYPE_SPARSE)]),
+        sparse_by_header(1 << 40),
+        headed({"comment": "x"}, kind=tarfile.XGLTYPE),
+        headed({"path": "memory/a.md"}, kind=tarfile.XHDTYPE, times=2),
+        headed({"comment": "x"}, kind=tarfile.XHDTYPE),
+        headed({"path": f"memory/{'a' * 20_000}.md"}, kind=tarfile.XHDTYPE),
+        headed({"size": "9" * 30}, kind=tarfile.XHDTYPE),
     ],
     ids=[
         "empty",
@@ -554,6 +578,13 @@ def special(name: str, kind: bytes, target: str = "") -> tarfile.TarInfo:
         "device",
         "pipe",
         "twice",
+        "sparse",
+        "sparse by a header",
+        "a header for all",
+        "a header for a header",
+        "a header with more than ours",
+        "a header with a long path",
+        "a header with a huge number",
     ],
 )
 async def test_a_foreign_archive_is_one_line_and_changes_nothing(
@@ -658,6 +689,48 @@ def test_a_name_of_gigabytes_is_not_taken_into_memory(tmp_path: Path) -> None:
         with file.open("rb") as source, pytest.raises(ArchiveBroken):
             read_archive(source, name=file.name)
         assert tracemalloc.get_traced_memory()[1] < 20 << 20
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("claimed", [1 << 40, 1 << 62])
+def test_what_claims_more_than_the_disk_holds_is_not_read(
+    workspace: Workspace, tmp_path: Path, claimed: int
+) -> None:
+    info = tarfile.TarInfo("memory/a.md")
+    info.size = claimed
+    file = tmp_path / "claims.tar.gz"
+    with gzip.open(file, "wb") as packed:
+        packed.write(info.tobuf(tarfile.PAX_FORMAT))
+        packed.write(b"a" * 1024)
+    assert file.stat().st_size < 300
+    with pytest.raises(
+        BackupFault, match=r"there is not enough room on the disk for what is in claims\.tar\.gz"
+    ):
+        workspace.restore(file)
+
+
+@pytest.mark.parametrize("kind", [tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_SPARSE])
+def test_headers_without_end_take_neither_time_nor_memory(tmp_path: Path, kind: bytes) -> None:
+    file = tmp_path / "headers.tar.gz"
+    with gzip.open(file, "wb", compresslevel=1) as packed:
+        for number in range(300):
+            if kind == tarfile.GNUTYPE_SPARSE:
+                header = bytearray(special("memory/a.md", kind).tobuf(tarfile.GNU_FORMAT))
+                header[482] = 1
+                packed.write(header + (b"1\0" * 252 + b"\1" * 8) * 2_000)
+            else:
+                # Digits, among which an expression of Python's own looks for something for minutes.
+                records = {f"key-{number}": "1" * 900_000}
+                packed.write(tarfile.TarInfo._create_pax_generic_header(records, kind, "utf-8"))  # type: ignore[attr-defined]
+        packed.write(tarfile.TarInfo("memory/a.md").tobuf(tarfile.USTAR_FORMAT))
+    began = time.process_time()
+    tracemalloc.start()
+    try:
+        with file.open("rb") as source, pytest.raises(ArchiveBroken):
+            read_archive(source, name=file.name)
+        assert tracemalloc.get_traced_memory()[1] < 5 << 20
+        assert time.process_time() - began < 2
     finally:
         tracemalloc.stop()
 

@@ -1,0 +1,112 @@
+"""The members of a tar file that may be anybody's, one after the other, with little of it in memory at any time.
+
+`tarfile` is made for archives that are trusted: it follows headers upon headers, keeps what global ones say, fills in
+sparse files (two hundred bytes become a terabyte), and looks through a header by an expression that takes minutes for
+one of a megabyte. What `write_archive` writes needs none of that: plain files, each with a short header before it at
+most, where its name or size does not fit into the old one.
+"""
+
+import tarfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+BLOCK = tarfile.BLOCKSIZE
+MOST_EXTENDED = 16 << 10
+"""Of the header before a member, in bytes: a path has 4 kB at most."""
+_KEYS = ("path", "size", "mtime", "hdrcharset")
+"""What such a header may say; the last, that a name is no UTF-8."""
+_MOST_DIGITS = 20
+_PIECE = 1 << 18
+
+
+class NotOurs(Exception):
+    """Nothing that we wrote."""
+
+
+class _Readable(Protocol):
+    def read(self, size: int, /) -> bytes: ...
+
+
+@dataclass(slots=True)
+class Content:
+    """What is in one member, to be read once, before the next member is asked for."""
+
+    file: _Readable
+    left: int
+
+    def read(self, size: int) -> bytes:
+        """Return at most `size` bytes; b"" at the end. Raises EOFError where the archive ends before."""
+        piece = self.file.read(min(size, self.left))
+        if self.left and size and not piece:
+            raise EOFError("the archive ends in the middle of a file")
+        self.left -= len(piece)
+        return piece
+
+
+def read_members(file: _Readable) -> Iterator[tuple[tarfile.TarInfo, Content]]:
+    """Yield each member's header and content, up to the end mark. Raises NotOurs, EOFError, tarfile.TarError.
+
+    Members are regular files. Their names are not checked, nor whether what they say of their size is true.
+    """
+    while (member := _next_header(file)) is not None:
+        extended: dict[str, str] = {}
+        if member.type == tarfile.XHDTYPE:
+            extended = _read_extended(file, member)
+            member = _next_header(file)
+        if member is None or member.type not in {tarfile.REGTYPE, tarfile.AREGTYPE}:
+            raise NotOurs
+        member.name = extended.get("path", member.name)
+        if "size" in extended:
+            member.size = _number(extended["size"])
+        if "mtime" in extended:
+            member.mtime = float(extended["mtime"])
+        if member.size < 0:
+            raise NotOurs
+        content = Content(file, member.size)
+        yield member, content
+        while content.read(_PIECE):
+            pass
+        _skip_padding(file, member.size)
+
+
+def _next_header(file: _Readable) -> tarfile.TarInfo | None:
+    """Read one header; None for the end mark."""
+    block = _read_exactly(file, BLOCK)
+    return tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape") if block.strip(b"\0") else None
+
+
+def _read_extended(file: _Readable, header: tarfile.TarInfo) -> dict[str, str]:
+    """Read a pax header: records such as `27 path=memory/täglich.md` and a line end, where 27 is all of its bytes."""
+    if not 0 < header.size <= MOST_EXTENDED:
+        raise NotOurs
+    data, found = _read_exactly(file, header.size), dict[str, str]()
+    _skip_padding(file, header.size)
+    at = 0
+    while at < len(data):
+        digits, _, _ = data[at : at + _MOST_DIGITS].partition(b" ")
+        end = at + _number(digits.decode("ascii", "replace"))
+        key, equals, value = data[at + len(digits) + 1 : end].partition(b"=")
+        name = key.decode("ascii", "replace")
+        if end > len(data) or not equals or not value.endswith(b"\n") or name not in _KEYS:
+            raise NotOurs
+        found[name] = value[:-1].decode("utf-8", "surrogateescape")
+        at = end
+    return found
+
+
+def _number(digits: str) -> int:
+    if not (0 < len(digits) <= _MOST_DIGITS and digits.isascii() and digits.isdigit()):
+        raise NotOurs
+    return int(digits)
+
+
+def _skip_padding(file: _Readable, size: int) -> None:
+    _read_exactly(file, -size % BLOCK)
+
+
+def _read_exactly(file: _Readable, size: int) -> bytes:
+    data = file.read(size)
+    if len(data) < size:
+        raise EOFError("the archive ends too early")
+    return data
