@@ -38,6 +38,7 @@ word. Eight of them are 33 bits: with ten tries in ten minutes nobody comes near
 CODE_LENGTH = 8
 CODE_TIME = timedelta(hours=1)
 CODES_AT_ONCE = 3
+"""How many can wait at a time. Whoever comes then is turned away, and the owners hear of it."""
 TOLD_AT_ONCE = 3
 """How often a stranger is answered within TOLD_AGAIN: a second message gets an answer, a flood does not."""
 TOLD_AGAIN = timedelta(minutes=10)
@@ -129,6 +130,8 @@ class Access:
         self._home_of = home_of
         self._refused: OrderedDict[PersonId, tuple[datetime, int]] = OrderedDict()
         """Strangers who were told lately that they cannot talk here: since when, how often; the earliest first."""
+        self._turned_away_at: datetime | None = None
+        """When owners were told last that some who asked were turned away."""
 
     def renew(self, rules: "AccessSettings") -> None:
         """Have these rules count from now on."""
@@ -167,7 +170,8 @@ class Access:
         """What a stranger is told; "" for nothing at all.
 
         Nothing in rooms, nor more than three times in ten minutes. However many strangers there are, no more than
-        three codes and two hundred names are held. Of whoever gets a new code the owners are told.
+        three codes and two hundred names are held. Of whoever gets a new code the owners are told, and once an hour
+        that others were turned away. Whoever asks again is told the same code, and its hour begins anew.
         """
         if message.in_room:
             return ""
@@ -192,7 +196,10 @@ class Access:
         everybody = self._strangers(db, now)
         stranger = next((each for each in everybody if each.person == person), None)
         if stranger is None:
+            if access.is_cleared(db, person, since=stored(now - CODE_TIME), until=stored(now)):
+                return None
             if len(everybody) >= CODES_AT_ONCE:
+                self._note_turned_away(db, now)
                 return None
             stranger = Asking(
                 person,
@@ -208,9 +215,9 @@ class Access:
             for owner, home in self._homes(db).items():
                 self._announce(db, stranger, owner=owner, home=home)
         elif not stored(now - TOLD_AGAIN) < stranger.told_at <= stored(now):
-            stranger = replace(stranger, chat=str(message.chat), told_at=stored(now), told=1)
+            stranger = replace(stranger, chat=str(message.chat), told_at=stored(now), told=1, at=stored(now))
         elif stranger.told < TOLD_AT_ONCE:
-            stranger = replace(stranger, chat=str(message.chat), told=stranger.told + 1)
+            stranger = replace(stranger, chat=str(message.chat), told=stranger.told + 1, at=stored(now))
         else:
             return ""
         access.keep_asking(db, stranger)
@@ -242,6 +249,21 @@ class Access:
             told = f"{told}\n\n{phrases.ASKS_NO_MORE.format(time=moment_in_short(again, now))}"
         choices = answers_to(stranger)
         inbox.put(db, str(home), told, key=f"{key}{stranger.code}", owner="", at=stored(now), choices=choices)
+
+    def _note_turned_away(self, db: "Connection", now: datetime) -> None:
+        """Tell the owners, once an hour, that somebody found no place among those who wait."""
+        last = self._turned_away_at
+        if last is not None and now - ANNOUNCED_TIME < last <= now:
+            return
+        self._turned_away_at = now
+        log.info("more people ask to be let in than can wait; /pair clear makes room for others")
+        told = phrases.ASKS_TURNED_AWAY.format(count=CODES_AT_ONCE)
+        choices = offered((Choice(phrases.CHOICE_CLEAR, "/pair clear"),))
+        since, at = stored(now - ANNOUNCED_TIME), stored(now)
+        for owner, home in self._homes(db).items():
+            key = f"{_TURNED_AWAY}{owner} "
+            if not inbox.when_put(db, key, since=since, until=at):
+                inbox.put(db, str(home), told, key=f"{key}{at}", owner="", at=at, choices=choices)
 
     def _hint(self, db: "Connection", person: PersonId, code: str) -> str:
         """Return how the person who runs this becomes its owner; "" on a channel that has one."""
@@ -304,6 +326,34 @@ class Access:
                 return phrases.PAIR_WRONG
             return self._let_in(db, stranger, decision, by=by, key=key)
 
+        return await self._carry_out(work)
+
+    async def has_turned_away(self) -> bool:
+        """Return whether somebody who asked in the last hour found no place, in whichever process."""
+        now = self._now()
+        since, until = stored(now - ANNOUNCED_TIME), stored(now)
+        if self._turned_away_at is not None and now - ANNOUNCED_TIME < self._turned_away_at <= now:
+            return True
+        return bool(
+            await self._state.read(lambda db: inbox.when_put(db, _TURNED_AWAY, since=since, until=until))
+        )
+
+    async def clear(self, *, by: PersonId, key: str) -> str:
+        """Void the codes of all who wait, who get no other for an hour; return the answer to the owner."""
+
+        def work(db: "Connection") -> str:
+            if (before := access.answer_to(db, key)) is not None:
+                return before
+            waiting = self._strangers(db, self._now())
+            for each in waiting:
+                told = phrases.PAIR_WAS_CLEARED.format(who=who_asks(each), person=each.person)
+                self._note_code(db, each, told, by=by)
+            access.clear_asking(db, at=stored(self._now()))
+            answer = phrases.PAIR_CLEARED.format(count=len(waiting)) if waiting else phrases.PAIR_NOBODY
+            self._note(db, key, answer, by=by)
+            return answer
+
+        self._turned_away_at = None
         return await self._carry_out(work)
 
     async def make_owner(self, person: PersonId, *, by: PersonId, key: str) -> str:
@@ -403,6 +453,8 @@ class Access:
         access.note_answer(db, key, answer, owner=str(by), wrong_code=wrong_code, at=stored(now))
 
 
+_TURNED_AWAY = "turned away "
+"""How the keys of the notices begin that tell owners that some were turned away."""
 _LET_IN: dict[Decision, str] = {
     "owner": phrases.IS_OWNER,
     "allowed": phrases.MAY_TALK,

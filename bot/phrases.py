@@ -354,6 +354,11 @@ ASKS = (
 ASKS_NO_MORE = (
     "Many have asked within an hour, so I tell of no more until {time}. `/pair` lists whoever asks."
 )
+ASKS_TURNED_AWAY = (
+    "{count} people are waiting for approval, the most I keep, so I turned others away. `/pair` lists who is waiting; "
+    "`/pair clear` turns them all away, so that others can ask."
+)
+CHOICE_CLEAR = "Turn all away"
 CHOICE_LET_IN = "Let in{name}"
 CHOICE_AS_GUEST = "As guest{name}"
 CHOICE_KEEP_OUT = "Keep out{name}"
@@ -364,6 +369,11 @@ PAIR_ASKING = (
 PAIR_ASKING_AT_TERMINAL = f"{PAIR_ASKING}\n\nTo become an owner yourself, add `owner`: `/pair {{code}} owner`"
 PAIR_ROW = "- {who}: `/pair {code}`, expires in {minutes} min"
 PAIR_NOBODY = "No pending requests. Anyone who writes to me gets a code; `/pair CODE` lets them in."
+PAIR_TURNED_AWAY = (
+    "Others asked in the last hour and were turned away, because the list is full. `/pair clear` empties it."
+)
+PAIR_CLEARED = "Done: {count} turned away. They can ask again in an hour; anyone else can ask now."
+PAIR_WAS_CLEARED = "That request was cleared with `/pair clear`. `/allow {person}` still lets {who} in."
 PAIR_NOT_HERE = "Others can read this chat. Please send `/pair` to me in private."
 PAIR_USED = "{who} was already let in with that code."
 PAIR_KEPT_OUT = "{who} has been kept out since then. `/allow {person}` takes that back."

@@ -3,11 +3,13 @@
 import re
 
 from bot import phrases
-from bot.access import TERMINAL, Standing, answers_to, minutes_left, who_asks
+from bot.access import CODES_AT_ONCE, TERMINAL, Standing, answers_to, minutes_left, who_asks
 from bot.commands.command import CommandCall, CommandContext, Told
-from bot.messages import PersonId
+from bot.messages import Choice, PersonId
 from bot.state.access import Decision
 
+CLEAR = "clear"
+"""In the place of a code: all who wait are turned away. No code has these letters."""
 _DECISIONS: dict[str, Decision] = {"guest": "guest", "owner": "owner"}
 """What may follow a code."""
 _PERSON = re.compile(r"([A-Za-z][A-Za-z0-9_]*):([^\s:@*<>]{1,100})")
@@ -33,6 +35,8 @@ async def welcome(call: CommandCall, context: CommandContext) -> str | Told:
 async def pair(call: CommandCall, context: CommandContext) -> str | Told:
     """Let in the person who has a code; it may be typed in groups, and `guest` or `owner` may follow it.
 
+    `clear` in its place turns away all who wait.
+
     With `owner`, a person's id may stand for the code: they may have been let in before. Without a code, list who asks.
     """
     at_terminal = call.message.sender.channel == TERMINAL
@@ -40,6 +44,8 @@ async def pair(call: CommandCall, context: CommandContext) -> str | Told:
         return (
             phrases.PAIR_NOT_HERE if call.message.in_room else await _asking(context, at_terminal=at_terminal)
         )
+    if f"{call.options['code']} {call.options.get('guest', '')}".strip().lower() == CLEAR:
+        return await context.access.clear(by=call.message.sender, key=call.key)
     *groups, last = f"{call.options['code']} {call.options.get('guest', '')}".split()
     decision = _DECISIONS.get(last.lower()) if groups else None
     code = "".join(groups if decision else [*groups, last])
@@ -67,9 +73,13 @@ async def _asking(context: CommandContext, *, at_terminal: bool = False) -> str 
         for each in asking
     ]
     choices = [choice for each in asking for choice in answers_to(each, named=True)]
-    told = phrases.PAIR_ASKING_AT_TERMINAL if at_terminal else phrases.PAIR_ASKING
+    phrase = phrases.PAIR_ASKING_AT_TERMINAL if at_terminal else phrases.PAIR_ASKING
     code = asking[0].code if len(asking) == 1 else "CODE"
-    return Told(told.format(rows="\n".join(rows), code=code), tuple(choices))
+    told = phrase.format(rows="\n".join(rows), code=code)
+    if len(asking) == CODES_AT_ONCE and await context.access.has_turned_away():
+        told = f"{told}\n\n{phrases.PAIR_TURNED_AWAY}"
+        choices.append(Choice(phrases.CHOICE_CLEAR, f"/pair {CLEAR}"))
+    return Told(told, tuple(choices))
 
 
 async def allow(call: CommandCall, context: CommandContext) -> str:

@@ -169,9 +169,10 @@ COMMANDS: tuple[Command, ...] = (
         (
             Option(
                 "code",
-                "The code that the person was given; without it, the list of who asks.",
+                "The code that the person was given, or clear to empty the list; without it, the list.",
                 required=False,
                 type="word",
+                shown="CODE|clear",
             ),
             Option(
                 "guest",

@@ -63,6 +63,11 @@ def m016_owners(db: apsw.Connection) -> None:
     db.execute("ALTER TABLE pairing ADD COLUMN told INTEGER NOT NULL DEFAULT 1")
 
 
+def m019_cleared(db: apsw.Connection) -> None:
+    """Whose request an owner has cleared: their code is void, and for an hour they get no other."""
+    db.execute("ALTER TABLE pairing ADD COLUMN cleared INTEGER NOT NULL DEFAULT 0")
+
+
 # -- people -------------------------------------------------------------------------------------------------
 
 
@@ -108,8 +113,24 @@ def decide(db: apsw.Connection, person: str, standing: Decision, *, name: str, b
 def asking(db: apsw.Connection, *, since: str, until: str) -> tuple[Asking, ...]:
     """Whose code was given after `since`, and not after `until`; the other codes are forgotten."""
     db.execute("DELETE FROM pairing WHERE at <= ? OR at > ?", (since, until))
-    rows = db.execute("SELECT person, code, chat, name, told_at, at, told FROM pairing ORDER BY at, person")
+    rows = db.execute(
+        "SELECT person, code, chat, name, told_at, at, told FROM pairing WHERE NOT cleared ORDER BY at, person"
+    )
     return tuple(Asking(*row) for row in rows)
+
+
+def is_cleared(db: apsw.Connection, person: str, *, since: str, until: str) -> bool:
+    """Return whether a person's request was cleared after `since`, and not after `until`."""
+    found: int = db.execute(
+        "SELECT EXISTS (SELECT 1 FROM pairing WHERE person = ? AND cleared AND at > ? AND at <= ?)",
+        (person, since, until),
+    ).get
+    return bool(found)
+
+
+def clear_asking(db: apsw.Connection, *, at: str) -> None:
+    """Void the codes of all who wait."""
+    db.execute("UPDATE pairing SET cleared = 1, at = ? WHERE NOT cleared", (at,))
 
 
 def keep_asking(db: apsw.Connection, stranger: Asking) -> None:

@@ -430,6 +430,7 @@ MIGRATIONS = (
     access.m016_owners,
     models.m017_told_no_model,
     reminders.m018_skipped,
+    access.m019_cleared,
 )
 
 

@@ -186,6 +186,22 @@ async def test_without_a_code_an_owner_sees_who_asks_and_what_to_answer(house: H
     assert await house.say("/pair") == phrases.PAIR_NOBODY
 
 
+@pytest.mark.parametrize("line", ["/pair clear", "/pair CLEAR", "/pair@our_bot clear"])
+async def test_where_the_list_was_full_an_owner_sees_it_and_empties_it(house: House, line: str) -> None:
+    for number in range(3):
+        await house.code_for(f"telegram:{77 + number}")
+    assert phrases.PAIR_TURNED_AWAY not in await house.say("/pair")
+    stranger = IncomingMessage(
+        "9", ChatId("telegram", "90"), PersonId("telegram", "90"), "hello", house.clock.now()
+    )
+    assert await house.context.access.greet(stranger) == phrases.STRANGER
+    assert phrases.PAIR_TURNED_AWAY in await house.say("/pair")
+    assert house.offered[-1] == Choice("Turn all away", "/pair clear")
+    assert await house.say(line) == phrases.PAIR_CLEARED.format(count=3)
+    assert await house.say("/pair") == phrases.PAIR_NOBODY
+    assert "`/pair " in await house.context.access.greet(stranger)
+
+
 async def test_at_the_terminal_a_code_with_owner_makes_an_owner_and_the_list_says_so(house: House) -> None:
     code = await house.code_for("telegram:77")
     assert f"`/pair {code} owner`" not in await house.say("/pair")
