@@ -7,13 +7,13 @@
 # Wants root on Debian or Ubuntu, with: debootstrap podman runc netavark aardvark-dns catatonit iptables, and
 # podman-compose (pip install podman-compose). Takes a minute or two. From the environment:
 #   BASE            folder to keep the base in, for the next time       (default: none is kept)
-#   SUITE, MIRROR   Debian's release and where its packages are         (default: trixie, deb.debian.org)
+#   SUITE, MIRROR   Debian's release and where its packages are         (default: trixie, and debootstrap's own)
 #   PODMAN_COMPOSE  podman-compose, where it is not on the path
 set -euo pipefail
 
 project=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 suite=${SUITE:-trixie}
-mirror=${MIRROR:-http://deb.debian.org/debian}
+mirror=${MIRROR:-}
 compose=${PODMAN_COMPOSE:-podman-compose}
 token=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
 planted=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
@@ -82,7 +82,7 @@ base=${BASE:-$folder/base}
 step "base: $image, made of Debian's $suite"
 if [[ ! -d $base/usr ]]; then
     debootstrap --variant=minbase --include=ca-certificates,netbase,tzdata,python3,python3-pip,python3-venv \
-        "$suite" "$base" "$mirror" >"$folder/debootstrap.log" || { tail "$folder/debootstrap.log"; exit 1; }
+        "$suite" "$base" ${mirror:+"$mirror"} >"$folder/debootstrap.log" || { tail "$folder/debootstrap.log"; exit 1; }
     chroot "$base" apt-get clean
     rm -rf "$base"/var/lib/apt/lists/* "$base"/usr/lib/python3*/EXTERNALLY-MANAGED
     ln -s /usr/bin/python3 "$base/usr/local/bin/python"

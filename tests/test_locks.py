@@ -35,6 +35,18 @@ def test_every_locked_package_has_hashes_and_no_address(lock: Path) -> None:
     assert [package for package in packages if "--hash=sha256:" not in package] == []
 
 
+@pytest.mark.parametrize("place", ["scripts", "docker", ".ci", "Dockerfile", "Makefile", "compose.yaml"])
+def test_where_packages_come_from_is_the_business_of_who_installs_them(place: str) -> None:
+    found = ROOT / place
+    files = [found] if found.is_file() else [file for file in sorted(found.rglob("*")) if file.is_file()]
+    texts = {file.name: file.read_text("utf-8") for file in files if file.suffix != ".pyc"}
+    assert texts
+    hosts = re.compile(
+        r"https?://(?!127\.0\.0\.1|localhost|host\.docker\.internal|\$)[\w.-]+|\b(?:debian|pypi|npmjs)\.org"
+    )
+    assert {name: hosts.findall(text) for name, text in texts.items() if hosts.search(text)} == {}
+
+
 def test_every_requirement_is_locked(pyproject: dict[str, Any]) -> None:
     runtime, extras = pyproject["project"]["dependencies"], pyproject["project"]["optional-dependencies"]
     assert names(runtime) <= locked("runtime").keys()
