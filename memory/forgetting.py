@@ -14,7 +14,7 @@ _FEW_WORDS = 3
 
 _BULLET = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+")
 _APART = re.compile(r" {0,3}(?:#{1,6}(?:\s|$)|`{3}|~{3})")
-_SENTENCE = re.compile(r".+?(?:[.!?…]+(?=\s|$)|[。！？]+|$)\s*", re.DOTALL)
+_SENTENCE_END = re.compile(r"(?:(?<![.!?…])[.!?…]++(?=\s|$)|[。！？]++)\s*+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class Wanted:
         lines = []
         for line in text.split("\n"):
             if self.is_in(line):
-                sentences = _SENTENCE.findall(line)
+                sentences = list(_sentences(line))
                 kept = [FORGOTTEN + " " if self.is_in(each) else each for each in sentences]
                 line = "".join(kept).rstrip() if kept != sentences else FORGOTTEN
             lines.append(line)
@@ -131,6 +131,16 @@ def _paragraph(lines: Sequence[str], at: int) -> int:
 def _indentation(line: str) -> int:
     expanded = line.expandtabs(4)
     return len(expanded) - len(expanded.lstrip())
+
+
+def _sentences(line: str) -> Iterator[str]:
+    """The sentences of a line, each with the blanks behind it; together they are the line."""
+    start = 0
+    for end in _SENTENCE_END.finditer(line):
+        yield line[start : end.end()]
+        start = end.end()
+    if start < len(line):
+        yield line[start:]
 
 
 def _joined(words: Iterable[str]) -> str:

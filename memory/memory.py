@@ -28,6 +28,7 @@ from memory.index.opening import Comparison, IndexInFile, IndexOnServer, IndexPl
 from memory.index.protocol import Index, IndexNumbers, Likeness, VectorNumbers
 from memory.listing import Listing, Problem
 from memory.note_edits import Correction
+from memory.normalization import normalize
 from memory.notes import HeldNote, Notes, NoteText, Written, as_entry
 from memory.postgres.faults import ServerAway
 from memory.progress import Job, Progress, RunningJobs, Tell
@@ -448,7 +449,7 @@ class Memory:
         """Find passages, after bringing the index up to date; a file scan answers where the index cannot."""
         settings = self._settings.search
         most = limit or settings.final_top_k
-        asked = query[:LONGEST_QUERY]
+        asked = _beginning(query)
         terms = query_terms(asked)
         if not query.strip():
             return SearchResults(query, ())
@@ -736,6 +737,13 @@ class Memory:
         except RuntimeError as error:
             raise IndexUnavailable("the memory was closed") from error
         return await asyncio.wrap_future(running)
+
+
+def _beginning(query: str) -> str:
+    """As much of a query as is looked at; in words, one letter may become eighteen."""
+    beginning = query[:LONGEST_QUERY]
+    normal = normalize("NFKC", beginning)
+    return beginning if len(normal) <= LONGEST_QUERY else normal[:LONGEST_QUERY]
 
 
 def _times(query: str, terms: Sequence[Term], today: date) -> list[Time]:

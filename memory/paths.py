@@ -10,7 +10,9 @@ from pathlib import Path
 
 from memory.disk import make_private
 from memory.errors import PathRefused
+from memory.normalization import normalize
 
+PATH_MAX_CHARS = 4096
 NAME_MAX_BYTES = 255
 
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
@@ -77,6 +79,10 @@ def name_fault(name: str) -> str:
 def note_parts(path: str) -> tuple[str, ...]:
     """Split a note's path into its names; raise PathRefused where it is not a plain relative one."""
     asked = path
+    if len(path) > PATH_MAX_CHARS:
+        raise PathRefused(
+            f"{printable(asked)} has {len(path):,} characters; a path has {PATH_MAX_CHARS:,} at most."
+        )
     while path.startswith("./"):
         path = path[2:]
     if not path:
@@ -127,12 +133,12 @@ def _as_on_disk(root: str, parts: tuple[str, ...]) -> tuple[str, ...]:
     for part in parts:
         name = part
         if not part.isascii() and not os.path.lexists("/".join((root, *found, part))):
-            composed = unicodedata.normalize("NFC", part)
+            composed = normalize("NFC", part)
             try:
                 names = [entry.name for entry in Path("/".join((root, *found))).iterdir()]
             except OSError:
                 names = []
-            twins = (n for n in names if not n.isascii() and unicodedata.normalize("NFC", n) == composed)
+            twins = (n for n in names if not n.isascii() and normalize("NFC", n) == composed)
             name = min(twins, default=composed if len(composed.encode()) <= NAME_MAX_BYTES else part)
         found.append(name)
     return tuple(found)

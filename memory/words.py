@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 
+from memory.normalization import is_normalized, normalize
 from memory.stop_words import stop_words_of
 
 VERSION = 3
@@ -123,7 +124,7 @@ def _keeps_places(text: str, plain: str) -> bool:
     """Whether each character of `text` is one of `plain`, its `_plain` form."""
     if text.isascii():
         return True
-    return len(plain) == len(text) and unicodedata.is_normalized("NFKC", text) and not _UNSEEN.search(text)
+    return len(plain) == len(text) and is_normalized("NFKC", text) and not _UNSEEN.search(text)
 
 
 def is_look_up(query: str, terms: Sequence[Term]) -> bool:
@@ -181,7 +182,7 @@ def _token() -> re.Pattern[str]:
 
 def _plain(text: str) -> str:
     """Lower case, one way of writing each character, nothing that is not seen."""
-    return _UNSEEN.sub("", unicodedata.normalize("NFKC", text).lower()).replace("ʼ", "’")
+    return _UNSEEN.sub("", normalize("NFKC", text).lower()).replace("ʼ", "’")
 
 
 def _fold(word: str) -> str:
@@ -208,8 +209,8 @@ def _unaccented(word: str) -> str:
         plain = "".join(str(unicodedata.decimal(c, c)) for c in plain)
     # Only of letters where the word stays the same without: elsewhere a mark makes another letter.
     if not plain.isascii() and any("\u00c0" <= c <= "\u06ff" or "\u1e00" <= c <= "\u1fff" for c in plain):
-        decomposed = unicodedata.normalize("NFD", plain.translate(_ALIKE))
-        plain = unicodedata.normalize("NFC", _ACCENT.sub("", decomposed))
+        decomposed = normalize("NFD", plain.translate(_ALIKE))
+        plain = normalize("NFC", _ACCENT.sub("", decomposed))
     return plain
 
 

@@ -50,7 +50,7 @@ _WRAPPED = re.compile(r"\s*+```[ \t]*+(?:markdown|md)?[ \t]*+\n(.*)\n```\s*+", r
 _THOUGHT = re.compile(r"\s*+<think(?:ing)?>.*?</think(?:ing)?>", re.IGNORECASE | re.DOTALL)
 # What would end, swallow or take over what follows: fences, HTML, underlines of headings, rules.
 _DANGEROUS = re.compile(r" {0,3}(?=<|=+[ \t]*$|-[- \t]*$|([*_])(?:[ \t]*\1){2,}[ \t]*$)")
-_SENTENCE_END = re.compile(r"[.!?;]+(?=\s|$)|[。！？；]")
+_SENTENCE_END = re.compile(r"(?<![.!?;])[.!?;]++(?=\s|$)|[。！？；]")
 _FENCE = re.compile(r"[ \t]*(?:(?:[-*+>]|\d{1,9}[.)])[ \t]*)*(?=`{3}|~{3})")
 
 

@@ -10,6 +10,8 @@ from bot.models.protocol import AssistantMessage, Message, ToolCall, UserMessage
 
 ID_LETTERS = string.ascii_lowercase + string.digits
 ID_LENGTH = 9
+ARGUMENTS_MAX_CHARS = 4_000_000
+"""Of one call, in characters of JSON: nobody else is served while it is read."""
 
 
 def new_call_id() -> str:
@@ -19,6 +21,8 @@ def new_call_id() -> str:
 
 def read_arguments(arguments: str) -> dict[str, Any]:
     """The JSON object that they are; raise ValueError where they are none. Nothing at all stands for none."""
+    if len(arguments) > ARGUMENTS_MAX_CHARS:
+        raise ValueError(f"{len(arguments):,} characters long, and {ARGUMENTS_MAX_CHARS:,} are read at most")
     try:
         values = json.loads(arguments) if arguments.strip() else {}
         if isinstance(values, str):  # encoded twice, as some models do

@@ -47,7 +47,10 @@ def read_dates(query: str, today: date) -> list[DateSpan]:
 def _without_overlaps(readings: Iterable[Reading]) -> list[Reading]:
     """The longer of two that share a letter."""
     kept: list[Reading] = []
+    taken: set[int] = set()
     for reading in sorted(readings, key=lambda reading: (reading.start - reading.end, reading.start)):
-        if all(reading.end <= other.start or other.end <= reading.start for other in kept):
+        letters = range(reading.start, reading.end)
+        if taken.isdisjoint(letters):
+            taken.update(letters)
             kept.append(reading)
     return kept

@@ -3,6 +3,8 @@
 import unicodedata
 from collections.abc import Sequence
 
+from memory.normalization import normalize
+
 
 def fold(query: str) -> tuple[str, Sequence[int]]:
     """`query` folded, and for each letter of that its place in `query`."""
@@ -25,6 +27,6 @@ def fold(query: str) -> tuple[str, Sequence[int]]:
 def fold_letters(text: str) -> str:
     if text.isascii():
         return text.lower()
-    apart = unicodedata.normalize("NFKD", text).lower().replace("ё", "е")
+    apart = normalize("NFKD", text).lower().replace("ё", "е")
     kept = (letter for letter in apart if not "\u0300" <= letter <= "\u036f" or letter == "\u0327")
-    return unicodedata.normalize("NFC", "".join(kept))
+    return normalize("NFC", "".join(kept))

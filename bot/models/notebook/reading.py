@@ -1,7 +1,6 @@
 """Pure: read a message without a language model: what is to be noted, and what is asked."""
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
@@ -34,6 +33,7 @@ from bot.models.notebook.sentence import (
 )
 from bot.models.notebook.wanted import Wanted, read_request, told_and_asked
 from bot.models.notebook.whole_sentences import read_whole_sentence
+from memory.normalization import normalize
 
 MAX_QUERIES = 3
 MAX_QUERY_CHARS = 1000
@@ -95,7 +95,7 @@ def read(text: str, *, expecting_note: bool = False, with_document: bool = False
 
     `with_document`: "remember this" means a document.
     """
-    text = unicodedata.normalize("NFC", text)
+    text = normalize("NFC", text)
     lines = lines_of(text)
     first = next((letter for letter in text if letter.isalpha()), "")
     several = sum(1 for line in text.splitlines() if line.strip()) > 2

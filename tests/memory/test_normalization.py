@@ -1,0 +1,54 @@
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.normalization import MOST_MARKS, Form, is_normalized, normalize
+from tests.growth import Case, assert_grows_linearly
+
+FORMS: tuple[Form, ...] = ("NFC", "NFD", "NFKC", "NFKD")
+MARKS = "\u0345\u0360\u035c\u0315\u0301\u0327\u0334"
+
+
+@given(st.text(alphabet=st.sampled_from(f"aé가ᄀﾊ🙂。- \n{MARKS}\uff9e\uff9f"), max_size=MOST_MARKS))
+def test_of_short_texts_it_is_unicodes_own(text: str) -> None:
+    for form in FORMS:
+        assert normalize(form, text) == unicodedata.normalize(form, text)
+        assert is_normalized(form, text) == unicodedata.is_normalized(form, text)
+
+
+@given(st.text())
+def test_of_any_text_too_whose_letters_have_thirty_marks_at_most(text: str) -> None:
+    for form in FORMS:
+        assert normalize(form, text * 40) == unicodedata.normalize(form, text * 40)
+
+
+@pytest.mark.parametrize("mark", ["\u0301", "\uff9e"])
+def test_more_marks_are_cut_apart_and_none_is_lost(mark: str) -> None:
+    text = f"a{mark * 100}b"
+    for form in FORMS:
+        normal = normalize(form, text)
+        assert normal.replace("\u034f", "") == unicodedata.normalize(form, text)
+        assert normalize(form, normal) == normal
+        assert not is_normalized(form, text)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_time_grows_with_the_text(form: Form) -> None:
+    for name, row in {
+        "two marks in turn": MARKS[:2] * 50,
+        "each mark a hundred times": "".join(mark * 100 for mark in MARKS),
+        "marks of Japanese": "\uff9e\u0301" * 50,
+        "signs and marks": "。" * 40 + MARKS * 20,
+        "signs": "。" * 30 + "字",
+    }.items():
+        assert_grows_linearly(
+            Case(
+                f"{form}: {name}",
+                lambda text: normalize(form, text),
+                lambda size, row=row: row * (size // len(row)),
+            )
+        )
+    whole = MARKS[0] * 100_000 + MARKS[-1] * 100_000
+    assert len(normalize(form, f"a{whole}")) > len(whole)
