@@ -24,11 +24,10 @@ _LANGUAGE = re.compile(r"[\w+#.-]{1,32}")
 _ATTRIBUTES = re.compile(r"(?:\{[^{}]*\}|[\w-]+=(?:\"[^\"]*\"|'[^']*'|[^\s\"']+)|\s)*+")
 """What only programs read behind a language: `title="x.py" {1,3}`."""
 _BLANK_BEFORE = re.compile(rb"\n[ \t>]*\n[ \t>]*$")
-_DEFINITION = re.compile(
-    rb"[^\S\n]*\[((?:[^\]\\]|\\.)+)\]:.*?(?=\n[^\S\n]*\[(?:[^\]\\]|\\.)+\]:|\Z)|\S[^\n]*", re.DOTALL
-)
+_LABEL = rb"\[(?:[^\[\]\\]|\\.)++\]:"
+_DEFINITION = re.compile(rb"(" + _LABEL + rb").*?(?=\n[^\S\n]*+" + _LABEL + rb"|\Z)|\S[^\n]*+", re.DOTALL)
 _NUMBER = re.compile(rb"\d+")
-_MOST_EVENTS = 8
+_MOST_EVENTS = 4
 """For each byte: beyond that, it is a table whose short rows the parser fills up with cells by the hundred thousand."""
 _log = logging.getLogger(__name__)
 
@@ -104,7 +103,7 @@ def _definitions(
     place = start
     for match in _DEFINITION.finditer(source, start, end):
         place = place if place > start else match.start()
-        label = _label((match[1] or b"").decode())
+        label = _label((match[1] or b"")[1:-2].decode())
         if label in used:
             used.remove(label)  # a second address of that name is nobody's
             continue
@@ -327,7 +326,7 @@ class _Reader(InlineReader):
         for at in (self.at, self.at + 1):
             payload, where = self.events[at]
             if isinstance(payload, dict) and "TaskListMarker" in payload:
-                del self.events[at]
+                self.events[at] = {"Text": ""}, where
                 words = self.source[where["start"] : where["end"]].decode()
                 return Mark(HIDDEN, 0, 0, words), "☑ " if payload["TaskListMarker"] else "☐ "
             if not (isinstance(payload, dict) and payload.get("Start") == "Paragraph"):

@@ -3,10 +3,15 @@
 import re
 import unicodedata
 from functools import lru_cache
+from typing import Any
 
 _COMMAND = re.compile(r"\\(?:begin|end)\{[^}]*\}|\\[A-Za-z]+")
 _LONGEST = 1000
 """Characters of a formula that is made readable: the library takes its time over nested ones."""
+_LONGEST_SHOWN = 4 * _LONGEST
+"""Characters that a formula may become."""
+_MOST_NESTED = 12
+"""Commands within commands."""
 _WORTHY = re.compile(r"[\\^_={}]|^[A-Za-z]$")
 
 
@@ -20,16 +25,35 @@ def readable(latex: str) -> str | None:
     """`latex` in Unicode, such as x² for x^2; None where that would lose some of it."""
     if len(latex) > _LONGEST:
         return None
-    # Slow to import, and most replies hold no formula.
-    from telegramify_markdown.latex_escape.helper import LatexToUnicodeHelper
-
     try:
-        shown = str(LatexToUnicodeHelper().convert(latex)).strip()  # type: ignore[no-untyped-call]
+        shown = str(_converter()().parse(latex)).strip()
     except Exception:  # noqa: BLE001 - whatever it trips over, the formula can be read as it was written
         return None
     if _COMMAND.search(shown) or not _holds(shown, _COMMAND.sub(" ", latex)):
         return None
     return shown
+
+
+@lru_cache(maxsize=1)
+def _converter() -> type[Any]:
+    """Return the library's converter, told to give up early: each `\\sqrt` within another doubles its result."""
+    # Slow to import, and most replies hold no formula.
+    from telegramify_markdown.latex_escape.helper import LatexToUnicodeHelper
+
+    class Converter(LatexToUnicodeHelper):  # type: ignore[misc]
+        depth = 0
+
+        def handle_command(self, command: str, latex: str, index: int) -> tuple[str, int]:
+            if self.depth == _MOST_NESTED:
+                raise OverflowError("nested too deep")
+            self.depth += 1
+            shown, index = super().handle_command(command, latex, index)
+            self.depth -= 1
+            if len(shown) > _LONGEST_SHOWN:
+                raise OverflowError("too long")
+            return shown, index
+
+    return Converter
 
 
 def _holds(shown: str, source: str) -> bool:

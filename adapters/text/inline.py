@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from adapters.text.formula import is_formula, readable
 from adapters.text.look import Look
-from adapters.text.styled import HIDDEN, Mark, Pieces, Styled
+from adapters.text.styled import HIDDEN, Mark, Pieces, Styled, ranges_of
 
 Event = tuple[Any, Any]
 """What the parser yields: one of the shapes in pyromark.event, and its range of bytes."""
@@ -21,14 +21,17 @@ _TAGS = {
     "tg-spoiler": "spoiler",
 }
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
-_ADDRESS = re.compile(
-    r"https?://(?:[^\s/?#@]+@)?(?:[^\s/?#@:]+\.[^\s/?#@:]+)(?::\d+)?(?:[/?#]\S*)?", re.ASCII
-)
+_BLANK = re.compile(r"\s", re.ASCII)
+_AUTHORITY_END = re.compile(r"[/?#]")
+MOST_NESTED = 40
+"""Emphasis within emphasis, and images within images; what is nested deeper is shown as plain text."""
+_LONGEST_ADDRESS = 2048
+"""Bytes before emphasis in which it is looked for the beginning of an address."""
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _IDENTIFIER = re.compile(rb"[a-z0-9_]+")
 # Names of files whose last part is also a country or the like: Telegram would make them links to strangers' sites.
 _FILE_NAME = re.compile(
-    r"(?<![\w/@:.#?=&%~-])(?:[\w.-]+/)*[\w-]+(?:\.[\w-]+)*"
+    r"(?<![\w/@:.#?=&%~-])(?:[\w.-]++/)*+[\w-]++(?:\.[\w-]++)*"
     r"\.(?:md|py|rs|sh|pl|ps|cc|so|ml|mk|st|tf|app|zip|mov|pub|java)(?![\w/@-]|\.\w)"
 )
 
@@ -68,9 +71,11 @@ class _Run:
         self.reader = reader
         self.out = Pieces()
         self.open: list[_Open] = []
+        self.addresses = 0
+        """How many of those lead somewhere."""
         self.serials = count(1)
         self.waiting: dict[tuple[str, int], tuple[int, int]] = {}
-        """Where `||` or a tag has begun, by the emphasis that it stands in, so that nothing ever overlaps."""
+        """Where `||` or a tag has begun, by the emphasis that it stands in, so that nothing ever overlaps; in order."""
         self.cuts: list[tuple[int, int]] = []
 
     def read(self) -> Styled:
@@ -135,15 +140,23 @@ class _Run:
             self.cuts += [opened, (place, place + 2)]
             self.out.marks.append(Mark("spoiler", opened[1], place))
         elif opens:
-            self.waiting[key] = (place, place + 2)
+            self._wait(key, place)
 
     def _drop_begun_since(self, opened: tuple[int, int]) -> None:
         """Take for text what has begun since `opened`, which ends here: it could only end outside."""
-        self.waiting = {key: place for key, place in self.waiting.items() if place < opened}
+        while self.waiting and next(reversed(self.waiting.values())) > opened:
+            self.waiting.popitem()
+
+    def _wait(self, key: tuple[str, int], place: int) -> None:
+        """Note that `||` or a tag has begun at `place`, before what was written last."""
+        self.waiting.pop(key, None)  # else it would keep the place of the one before in the order
+        self.waiting[key] = (place, self.out.size)
 
     def _start(self, tag: Any, start: int, end: int) -> bool:
         """Whether the tag is an inline one; its beginning is remembered."""
         out, literal, address = self.out, "", ""
+        if len(self.open) >= MOST_NESTED:
+            raise Unreadable("nested too deep")
         if isinstance(tag, str):
             if tag not in _EMPHASIS:
                 return False
@@ -159,11 +172,13 @@ class _Run:
             address = data["dest_url"]
             if data["link_type"] == "Email":
                 address = ""
+        self.addresses += bool(address)
         self.open.append(_Open(name, out.size, next(self.serials), literal, address))
         return True
 
     def _end(self, end: int) -> None:
         opened = self.open.pop()
+        self.addresses -= bool(opened.address)
         if opened.tag in _EMPHASIS:
             if opened.literal:
                 self.out.write(opened.literal)
@@ -178,8 +193,8 @@ class _Run:
         out, address = self.out, opened.address
         if opened.tag == "Image" and out.size == opened.start:
             out.write(address)
-        if _ADDRESS.fullmatch(address):
-            if not any(other.address for other in self.open):
+        if leads_to_the_web(address):
+            if not self.addresses:
                 out.mark("text_link", opened.start, address)
             return
         address = address.removeprefix("mailto:")
@@ -222,7 +237,7 @@ class _Run:
         if kind is None:
             return
         if not html.startswith("</"):
-            self.waiting[name, self._within] = (place, out.size)
+            self._wait((name, self._within), place)
         elif opened := self.waiting.pop((name, self._within), None):
             self._drop_begun_since(opened)
             self.cuts += [opened, (place, out.size)]
@@ -254,6 +269,22 @@ class _Run:
         return payload != "SoftBreak" and not (isinstance(payload, dict) and "End" in payload)
 
 
+def leads_to_the_web(address: str) -> bool:
+    """Return whether `address` is one of http or https whose host has a dot in it, with at most a name and a port."""
+    scheme, separator, rest = address.partition("://")
+    if scheme not in ("http", "https") or not separator or _BLANK.search(rest):
+        return False
+    end = _AUTHORITY_END.search(rest)
+    authority = rest[: end.start()] if end else rest
+    name, at, host = authority.rpartition("@")
+    if at and (not name or "@" in name):
+        return False
+    host, colon, port = host.partition(":")
+    if colon and not (port.isascii() and port.isdigit()):
+        return False
+    return "." in host[1:-1]
+
+
 def is_literal(source: bytes, tag: str, start: int, end: int) -> bool:
     """Whether what the parser takes for emphasis was meant as it stands: 2*3*4, __init__.py, ~5."""
     size = _EMPHASIS[tag][1]
@@ -261,7 +292,8 @@ def is_literal(source: bytes, tag: str, start: int, end: int) -> bool:
         return source[start + 1 : start + 2] != b"~"
     before, after = source[start - 1 : start] if start else b"", source[end : end + 1]
     inner = source[start + size : end - size]
-    word = max(source.rfind(b" ", 0, start), source.rfind(b"\n", 0, start)) + 1
+    near = max(0, start - _LONGEST_ADDRESS)
+    word = max(source.rfind(b" ", near, start) + 1, source.rfind(b"\n", near, start) + 1, near)
     if b"://" in source[word:start]:
         return True
     if source[start : start + 1] == b"_":
@@ -276,10 +308,10 @@ def with_file_names(styled: Styled) -> Styled:
     """With bare names of files as code, which keeps Telegram from making links of them."""
     if "." not in styled.text:
         return styled
-    taken = [mark for mark in styled.marks if mark.kind in ("code", "pre", "text_link")]
+    taken = ranges_of(styled.marks, ("code", "pre", "text_link"))
     found = [
         Mark("code", match.start(), match.end())
         for match in _FILE_NAME.finditer(styled.text)
-        if not any(mark.start < match.end() and match.start() < mark.end for mark in taken)
+        if not taken.overlap(match.start(), match.end())
     ]
     return Styled(styled.text, (*styled.marks, *found)) if found else styled

@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from bisect import bisect_right
+from collections.abc import Iterator
 
 from pyromark import Options, events_with_range
 
@@ -21,7 +22,9 @@ _WIDE = "\u3000-\u30ff\u3400-\u9fff\uac00-\ud7af\uff00-\uffef"
 _STARS_AT_WIDE = re.compile(rf"[{_WIDE}]\*|\*[{_WIDE}]")
 _WIDE_CHAR = re.compile(f"[{_WIDE}]")
 _STARS = re.compile(r"\n[ \t]*\n|\\.|\*{1,3}")
-_BRACKETED = re.compile(r"(?<!\\)(?:\\\((.{1,1000}?)\\\)|\\\[(.{1,1000}?)\\\])", re.DOTALL)
+_OPENING_BRACKET = re.compile(r"(?<!\\)\\[(\[]")
+_LONGEST_FORMULA = 1000
+"""Characters between brackets that may be a formula."""
 _UNSENDABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 
 
@@ -36,7 +39,7 @@ def mended(markdown: str) -> str:
     stars = _STARS_AT_WIDE.search(markdown) is not None
     if formulas:
         code = _Code(markdown)
-        markdown = _BRACKETED.sub(lambda match: match[0] if code.holds(match) else _dollars(match), markdown)
+        markdown = _with_dollars(markdown, code)
     return _leaning_stars(markdown) if stars else markdown
 
 
@@ -58,22 +61,55 @@ class _Code:
             place += size
             byte = where["end"]
 
-    def holds(self, match: re.Match[str]) -> bool:
-        """Whether the match touches code."""
-        at = bisect_right(self.ends, match.start())
-        return at < len(self.starts) and self.starts[at] < match.end()
+    def holds(self, start: int, end: int) -> bool:
+        """Whether what is between two places touches code."""
+        at = bisect_right(self.ends, start)
+        return at < len(self.starts) and self.starts[at] < end
 
 
 def _starts_code(tag: object) -> bool:
     return isinstance(tag, dict) and "CodeBlock" in tag
 
 
-def _dollars(match: re.Match[str]) -> str:
-    short, long = match[1], match[2]
-    inner = (short or long).strip()
+def _with_dollars(markdown: str, code: _Code) -> str:
+    r"""`markdown` with dollars in the place of \(…\) and \[…\] around formulas that are not in code."""
+    pieces: list[str] = []
+    done = 0
+    for start, end in _bracketed(markdown):
+        if not code.holds(start, end):
+            pieces += [markdown[done:start], _dollars(markdown[start:end])]
+            done = end
+    return "".join([*pieces, markdown[done:]])
+
+
+def _bracketed(markdown: str) -> Iterator[tuple[int, int]]:
+    """Yield where brackets with a backslash stand around something short, the first end for each beginning."""
+    ends = {sign: _places(markdown, f"\\{sign}") for sign in ")]"}
+    start = 0
+    for opening in _OPENING_BRACKET.finditer(markdown):
+        if opening.start() < start:
+            continue
+        places = ends[")" if opening[0][1] == "(" else "]"]
+        at = bisect_right(places, opening.end())
+        if at < len(places) and places[at] - opening.end() <= _LONGEST_FORMULA:
+            start = places[at] + 2
+            yield opening.start(), start
+
+
+def _places(text: str, sign: str) -> list[int]:
+    places: list[int] = []
+    place = text.find(sign)
+    while place >= 0:
+        places.append(place)
+        place = text.find(sign, place + 1)
+    return places
+
+
+def _dollars(bracketed: str) -> str:
+    inner = bracketed[2:-2].strip()
     if "\n\n" in inner or "$" in inner or not is_formula(inner):
-        return match[0]
-    return f"$${inner}$$" if long else f"${' '.join(inner.split())}$"
+        return bracketed
+    return f"$${inner}$$" if bracketed[1] == "[" else f"${' '.join(inner.split())}$"
 
 
 def _leaning_stars(markdown: str) -> str:
@@ -87,7 +123,7 @@ def _leaning_stars(markdown: str) -> str:
     opened: set[str] = set()
     for match in _STARS.finditer(markdown):
         run = match[0]
-        if code.holds(match):
+        if code.holds(match.start(), match.end()):
             continue
         if run[0] == "\n":
             opened.clear()
@@ -112,7 +148,7 @@ def _is_mark(char: str) -> bool:
     return unicodedata.category(char)[0] in "PS"
 
 
-_FENCE = re.compile(r"^[ \t>]*(?:[-*+] +|\d+[.)] +)?(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
+_FENCE = re.compile(r"^[ \t>]*+(?:[-*+] ++|\d++[.)] ++)?+(`{3,}|~{3,})([^\n]*+)$", re.MULTILINE)
 _TOKEN = re.compile(r"\\.|`+|\*{1,3}|~~|\|\||__?", re.DOTALL)
 _HALF_LINK = re.compile(r"!?\[([^\[\]\n]*)(?:\]\([^()\n]*)?$")
 
@@ -155,9 +191,12 @@ def _closed_line(text: str) -> str:
             opened.pop()
         elif run[0] == "`" or not ((after.isspace() and match.end() < len(text)) or _is_word(before)):
             opened.append((run, match.start()))
-    while opened and opened[-1][1] + len(opened[-1][0]) == len(text):
-        text = text[: opened.pop()[1]].rstrip()
-    return text + "".join(run for run, _ in reversed(opened))
+    end = len(text)
+    while opened and opened[-1][1] + len(opened[-1][0]) == end:
+        end = opened.pop()[1]
+        while end and text[end - 1].isspace():
+            end -= 1
+    return text[:end] + "".join(run for run, _ in reversed(opened))
 
 
 def _is_word(char: str) -> bool:

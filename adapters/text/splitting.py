@@ -84,38 +84,60 @@ def parts_of(
     """
     parts: list[Part] = []
     start = 0
+    code = [mark for mark in marks if mark.kind == "pre"]
+    ahead = _Ahead(marks)
     while True:
-        start = _skipped(text, marks, start)
+        start = _skipped(text, code, start)
         if start >= len(text):
             return parts
-        end = _end(text, marks, ruler, headings, start, limit, most_marks)
+        here = ahead.between(start, start + limit)
+        end = _end(text, code, here, ruler, headings, start, limit, most_marks)
         part = text[start:end].rstrip()
         if not is_blank(part):
-            parts.append(Part(part, tuple(_within(marks, start, start + len(part), most_marks))))
+            parts.append(Part(part, tuple(_within(here, start, start + len(part), most_marks))))
         start = end
 
 
-def _skipped(text: str, marks: Sequence[Mark], start: int) -> int:
+class _Ahead:
+    """Marks in order of their beginning, read from front to back: each is looked at a few times, not once a part."""
+
+    def __init__(self, marks: Sequence[Mark]) -> None:
+        self._marks = marks
+        self._starts = [mark.start for mark in marks]
+        self._next = 0
+        self._open: list[Mark] = []
+        """Those that begin before the last place that was asked for, and may reach beyond it."""
+
+    def between(self, start: int, end: int) -> list[Mark]:
+        """Return the marks that touch the text between two places; `start` is never less than before."""
+        first = bisect_left(self._starts, start, lo=self._next)
+        begun = (*self._open, *self._marks[self._next : first])
+        self._open = [mark for mark in begun if mark.end > start]
+        self._next = first
+        return [*self._open, *self._marks[first : bisect_left(self._starts, end, lo=first)]]
+
+
+def _skipped(text: str, code: Sequence[Mark], start: int) -> int:
     """`start`, moved behind white space: all of it in prose, one line break in code."""
-    if _code_at(marks, start) is not None and start:
+    if _code_at(code, start) is not None and start:
         return start + (text[start] == "\n")
-    while (
-        start < len(text)
-        and text[start].isspace()
-        and not any(m.kind == "pre" and m.start == start for m in marks)
-    ):
+    at = bisect_left(code, start, key=lambda mark: mark.start)
+    stop = code[at].start if at < len(code) else len(text)
+    while start < stop and text[start].isspace():
         start += 1
     return start
 
 
-def _code_at(marks: Sequence[Mark], place: int) -> Mark | None:
+def _code_at(code: Sequence[Mark], place: int) -> Mark | None:
     """The block of code that a cut at `place` would divide."""
-    return next((mark for mark in marks if mark.kind == "pre" and mark.start < place < mark.end), None)
+    at = bisect_left(code, place, key=lambda mark: mark.start) - 1
+    return code[at] if at >= 0 and place < code[at].end else None
 
 
 def _end(
     text: str,
-    marks: Sequence[Mark],
+    code: Sequence[Mark],
+    here: Sequence[Mark],
     ruler: Ruler,
     headings: Mapping[int, int],
     start: int,
@@ -123,15 +145,14 @@ def _end(
     most_marks: int,
 ) -> int:
     end = ruler.reach(start, limit)
-    here = [mark for mark in marks if mark.start >= start or mark.end > start]
     if len(here) > most_marks:  # earlier, then; but not so early that few words fill many messages
         end = min(end, max(here[most_marks].start, start + limit // 2))
     if end >= len(text):
         return len(text)
-    code = _code_at(marks, end)
-    if code is not None and (prose := _before(text, headings, start, code.start)):
+    divided = _code_at(code, end)
+    if divided is not None and (prose := _before(text, headings, start, divided.start)):
         return prose
-    if code is not None:
+    if divided is not None:
         return (
             _last(_LINE, text, start, end, 0) or _last(_WORD, text, start, end, 0) or _whole(text, start, end)
         )
@@ -187,6 +208,6 @@ def _within(marks: Sequence[Mark], start: int, end: int, most_marks: int) -> lis
     for kind in _LEAST_NEEDED:
         if len(inside) > most_marks:
             spare = len(inside) - most_marks
-            ones = [mark for mark in inside if mark.kind == kind][-spare:]
-            inside = [mark for mark in inside if mark not in ones]
+            dropped = set([at for at, mark in enumerate(inside) if mark.kind == kind][-spare:])
+            inside = [mark for at, mark in enumerate(inside) if at not in dropped]
     return inside[:most_marks]

@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
+from adapters.text.ranges import Ranges
+
 # Channels nest these as one likes, but neither in code nor one in another of its kind.
 STYLES = ("bold", "italic", "underline", "strikethrough", "spoiler")
 FIXED_WIDTH = ("code", "pre")
@@ -39,14 +41,11 @@ class Styled:
 
     def hanging(self, first: str, rest: str) -> Self:
         """The first line led by `first` and the others by `rest`, but for the lines of code and quotes."""
-        kept = [mark for mark in self.marks if mark.kind in OWN_LINES]
+        kept = ranges_of(self.marks, OWN_LINES)
         added = [(0, first)]
         at = self.text.find("\n") + 1
         while at:
-            if not any(mark.start <= at < mark.end for mark in kept) and self.text[at : at + 1] not in (
-                "",
-                "\n",
-            ):
+            if self.text[at : at + 1] not in ("", "\n") and not kept.hold(at):
                 added.append((at, rest))
             at = self.text.find("\n", at) + 1
         return self.adding(added)
@@ -124,7 +123,15 @@ class Pieces:
         self.write(styled.text)
 
     def text_since(self, start: int) -> str:
-        return "".join(self._texts)[start:]
+        """Return what was written behind the first `start` characters; it takes as long as that is."""
+        pieces: list[str] = []
+        place = self.size
+        for piece in reversed(self._texts):
+            if place <= start:
+                break
+            place -= len(piece)
+            pieces.append(piece)
+        return "".join(reversed(pieces))[max(0, start - place) :]
 
     def done(self) -> Styled:
         return Styled("".join(self._texts), tuple(self.marks))
@@ -157,16 +164,14 @@ def settled(styled: Styled, over_code: Collection[str] = ()) -> list[Mark]:
     for mark in styled.marks:
         if mark.kind != HIDDEN and mark.end > mark.start:
             by_kind.setdefault(mark.kind, []).append(mark)
-    links = by_kind.get("text_link", [])
-    if (
-        links and "code" in by_kind
-    ):  # of a link and code in one place, the link is the one that leads somewhere
-        by_kind["code"] = [code for code in by_kind["code"] if not _touching(code, links)]
-    fixed = sorted((mark for kind in FIXED_WIDTH for mark in by_kind.get(kind, ())), key=_place)
+    if "code" in by_kind:  # of a link and code in one place, the link is the one that leads somewhere
+        links = ranges_of(by_kind.get("text_link", ()))
+        by_kind["code"] = [code for code in by_kind["code"] if not links.overlap(code.start, code.end)]
+    fixed = ranges_of(mark for kind in FIXED_WIDTH for mark in by_kind.get(kind, ()))
     marks: list[Mark] = []
     for kind, found in by_kind.items():
         if kind in STYLES:
-            around = () if kind in over_code else fixed
+            around = _NOWHERE if kind in over_code else fixed
             found = [part for mark in _joined(found) for part in outside(mark, around)]
         marks += [kept for mark in found if (kept := trimmed(styled.text, mark))]
     return sorted(marks, key=_place)
@@ -174,10 +179,6 @@ def settled(styled: Styled, over_code: Collection[str] = ()) -> list[Mark]:
 
 def _place(mark: Mark) -> tuple[int, int, str]:
     return mark.start, -mark.end, mark.kind
-
-
-def _touching(mark: Mark, others: Iterable[Mark]) -> bool:
-    return any(other.start < mark.end and mark.start < other.end for other in others)
 
 
 def _joined(marks: Iterable[Mark]) -> list[Mark]:
@@ -191,15 +192,17 @@ def _joined(marks: Iterable[Mark]) -> list[Mark]:
     return joined
 
 
-def outside(mark: Mark, fixed: Sequence[Mark]) -> list[Mark]:
-    """What of `mark` lies outside `fixed`, whose marks are in order."""
-    parts = []
-    for other in fixed:
-        if other.end <= mark.start or other.start >= mark.end:
-            continue
-        parts.append(mark._replace(end=other.start))
-        mark = mark._replace(start=other.end)
-    return [part for part in (*parts, mark) if part.end > part.start]
+_NOWHERE = Ranges(())
+
+
+def ranges_of(marks: Iterable[Mark], kinds: Collection[str] = ()) -> Ranges:
+    """Return where marks are, of these kinds or of all."""
+    return Ranges((mark.start, mark.end) for mark in marks if not kinds or mark.kind in kinds)
+
+
+def outside(mark: Mark, fixed: Ranges) -> list[Mark]:
+    """What of `mark` lies outside `fixed`."""
+    return [mark._replace(start=start, end=end) for start, end in fixed.outside(mark.start, mark.end)]
 
 
 def trimmed(text: str, mark: Mark) -> Mark | None:

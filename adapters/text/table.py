@@ -57,7 +57,7 @@ def _list(rows: Sequence[Sequence[Styled]]) -> Styled:
             if not cell.text and not cell.marks:
                 continue
             if at and len(head) > 2:
-                name = head[at].text if at < len(head) else ""
+                name = _short(head[at].text) if at < len(head) else ""
                 out.write("\n    ")
                 start = out.size
                 out.write(name)
@@ -67,6 +67,11 @@ def _list(rows: Sequence[Sequence[Styled]]) -> Styled:
                 out.write(": ")
             out.add(_one_line(cell))
     return out.done()
+
+
+def _short(name: str) -> str:
+    """The name of a column as it stands in each row, which a long one would fill."""
+    return name if len(name) <= WIDEST else f"{name[: WIDEST - 1]}…"
 
 
 def _one_line(cell: Styled) -> Styled:

@@ -9,13 +9,14 @@ from adapters.text.styled import Mark
 UNSEEN = "\u200b"
 """A space without width, between what must not touch."""
 ADDRESS = re.compile(r"(?:https?|steam)://[^\s<>]+[^\s<>.,:;\"'\]]")
+"""To be matched with a whole one; to be searched for, see `links.addresses_in`."""
 MENTION = re.compile(r"@(?=everyone|here)|(?<=<)@(?=[!&$]?\d)")
 _ACCIDENT = re.compile(
     r"[*`_\[]"
     r"|\\(?![0-9A-Za-z\s])"
     r"|~(?=~)|(?<=~)~|\|(?=\|)|(?<=\|)\|"
-    r"|<(?=a?:\w+:\d|#\d|t:-?\d|/[^>\n]{1,99}:\d|id:\w|sound:\d|\+\d|[^: >]+:/|[^\s<>@]+@[^\s<>@]+>)"
-    r"|:(?=[\w+-]+:)"
+    r"|<(?=a?:\w{1,64}:\d|#\d|t:-?\d|/[^>\n]{1,99}:\d|id:\w|sound:\d|\+\d|[^: >]{1,100}:/|[^\s<>@]++@[^\s<>@]++>)"
+    r"|:(?=[\w+-]++:)"
     r"|@(?=everyone|here)|(?<=<)@(?=[!&$]?\d)|\](?=\()"
 )
 _LINE_START = r" *(?:(?P<sign>\#{1,3}(?=\s)|-(?=\ |\#\s)|>(?=\ )|>>>(?=\ ))|\d+(?P<dot>\.)(?=\ ))"

@@ -1,20 +1,28 @@
 """Links as Discord takes them: a word that leads to an address, an address that stands for itself, or both."""
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence, Set
 
 from adapters.discord.markdown.accidents import ADDRESS, MENTION, happens
-from adapters.text.styled import FIXED_WIDTH, STYLES, Mark, Styled
+from adapters.text.styled import FIXED_WIDTH, STYLES, Mark, Styled, ranges_of
 
 _LONGEST = 500
 """Characters up to which an address may hide behind a word: it counts as text."""
+_LONGEST_FOUND = 2000
+"""Characters of an address that stands for itself; a longer one would not fit in a message."""
+_SCHEME = re.compile(r"(?:https?|steam)://")
+_BODY = re.compile(r"[^\s<>]*+")
+_PUNCTUATION = ".,:;\"']"
+_LAST_SIGNS = re.compile(r"[.,:;\"'\]]*+(?![^\s<>])")
+"""Nothing but punctuation up to the end of what looks like an address."""
 _BEHIND = re.compile(r"\)?[.,:;\"'\]]*(?=\s|\Z)")
 """What may follow an address without being taken into it."""
-_LABEL = re.compile(r"(?:[^\[\]]|\[[^\[\]]*\])+")
+_LABEL = re.compile(r"(?:[^\[\]]++|\[[^\[\]]*+\])++")
 # Discord shows a link as it was written where its text could pass for another link, a mention or an emoji.
 _EMOJI = re.compile(
     "[\u203c\u2049\u2122\u2139\u2194-\u21aa\u2300-\u23ff\u24c2\u25aa-\u25fe\u2600-\u27bf\u2934\u2935\u2b00-\u2bff"
-    "\u3030\u303d\u3297\u3299\ufe0f\u20e3\U0001f000-\U0001faff]|:[\\w+-]+:"
+    "\u3030\u303d\u3297\u3299\ufe0f\u20e3\U0001f000-\U0001faff]|:[\\w+-]++:"
 )
 _INVITE = re.compile(r"https?:|discord(?:app)?\.|://", re.IGNORECASE)
 # What would end the address, or be taken for markup that stands around the link.
@@ -26,6 +34,7 @@ def with_links_shown(styled: Styled) -> Styled:
     if not any(mark.kind == "text_link" for mark in styled.marks):
         return styled
     added: list[tuple[int, str]] = []
+    styles = sorted((mark.start, mark.end) for mark in styled.marks if mark.kind in STYLES)
     marks = [mark for mark in styled.marks if mark.kind != "text_link"]
     for mark in sorted(
         (mark for mark in styled.marks if mark.kind == "text_link"), key=lambda mark: mark.end
@@ -35,10 +44,8 @@ def with_links_shown(styled: Styled) -> Styled:
             marks.append(mark._replace(kind="address"))
             continue
         address = _UNSAFE.sub(lambda match: "".join(map(_escaped, match[0])), mark.detail)
-        inner = [each for each in styled.marks if each.kind in STYLES and mark.start <= each.start < mark.end]
-        glued = {each.end for each in inner} & {
-            each.start for each in inner
-        }  # nothing can keep them apart here
+        inner = styles[bisect_left(styles, (mark.start,)) : bisect_left(styles, (mark.end,))]
+        glued = {end for _, end in inner} & {start for start, _ in inner}  # nothing can keep them apart here
         if _is_label(label) and not glued and len(address) <= _LONGEST:
             marks.append(mark._replace(detail=address))
         else:
@@ -57,21 +64,33 @@ def with_links_shown(styled: Styled) -> Styled:
 def addresses_in(text: str, marks: Sequence[Mark]) -> list[Mark]:
     """The addresses that stand for themselves, in order."""
     whole = [mark for mark in marks if mark.kind == "address"]
-    taken = [mark for mark in marks if mark.kind in ("address", "text_link", *FIXED_WIDTH)]
+    taken = ranges_of(marks, ("address", "text_link", *FIXED_WIDTH))
     edges = sorted({place for mark in marks for place in (mark.start, mark.end)})
     end = 0
-    while match := ADDRESS.search(text, end):
-        start, end = match.span()
-        holder = next((mark for mark in taken if mark.start <= start < mark.end), None)
-        if holder:
-            end = holder.end
+    while match := _SCHEME.search(text, end):
+        start = match.start()
+        if (behind := taken.end_around(start)) is not None:
+            end = behind
             continue
-        end = min([end, *(edge for edge in edges if edge > start), text.find("](", start) % (len(text) + 1)])
+        at = bisect_right(edges, start)
+        most = min(len(text), start + _LONGEST_FOUND, *edges[at : at + 1])
+        end = _end_of(text, start, most)
         if text[end - 1] == ")" and text.count(")", start, end) > text.count("(", start, end):
             end -= 1
         if ADDRESS.fullmatch(text, start, end):
             whole.append(Mark("address", start, end))
+        end = max(end, match.end())
     return sorted(whole)
+
+
+def _end_of(text: str, start: int, most: int) -> int:
+    """The end of the address that begins at `start` and reaches up to `most`, without the punctuation behind it."""
+    body = _BODY.match(text, start, most)
+    end = body.end() if body else start
+    if end < most or _LAST_SIGNS.match(text, most):
+        end = start + len(text[start:end].rstrip(_PUNCTUATION))
+    link = text.find("](", start, end + 1)
+    return end if link < 0 else min(end, link)
 
 
 def bracketed(text: str, address: Mark, begun: Set[int]) -> Mark:

@@ -8,7 +8,18 @@ from itertools import accumulate
 
 from adapters.discord.markdown.accidents import ADDRESS, UNSEEN, accidents
 from adapters.discord.markdown.links import addresses_in, bracketed
-from adapters.text.styled import FIXED_WIDTH, OWN_LINES, STYLES, Mark, Styled, outside, settled, trimmed
+from adapters.text.ranges import Ranges
+from adapters.text.styled import (
+    FIXED_WIDTH,
+    OWN_LINES,
+    STYLES,
+    Mark,
+    Styled,
+    outside,
+    ranges_of,
+    settled,
+    trimmed,
+)
 
 _SIGNS = {"bold": "**", "italic": "*", "underline": "__", "strikethrough": "~~", "spoiler": "||"}
 _PAIRED = (*FIXED_WIDTH, "address", "text_link", *STYLES)
@@ -27,6 +38,7 @@ _OUTERMOST = (
 )
 _LANGUAGE = re.compile(r"[A-Za-z0-9.+-]+")
 _SHARP = {"c#": "cs", "f#": "fs"}
+_BREAK = re.compile(r"\n")
 _TICKS = re.compile(r"`+")
 _FENCE_IN_CODE = re.compile(r"``(?=`)")
 _BARS = re.compile(r"\|(?=\|)")
@@ -49,18 +61,35 @@ def readied(styled: Styled) -> tuple[str, list[Mark]]:
     addresses = addresses_in(text, marks)
     marks = [mark for mark in marks if mark.kind != "address"]
     parts: list[Mark] = []
+    ending = {  # in an address it would end the style
+        sign: ranges_of(each for each in addresses if sign in text[each.start : each.end])
+        for sign in {_sign(mark) for mark in marks}
+    }
     for mark in marks:
-        sign = _SIGNS.get(mark.kind, " ")[0]  # in an address it would end the style
-        ending = [each for each in addresses if sign in text[each.start : each.end]]
-        found = outside(mark, ending) if ending else [mark]
+        around = ending[_sign(mark)]
+        found = outside(mark, around) if around else [mark]
         parts += [kept for part in found if (kept := trimmed(text, part))]
     begun = {mark.start for mark in parts}
     for at, mark in enumerate(parts):
         if mark.kind in ("blockquote", "heading"):  # these have whole lines, indented code within them too
             parts[at] = mark._replace(start=text.rfind("\n", 0, mark.start) + 1)
-        elif mark.kind == "code":  # in a list a blank line would end it
-            text = text[: mark.start] + text[mark.start : mark.end].replace("\n", " ") + text[mark.end :]
+    text = _without_breaks(text, ranges_of(parts, ("code",)))  # in a list a blank line would end it
     return text, _nested([*parts, *(bracketed(text, address, begun) for address in addresses)])
+
+
+def _sign(mark: Mark) -> str:
+    return _SIGNS.get(mark.kind, " ")[0]
+
+
+def _without_breaks(text: str, code: Ranges) -> str:
+    """`text` with blanks in the place of the line breaks within `code`."""
+    places = [match.start() for match in _BREAK.finditer(text) if code.hold(match.start())] if code else []
+    pieces = []
+    last = 0
+    for place in places:
+        pieces += [text[last:place], " "]
+        last = place + 1
+    return "".join([*pieces, text[last:]])
 
 
 def _nested(marks: Sequence[Mark]) -> list[Mark]:
@@ -100,8 +129,9 @@ def written(text: str, marks: Sequence[Mark]) -> str:
 
 def _insertions(text: str, marks: Sequence[Mark]) -> Iterator[Insertion]:
     paired = [mark for mark in marks if mark.kind in _PAIRED]
+    quotes = ranges_of(marks, ("blockquote",))
     for number, mark in enumerate(paired):
-        opening, closing = _signs(text, mark, marks)
+        opening, closing = _signs(text, mark, quotes)
         yield mark.start, _OPENING, number, opening
         yield mark.end, _CLOSING, -number, closing
     for place in _touching(paired):
@@ -119,9 +149,10 @@ def _points(text: str, marks: Sequence[Mark], *, worst: bool) -> Iterator[Insert
     }
     for place, early, inserted in accidents(text, marks, kept, edges, worst=worst):
         yield place, _EARLY if early else _LATE, 0, inserted
+    quotes, spoilers = ranges_of(marks, ("blockquote",)), ranges_of(marks, ("spoiler",))
+    link_end = min((mark.end for mark in marks if mark.kind == "text_link"), default=len(text) + 1)
     for place in _list_starts(text, marks, worst=worst):
-        quoted = any(mark.kind == "blockquote" and mark.start < place < mark.end for mark in marks)
-        yield place, _EARLY, 0, "> \n" if quoted else "\n"
+        yield place, _EARLY, 0, "> \n" if quotes.are_cut_at(place) else "\n"
     for mark in marks:
         if mark.kind == "blockquote":
             for start in _line_starts(text, mark):
@@ -134,21 +165,23 @@ def _points(text: str, marks: Sequence[Mark], *, worst: bool) -> Iterator[Insert
             for match in re.finditer(r"#(?=\n|$)", text[mark.start : mark.end]):
                 yield mark.start + match.end(), _EARLY, 1, UNSEEN
         elif mark.kind in FIXED_WIDTH:
-            yield from _within_code(text, mark, marks)
+            yield from _within_code(
+                text, mark, after_link=link_end <= mark.start, in_spoiler=spoilers.hold(mark.start)
+            )
 
 
-def _within_code(text: str, code: Mark, marks: Sequence[Mark]) -> Iterator[Insertion]:
+def _within_code(text: str, code: Mark, *, after_link: bool, in_spoiler: bool) -> Iterator[Insertion]:
     """Discord knows no longer fence than three backticks: runs of them are kept apart."""
     inner = text[code.start : code.end]
     broken = _FENCE_IN_CODE if code.kind == "pre" else re.compile("`(?=`)")
     if code.kind == "pre" or {len(run) for run in _TICKS.findall(inner)} - {1}:
         for match in broken.finditer(inner):
             yield code.start + match.end(), _LATE, 1, UNSEEN
-    if any(mark.kind == "text_link" and mark.end <= code.start for mark in marks):
-        for match in _LINK_END.finditer(inner):  # the link would reach up to here
-            if "[" not in inner[: match.start()]:
-                yield code.start + match.end(), _LATE, 1, UNSEEN
-    if any(mark.kind == "spoiler" and mark.start <= code.start < mark.end for mark in marks):
+    if after_link:
+        bracket = inner.find("[")
+        for match in _LINK_END.finditer(inner, 0, len(inner) if bracket < 0 else bracket + 1):
+            yield code.start + match.end(), _LATE, 1, UNSEEN  # the link would reach up to here
+    if in_spoiler:
         for match in _BARS.finditer(inner):
             yield code.start + match.end(), _LATE, 1, UNSEEN
 
@@ -189,7 +222,7 @@ def _line_starts(text: str, mark: Mark) -> Iterator[int]:
         place = text.find("\n", place, mark.end) + 1
 
 
-def _signs(text: str, mark: Mark, marks: Sequence[Mark]) -> tuple[str, str]:
+def _signs(text: str, mark: Mark, quotes: Ranges) -> tuple[str, str]:
     if mark.kind in STYLES:
         return _SIGNS[mark.kind], _SIGNS[mark.kind]
     if mark.kind == "address":
@@ -202,8 +235,7 @@ def _signs(text: str, mark: Mark, marks: Sequence[Mark]) -> tuple[str, str]:
             return "`", "`"
         pad = " " if inner.strip(" ")[0] == "`" else "", " " if inner.strip(" ")[-1] == "`" else ""
         return f"``{pad[0]}", f"{pad[1]}``"
-    quoted = any(each.kind == "blockquote" and each.start <= mark.start < each.end for each in marks)
-    line = "\n> " if quoted else "\n"
+    line = "\n> " if quotes.hold(mark.start) else "\n"
     before = line if text[mark.start - 1 : mark.start] not in ("", "\n") else ""
     after = "\n" if text[mark.end : mark.end + 1] not in ("", "\n") else ""
     language = _SHARP.get(mark.detail.lower(), mark.detail)
@@ -222,8 +254,11 @@ def _touching(paired: Sequence[Mark]) -> Iterator[int]:
     for mark in paired:
         if mark.kind in STYLES or mark.kind == "code":
             ends.setdefault(mark.end, set()).add(_SIGNS.get(mark.kind, "`")[0])
-    for place in {mark.start for mark in paired if mark.start in ends}:
-        begun = {_SIGNS.get(mark.kind, "`")[0] for mark in paired if mark.start == place}
+    begins: dict[int, set[str]] = {}
+    for mark in paired:
+        if mark.start in ends:
+            begins.setdefault(mark.start, set()).add(_SIGNS.get(mark.kind, "`")[0])
+    for place, begun in begins.items():
         if begun & ends[place] or ("~" in ends[place] and "_" in begun):
             yield place
 
@@ -237,8 +272,9 @@ class Length:
         points = sorted((place, len(inserted)) for place, _, _, inserted in _points(text, marks, worst=True))
         self._places = [place for place, _ in points]
         self._sums = [0, *accumulate(length for _, length in points)]
+        quotes = ranges_of(marks, ("blockquote",))
         paired = [
-            (mark.start, mark.end, sum(map(len, _signs(text, mark, marks))) + 3)
+            (mark.start, mark.end, sum(map(len, _signs(text, mark, quotes))) + 3)
             for mark in marks
             if mark.kind in _PAIRED
         ]
@@ -247,14 +283,17 @@ class Length:
         ended = sorted((end, length) for _, end, length in paired)
         self._ends = [end for end, _ in ended]
         self._ended = [0, *accumulate(length for _, length in ended)]
-        self._lines = [mark for mark in marks if mark.kind in (*OWN_LINES, "heading")]
+        lines = [mark for mark in marks if mark.kind in (*OWN_LINES, "heading") and mark.start < mark.end]
+        self._line_starts = sorted(mark.start for mark in lines)
+        self._line_ends = sorted(mark.end for mark in lines)
 
     def size(self, start: int, end: int) -> int:
         """The most that the text between two places takes."""
         points = self._sums[bisect_right(self._places, end)] - self._sums[bisect_left(self._places, start)]
         marks = self._begun[bisect_left(self._starts, end)] - self._ended[bisect_right(self._ends, start)]
-        lines = sum(4 for mark in self._lines if mark.start < start < mark.end)
-        return end - start + points + marks + lines + _SLACK
+        # Each that has begun before and has not ended.
+        lines = bisect_left(self._line_starts, start) - bisect_right(self._line_ends, start)
+        return end - start + points + marks + 4 * lines + _SLACK
 
     def reach(self, start: int, limit: int) -> int:
         """The furthest place up to which the text from `start` on takes at most `limit`; half of it where none."""

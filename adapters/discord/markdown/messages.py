@@ -72,7 +72,8 @@ def _cutter(limit: int) -> Callable[[Styled, Mapping[int, int]], list[TextMessag
 
 
 def _message(part: Part, limit: int) -> TextMessage:
-    for content in (written(part.text, part.marks), written(part.text, ()), part.text):
+    for marks in (part.marks, ()):
+        content = written(part.text, marks)
         if len(content) <= limit:
-            break
-    return TextMessage(content)
+            return TextMessage(content)
+    return TextMessage(part.text)
