@@ -64,6 +64,11 @@ class _Running:
             self.is_stopped.set()
         return self.turn.goes_on
 
+    def stop_sending(self) -> bool:
+        """Send no more of a reply that is whole already; return False where nobody is being shown it."""
+        self.turn.unwanted.set()
+        return True
+
 
 class Assistant:
     """Takes messages from every channel and has the replies rendered where they belong."""
@@ -413,14 +418,14 @@ class Assistant:
     # -- the end of things --------------------------------------------------------------------------------
 
     async def stop(self, chat: ChatId, *, before: int = 0) -> bool:
-        """End the turn that runs in a chat, at once; return whether there was one.
+        """End the turn that runs in a chat, at once, or the sending of its reply; return whether there was one.
 
         `before`: the number of the message that wants it, which may be late: what was said after it goes on.
         """
         running = self._running_in(chat)
         if running is None:
             return self._stop_gathering(chat, before)
-        return (not before or running.assignment.turn < before) and running.stop()
+        return (not before or running.assignment.turn < before) and (running.stop() or running.stop_sending())
 
     def _stop_gathering(self, chat: ChatId, before: int) -> bool:
         """End what would be begun in a chat as soon as all that belongs to it has come."""

@@ -55,7 +55,10 @@ class Delivery:
 
         async def show() -> None:
             async with aclosing(turn.parts()) as parts:
-                reply = Reply(message.chat, message, f"reply-{number}", parts, keep, tuple(shown))
+                key = f"reply-{number}"
+                reply = Reply(
+                    message.chat, message, key, parts, keep, tuple(shown), stopped=turn.unwanted
+                )
                 await self._channels.of(message.chat).render(reply)
 
         what = f"the reply to message {one_line(message.id)} of {message.chat}"

@@ -1,7 +1,8 @@
 """The seam between channels and the assistant: what comes in, what goes out."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, Protocol, Self, runtime_checkable
 
@@ -154,6 +155,8 @@ class Reply:
     """Ids that were kept before a crash: these messages are to be edited, not sent once more."""
     in_passing: bool = False
     """Whether what it is put to was not taken in: then that stays as it is, such as a question with its buttons."""
+    stopped: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set where somebody wants to read no more of it: what is not sent by then goes as one file, or is left out."""
 
 
 class ChannelFault(Exception):

@@ -4,6 +4,15 @@ STRANGER = "I do not know you yet, so I cannot talk with you here."
 NOTHING_SAID = "I see no text in that."
 STOPPED_HERE = "*(stopped)*"
 STOPPED = "Stopped."
+WHOLE_IN_FILE = "*(This reply is long: {characters:,} characters. All of it is in the file below.)*"
+REST_NOT_SHOWN = (
+    "*(This is only the beginning: the reply is too long for a chat, and I may not send files here. All of it is kept "
+    "in our conversation; ask me for the part you need.)*"
+)
+SENDING_STOPPED = "*(stopped; the whole reply is in the file below)*"
+SENDING_STOPPED_WITHOUT_FILE = (
+    "*(stopped; the rest is kept in our conversation, ask me for it whenever you like)*"
+)
 NOTHING_RUNS = "Nothing is running here."
 CANNOT_KEEP = (
     "I cannot keep our conversation at the moment, so I would rather not go on. Please try again later."

@@ -33,6 +33,8 @@ class Turn:
         """
         self.goes_on = False
         """Whether it broke off with an error after which it goes on in another turn."""
+        self.unwanted = asyncio.Event()
+        """Set once nothing more of the reply is to be sent."""
         self.ended_at = 0.0
         """By `time.monotonic`; 0 before."""
         self._in_words = in_words

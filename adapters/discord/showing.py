@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 from adapters.discord.calls import Expired, Gone, HeldBack, MessageGone, Refused, TooLong
@@ -16,6 +17,7 @@ from adapters.discord.pace import SETTLE_SECONDS, Pace
 from adapters.discord.places import DIRECT, Elsewhere, InChannel, Place, Posted, Shown, is_beginning
 from adapters.newest import Newest
 from adapters.text.blocks import Known
+from adapters.text.long_reply import cut_off, render_part, render_whole
 from adapters.text.sequence import FileMessage
 from bot import phrases
 from bot.messages import ChannelFault, Choice, IncomingMessage, ReplyPart
@@ -36,6 +38,8 @@ NONCE_GOOD_FOR = timedelta(minutes=2)
 NONCE_DIGITS = 20
 FILE = "f"
 """Before the id of a message that is a file, where ids are kept."""
+CUT = "cut-"
+"""Before the number of messages after which the sending was stopped, where ids are kept."""
 SHORTEST_LIMIT = 256
 
 
@@ -77,6 +81,7 @@ class Showing:
         elsewhere: Callable[[], Awaitable[Elsewhere]],
         ours: Shown,
         settle_seconds: float = SETTLE_SECONDS,
+        stopped: asyncio.Event | None = None,
     ) -> None:
         """`answers`: the message that somebody waits for an answer to; `reply_to`: what the first one points to.
 
@@ -86,7 +91,9 @@ class Showing:
         self._place = place
         self._pace = pace
         self._key = f"{key}|{answers.chat}|{answers.id}" if answers else f"{key}|{place.number}"
-        self._sent = [Sent.read(each) for each in shown]
+        self._sent = [Sent.read(each) for each in shown if not each.startswith(CUT)]
+        self._cut_at = next((int(each[len(CUT) :]) for each in shown if each.startswith(CUT)), None)
+        """How many messages had been sent when its sending was stopped."""
         self._is_direct = any(sent.is_direct for sent in self._sent)
         self._keep = keep
         self._answers = answers
@@ -94,6 +101,7 @@ class Showing:
         self._elsewhere = elsewhere
         self._shown = ours
         self._settle_seconds = settle_seconds
+        self._stopped = stopped or asyncio.Event()
         for sent in self._sent:
             ours.add(sent.id)
         self._taken_back: Counter[int] = Counter()
@@ -161,7 +169,8 @@ class Showing:
 
     async def _step(self, text: str) -> None:
         """Show the first thing that is not as it is to be."""
-        for number, message in enumerate(preview_of(text, known=self._read)):
+        messages = await render_part(text, partial(preview_of, known=self._read))
+        for number, message in enumerate(messages):
             if isinstance(message, FileMessage):
                 return  # only a whole one is sent
             if number == len(self._sent):
@@ -216,8 +225,13 @@ class Showing:
                 return
 
     async def _complete(self, text: str, choices: Sequence[Choice]) -> None:
-        messages = messages_of(text, limit=self._limit, known=self._read, files=self._takes_files)
+        messages = await self._messages(text)
         for number, message in enumerate(messages):
+            if self._stopped.is_set() and self._cut_at is None and number >= len(self._sent):
+                self._cut_at = number
+                await self._keep_ids()
+                await self._complete(text, choices)
+                return
             offered = choices if number == len(messages) - 1 else ()
             is_file = isinstance(message, FileMessage)
             if number < len(self._sent) and self._sent[number].is_file != is_file:
@@ -243,6 +257,14 @@ class Showing:
                 await self._complete(text, choices)
                 return
         await self._take_back(len(messages))
+
+    async def _messages(self, text: str) -> list[Message]:
+        """The messages that show all of a reply; where its sending was stopped, a file takes the place of the rest."""
+        files = self._takes_files
+        render = partial(messages_of, limit=self._limit, known=self._read, files=files)
+        begun = sum(not each.is_file for each in self._sent)
+        messages = await render_whole(text, render, lambda each: len(each.content), files=files, begun=begun)
+        return cut_off(text, messages, render, self._cut_at, files=files) if self._cut_at is not None else messages
 
     async def _send(self, message: Message, *, choices: Sequence[Choice] = (), growing: bool = False) -> None:
         reply_to = None if self._sent else self._reply_to()
@@ -311,7 +333,13 @@ class Showing:
         text = message if is_known and isinstance(message, TextMessage) else None
         self._sent.append(Sent(posted.id, isinstance(message, FileMessage), self._is_direct, text))
         self._shown.add(posted.id)
-        await self._keep([each.kept for each in self._sent])
+        await self._keep_ids()
+
+    async def _keep_ids(self) -> None:
+        ids = [each.kept for each in self._sent]
+        if ids and self._cut_at is not None:
+            ids.append(f"{CUT}{self._cut_at}")
+        await self._keep(ids)
 
     async def _take_back(self, first: int) -> None:
         """Delete what was sent from here on: something else stands in its place, or nothing."""
@@ -320,7 +348,7 @@ class Showing:
                 await self._place.delete(self._sent[-1].id)
             del self._sent[-1]
             self._taken_back[len(self._sent)] += 1
-            await self._keep([each.kept for each in self._sent])
+            await self._keep_ids()
 
     async def _go_elsewhere(self) -> None:
         """Go on where it can still be shown; in private all of it is said anew."""

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from zlib import crc32
 
 from adapters.newest import Newest
@@ -20,6 +21,7 @@ from adapters.telegram.calls import (
 from adapters.telegram.markdown.messages import LIMIT, TextMessage, messages_of, preview_of
 from adapters.telegram.pace import SETTLE_SECONDS, Pace, Turn
 from adapters.text.blocks import Known
+from adapters.text.long_reply import cut_off, render_part, render_whole
 from adapters.text.sequence import FileMessage
 from bot.messages import ChannelFault, Choice, ReplyPart
 
@@ -33,6 +35,8 @@ AFTER_FAULT = 2.0
 """Seconds in which a reply does not grow after Telegram could not be reached."""
 FILE = "f"
 """Before the id of a message that is a file, where ids are kept."""
+CUT = "cut-"
+"""Before the number of messages after which the sending was stopped, where ids are kept."""
 SHORTEST_LIMIT = 256
 
 
@@ -72,6 +76,7 @@ class Showing:
         moved: Callable[[int, int], None],
         is_answer: bool = True,
         settle_seconds: float = SETTLE_SECONDS,
+        stopped: asyncio.Event | None = None,
     ) -> None:
         """`reply_to`: the message that the first one is put to; `moved` is told old and new id of the chat.
 
@@ -81,12 +86,15 @@ class Showing:
         self._pace = pace
         self._place = place
         self._draft = crc32(key.encode()) & 0x7FFFFFFF or 1
-        self._sent = [Sent.read(each) for each in shown]
+        self._sent = [Sent.read(each) for each in shown if not each.startswith(CUT)]
+        self._cut_at = next((int(each[len(CUT) :]) for each in shown if each.startswith(CUT)), None)
+        """How many messages had been sent when its sending was stopped."""
         self._keep = keep
         self._reply_to = reply_to
         self._moved = moved
         self._is_answer = is_answer
         self._settle_seconds = settle_seconds
+        self._stopped = stopped or asyncio.Event()
         self._drafted: TextMessage | None = None
         self._drafted_at = 0.0
         self._limit = LIMIT
@@ -156,7 +164,7 @@ class Showing:
 
     async def _step(self, text: str) -> None:
         """Show the first thing that is not as it is to be."""
-        messages = preview_of(text, known=self._known)
+        messages = await render_part(text, partial(preview_of, known=self._known))
         for number, message in enumerate(messages):
             if isinstance(message, FileMessage):
                 return  # only a whole one is sent
@@ -218,8 +226,15 @@ class Showing:
                 return
 
     async def _complete(self, text: str, choices: Sequence[Choice]) -> None:
-        messages = messages_of(text, limit=self._limit, known=self._known, files=self._takes_files)
+        messages = await self._messages(text)
         for number, message in enumerate(messages):
+            if number and number >= len(self._sent):
+                await self._wait_for_room()
+            if self._stopped.is_set() and self._cut_at is None and number >= len(self._sent):
+                self._cut_at = number
+                await self._keep_ids()
+                await self._complete(text, choices)
+                return
             offered = choices if number == len(messages) - 1 else ()
             if number < len(self._sent) and self._sent[number].is_file != isinstance(message, FileMessage):
                 await self._take_back(number)
@@ -245,6 +260,19 @@ class Showing:
             else:
                 await self._send(message, choices=offered)
         await self._take_back(len(messages))
+
+    async def _wait_for_room(self) -> None:
+        """Wait until something may be sent, so that a stop meanwhile still counts for it."""
+        turn = await self._pace.turn(self._place.chat, urgent=True)
+        turn.unused()
+
+    async def _messages(self, text: str) -> list[TextMessage | FileMessage]:
+        """The messages that show all of a reply; where its sending was stopped, a file takes the place of the rest."""
+        files = self._takes_files
+        render = partial(messages_of, limit=self._limit, known=self._known, files=files)
+        begun = sum(not each.is_file for each in self._sent)
+        messages = await render_whole(text, render, lambda each: len(each.text), files=files, begun=begun)
+        return cut_off(text, messages, render, self._cut_at, files=files) if self._cut_at is not None else messages
 
     async def _send(
         self, message: TextMessage, *, choices: Sequence[Choice] = (), growing: bool = False
@@ -272,7 +300,13 @@ class Showing:
 
     async def _add(self, sent: Sent) -> None:
         self._sent.append(sent)
-        await self._keep([each.kept for each in self._sent])
+        await self._keep_ids()
+
+    async def _keep_ids(self) -> None:
+        ids = [each.kept for each in self._sent]
+        if ids and self._cut_at is not None:
+            ids.append(f"{CUT}{self._cut_at}")
+        await self._keep(ids)
 
     async def _take_back(self, first: int) -> None:
         """Delete what was sent from here on: something else stands in its place, or nothing."""
@@ -280,7 +314,7 @@ class Showing:
             with suppress(Refused):
                 await self._calls.delete(self._place, self._sent[-1].id)
             del self._sent[-1]
-            await self._keep([each.kept for each in self._sent])
+            await self._keep_ids()
 
     def _move(self, chat: int) -> None:
         """Go on in the chat that this one has become; nothing that stands here can be edited any more."""

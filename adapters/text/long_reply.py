@@ -1,0 +1,83 @@
+"""Replies of any length: rendered beside the event loop, sent as a file where they are too long to read in a chat."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from adapters.text.mending import closed, sendable
+from adapters.text.sequence import FileMessage
+from bot import phrases
+
+Text = TypeVar("Text")
+"""What a channel sends text as."""
+Render = Callable[[str], list[Text | FileMessage]]
+
+LONGEST_IN_CHAT = 20_000
+"""Characters of a reply, without code that is a file already, that are sent as messages: a quarter of an hour to read,
+ten messages of Discord's, five of Telegram's."""
+LONGEST_RENDERED = 200_000
+"""Characters of Markdown that are read at all to find that out: of more, the beginning alone."""
+QUICK = 2_000
+"""Characters that are rendered on the event loop, which takes some milliseconds; more goes to a thread."""
+FILE_BYTES = 8 << 20
+"""Of one file: Discord takes 10 MB, Telegram 50 MB."""
+NAME = "reply"
+
+
+async def render_part(markdown: str, render: Render[Text]) -> list[Text | FileMessage]:
+    """Return the messages of a reply that grows: of a long one, those of its beginning."""
+    return await _rendered(markdown[:LONGEST_IN_CHAT], render)
+
+
+async def render_whole(
+    markdown: str, render: Render[Text], length: Callable[[Text], int], *, files: bool, begun: int = 0
+) -> list[Text | FileMessage]:
+    """Return the messages of a whole reply: of one that is too long for a chat, its beginning, a note, and a file.
+
+    `files`: whether files can be sent; without them the beginning is as long as a chat takes it, and the note says
+    where the rest is. `begun`: messages of text that stand there already, which stay.
+    """
+    if len(markdown) <= LONGEST_RENDERED:
+        messages = await _rendered(markdown, render)
+        if sum(length(each) for each in messages if not isinstance(each, FileMessage)) <= LONGEST_IN_CHAT:
+            return messages
+    beginning = await _rendered(closed(markdown[:LONGEST_IN_CHAT]), render)
+    if not files:
+        return [*beginning, *render(phrases.REST_NOT_SHOWN)]
+    texts = [each for each in beginning if not isinstance(each, FileMessage)]
+    note = phrases.WHOLE_IN_FILE.format(characters=len(markdown))
+    return [*texts[: max(begun, 1)], *render(note), *as_files(markdown)]
+
+
+def cut_off(
+    markdown: str, messages: Sequence[Text | FileMessage], render: Render[Text], sent: int, *, files: bool
+) -> list[Text | FileMessage]:
+    """Return the messages of a reply whose sending was stopped after the first `sent` of them: a note, and a file.
+
+    Where no more than one is left, that one is sent: nothing would be shorter.
+    """
+    if len(messages) - sent <= 1:
+        return list(messages)
+    note = phrases.SENDING_STOPPED if files else phrases.SENDING_STOPPED_WITHOUT_FILE
+    return [*messages[:sent], *render(note), *(as_files(markdown) if files else ())]
+
+
+def as_files(markdown: str) -> list[FileMessage]:
+    """Return all of a reply as a Markdown file; as several where one would be too large for a channel."""
+    data = sendable(markdown).strip("\n").encode()
+    pieces: list[str] = []
+    while data:
+        end = FILE_BYTES
+        while end < len(data) and data[end] & 0xC0 == 0x80:  # not within a character
+            end -= 1
+        pieces.append(data[:end].decode())
+        data = data[end:]
+    if len(pieces) == 1:
+        return [FileMessage(f"{NAME}.md", f"{pieces[0]}\n")]
+    return [FileMessage(f"{NAME}-{number}.md", piece) for number, piece in enumerate(pieces, 1)]
+
+
+async def _rendered(markdown: str, render: Render[Text]) -> list[Text | FileMessage]:
+    if len(markdown) <= QUICK:
+        return render(markdown)
+    return await asyncio.to_thread(render, markdown)
