@@ -2,7 +2,7 @@
 
 import logging
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from bot import phrases
 from bot.access import Access, Standing
-from bot.assignment import Assignment, as_it_stands
+from bot.assignment import Assignment, Read, as_it_stands
 from bot.channels import Channels
 from bot.chat_lock import chat_locked
 from bot.commands.command import AnswerAgain, CommandContext, Told, command_in, run_command
@@ -24,7 +24,6 @@ from bot.messages import ChatId, IncomingMessage, PersonId, ReplyPart
 from bot.model_trouble import no_answer
 from bot.models.errors import ModelError
 from bot.models.notebook.language import NOTICE_MARK
-from bot.models.protocol import UserMessage
 from bot.plain_text import one_line
 from bot.state import models
 from bot.state.database import State, StateFault, to_the_end
@@ -62,8 +61,7 @@ class House:
     """A folder that all processes share."""
     own_locks: Mapping[str, Path] = field(default_factory=dict)
     """Another folder, by channel, for those that no other process can have, even if one that is halted thinks so."""
-    read: Callable[[IncomingMessage], Awaitable[UserMessage]] = as_it_stands
-    """Gives a message as the model is to have it, with what came along."""
+    read: Read = as_it_stands
     instead: Callable[[IncomingMessage], str] = lambda message: ""
     """What to answer a message that no model could do anything with; "" where it may."""
     measures: Measures = field(default_factory=Measures)

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from bot import phrases
+from bot.attachments.allowance import Allowance
 from bot.attachments.wording import unread
 from bot.conversations.conversation import Also, Conversation
 from bot.heard import said, speaker
@@ -23,8 +24,13 @@ def _nothing() -> list[Received]:
     return []
 
 
-async def as_it_stands(message: IncomingMessage) -> UserMessage:
+Read = Callable[[IncomingMessage, Allowance], Awaitable[UserMessage]]
+"""Give a message as the model is to have it, with what came along; what it takes goes off the allowance."""
+
+
+async def as_it_stands(message: IncomingMessage, allowance: Allowance | None = None) -> UserMessage:
     """Give a message with what came along named and not read."""
+    del allowance
     told = said(message, *(unread(each, phrases.NOT_READ) for each in message.attachments))
     return UserMessage(told, speaker=speaker(message))
 
@@ -59,8 +65,7 @@ class Assignment:
     """Whether the chat was told before that no language model answers."""
     take: Callable[[], list[Received]] = _nothing
     """Gives what has come in meanwhile and may be answered along with the rest."""
-    read: Callable[[IncomingMessage], Awaitable[UserMessage]] = as_it_stands
-    """Gives a message as the model is to have it, with what came along."""
+    read: Read = as_it_stands
     answers: list[str] = field(default_factory=list)
     """Ids of the messages that the reply answers."""
     parked: bool = False
@@ -72,7 +77,10 @@ class Assignment:
         Reading what came along may take long, and can be cancelled; the rest is done to the end.
         """
         if self.to_hear:
-            entries = [(await self.read(each.message), each.message.sender) for each in self.to_hear]
+            allowance = Allowance()
+            entries = [
+                (await self.read(each.message, allowance), each.message.sender) for each in self.to_hear
+            ]
             await to_the_end(self._put(conversation, entries))
         elif self.since is None:
             self.since, self.conversation = conversation.last_seq, conversation.id

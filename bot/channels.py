@@ -14,6 +14,7 @@ from bot.messages import (
     IncomingMessage,
     PersonId,
     TracksWithdrawals,
+    Write,
 )
 
 log = logging.getLogger(__name__)
@@ -64,9 +65,9 @@ class Channels:
             log.exception("could not find out whether message %s was deleted", message.id)
             return False
 
-    async def fetch(self, chat: ChatId, attachment: Attachment, most: int) -> bytes:
+    async def fetch(self, chat: ChatId, attachment: Attachment, write: Write, most: int) -> None:
         """Get what came along with a message of a chat; raises AttachmentLost, ChannelFault, OSError."""
         adapter = self._adapters.get(chat.channel)
         if adapter is None:
             raise AttachmentLost(phrases.ATTACHMENT_GONE)
-        return await adapter.fetch(attachment, most=most)
+        await adapter.fetch(attachment, write, most=most)

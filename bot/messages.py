@@ -172,6 +172,10 @@ class AttachmentLost(Exception):
     """What an adapter raises where an attachment cannot be had, now or later; one line for the person who sent it."""
 
 
+Write = Callable[[bytes], Awaitable[None]]
+"""Take the next piece of a file; raises AttachmentLost where the file has more bytes than are wanted, OSError."""
+
+
 class NotAccepted(Exception):
     """A message was not taken in, since it cannot be kept just now; the text is one line with the mend in it."""
 
@@ -229,8 +233,11 @@ class Adapter(Protocol):
         """
         ...
 
-    async def fetch(self, attachment: Attachment, *, most: int) -> bytes:
-        """Get an attachment's content, of `most` bytes at most; raises AttachmentLost, ChannelFault, OSError."""
+    async def fetch(self, attachment: Attachment, write: Write, *, most: int) -> None:
+        """Get an attachment's content piece by piece, of `most` bytes at most.
+
+        Raises AttachmentLost, ChannelFault, OSError, and what `write` raises.
+        """
         ...
 
 

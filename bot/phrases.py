@@ -20,6 +20,10 @@ CANNOT_KEEP = (
 CANNOT_KEEP_YET = (
     "I cannot keep our conversation at the moment, so I wait; I will answer as soon as I can write again."
 )
+FILES_SET_ASIDE = (
+    "Sorry, I crashed twice while I was reading your files, so I skipped them. I still have your message. Please send "
+    "the files again one at a time, or as plain text."
+)
 GIVEN_UP = "Sorry, I ended again and again over this message, so I leave it. It is in the log."
 BUDGET_SPENT = "The tokens of today are spent. What you said is kept; /retry asks again after midnight."
 TOO_MANY_MESSAGES = "That was too much at once, so I have not taken it in. Please go on in {seconds} s."
@@ -44,17 +48,22 @@ NOTHING_IS_HEARD = "Nothing that is said can be heard in it."
 ATTACHMENT_TOO_LARGE = "It was not fetched: it is larger than {most} MB."
 ATTACHMENT_GONE = "It is not there any more; sending it again helps."
 NOT_READ = "It was not read."
+NOT_READ_AGAIN = "It was not read: I crashed twice while I was reading what came with this message."
 NOT_FETCHED = "It could not be fetched just now; sending it again later may help."
 TOO_MANY_PICTURES = "It was not looked at: {most} pictures in a message are the most."
 TOO_MANY_ATTACHED = "They were not read: that is too much for one message."
 PICTURE_IS_HEIC = "It cannot be looked at in its format, HEIC or AVIF; as a JPEG or sent as a photo it can."
 PICTURE_TOO_LARGE = "It cannot be looked at: it has more than {most} megapixels."
+PICTURE_TOO_MUCH = "It cannot be looked at: that takes too long, or too much memory."
 PICTURE_UNKNOWN = "It is not a picture of a kind that can be looked at: JPEG, PNG, GIF, WebP and BMP can."
 PICTURE_DAMAGED = "It cannot be looked at: the file is damaged."
 DOCUMENT_EMPTY = "It is empty."
 DOCUMENT_IS_PICTURE = "It is a picture, not text."
 DOCUMENT_IS_PACKED = "It cannot be read: it is an office document or an archive. As PDF or plain text it can."
 DOCUMENT_IS_BINARY = "It cannot be read: it is no text. PDF and anything in plain text can."
+NO_TIME_LEFT = (
+    "It was not read: the files before it took all the time there is for one message. Send it by itself."
+)
 PDF_LOCKED = "It cannot be read: a password protects it."
 PDF_DAMAGED = "It cannot be read: the file is damaged."
 PDF_TOO_MUCH = "It cannot be read: that takes too long, or too much memory."

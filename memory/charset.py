@@ -1,5 +1,6 @@
 """From a note's bytes to its text and back, whatever program wrote them, with no byte lost."""
 
+import codecs
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -67,6 +68,29 @@ def decode(data: bytes) -> Decoded:
         return Decoded(
             mark, codec, unit, body.decode(codec, "surrogateescape" if unit == 1 else "replace"), clean=False
         )
+
+
+class PieceDecoder:
+    """Decodes a file piece by piece into the same text as `decode` gives of the whole."""
+
+    def __init__(self, beginning: bytes) -> None:
+        """`beginning`: at least the first four bytes of the file, if it has as many."""
+        mark, codec, unit = _mark_of(beginning)
+        self.mark = mark
+        self._skip = len(mark)
+        self._decoder = codecs.getincrementaldecoder(codec)("surrogateescape" if unit == 1 else "replace")
+        self._line_ends = io.IncrementalNewlineDecoder(None, translate=True)
+
+    def decode(self, piece: bytes, *, final: bool = False) -> str:
+        """Give the text of the next piece, as far as it is known yet; `final`: nothing comes after it."""
+        skipped, self._skip = self._skip, max(0, self._skip - len(piece))
+        text = self._decoder.decode(piece[skipped:], final)
+        if not text.isascii():
+            try:
+                text.encode()
+            except UnicodeEncodeError:
+                text = text.translate(_AS_WINDOWS_1252)
+        return self._line_ends.decode(text, final)
 
 
 def raw_lines(file: io.BufferedReader) -> Iterator[bytes]:

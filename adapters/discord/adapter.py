@@ -39,6 +39,7 @@ from bot.messages import (
     PersonId,
     Reply,
     Withdraw,
+    Write,
 )
 from bot.plain_text import one_line
 from bot.supervision import Supervisor
@@ -167,9 +168,9 @@ class DiscordAdapter:
         """The direct conversation with a person, whether there is one already or not."""
         return chat_with(person) if person.id.isdigit() else None
 
-    async def fetch(self, attachment: Attachment, *, most: int) -> bytes:
+    async def fetch(self, attachment: Attachment, write: Write, *, most: int) -> None:
         """Get a file that somebody sent."""
-        return await self._connection.fetch(attachment, most=most)
+        await self._connection.fetch(attachment, write, most=most)
 
     async def close(self) -> None:
         """Leave off what goes on beside."""

@@ -38,7 +38,7 @@ from adapters.discord.library import (
 from adapters.discord.receiving import AcceptSaid, Pauses, Receiver
 from bot.channel_store import ChannelStore
 from bot.config.settings import DiscordSettings
-from bot.messages import Attachment, ChannelFault, ChannelHealth, PersonId, Withdraw
+from bot.messages import Attachment, ChannelFault, ChannelHealth, PersonId, Withdraw, Write
 from bot.supervision import Supervisor
 
 log = logging.getLogger(__name__)
@@ -148,9 +148,9 @@ class Connection:
         except TimeoutError as error:
             raise ChannelFault("Discord cannot be reached") from error
 
-    async def fetch(self, attachment: Attachment, *, most: int) -> bytes:
+    async def fetch(self, attachment: Attachment, write: Write, *, most: int) -> None:
         """Get a file that somebody sent. Raises AttachmentLost, ChannelFault."""
-        return await fetch_file(attachment, most=most, api_base=self._api_base, client=self.client)
+        await fetch_file(attachment, write, most=most, api_base=self._api_base, client=self.client)
 
     async def run(self, accept: AcceptSaid) -> None:
         """Receive until cancelled, however long Discord cannot be reached, or knows the token not."""

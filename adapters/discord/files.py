@@ -9,7 +9,7 @@ import discord
 from adapters.discord.condition import in_words
 from adapters.discord.incoming_contents import Handle
 from bot import phrases
-from bot.messages import Attachment, AttachmentLost, ChannelFault
+from bot.messages import Attachment, AttachmentLost, ChannelFault, Write
 
 PIECE = 65_536
 SECONDS = 60.0
@@ -23,9 +23,14 @@ class _Expired(Exception):
 
 
 async def fetch_file(
-    attachment: Attachment, *, most: int, api_base: str, client: Callable[[], Awaitable[discord.Client]]
-) -> bytes:
-    """Get a file of `most` bytes at most. Raises AttachmentLost, ChannelFault.
+    attachment: Attachment,
+    write: Write,
+    *,
+    most: int,
+    api_base: str,
+    client: Callable[[], Awaitable[discord.Client]],
+) -> None:
+    """Get a file of `most` bytes at most, piece by piece. Raises AttachmentLost, ChannelFault, OSError.
 
     `client` gives one that is logged in; it is asked for only where the address has died.
     """
@@ -37,10 +42,10 @@ async def fetch_file(
         raise AttachmentLost(phrases.ATTACHMENT_GONE) from error
     try:
         try:
-            return await _download(handle.address, most=most, api_base=api_base)
+            await _download(handle.address, write, most=most, api_base=api_base)
         except _Expired:
             address = await _new_address(await client(), handle)
-            return await _download(address, most=most, api_base=api_base)
+            await _download(address, write, most=most, api_base=api_base)
     except _Expired as error:
         raise AttachmentLost(phrases.ATTACHMENT_GONE) from error
     except (aiohttp.ClientError, discord.DiscordException, TimeoutError) as error:
@@ -48,23 +53,26 @@ async def fetch_file(
         raise ChannelFault(in_words(error), retry_after=wait) from error
 
 
-async def _download(address: str, *, most: int, api_base: str) -> bytes:
+async def _download(address: str, write: Write, *, most: int, api_base: str) -> None:
     if not is_discords(address, api_base=api_base):
         raise _Expired
     timeout = aiohttp.ClientTimeout(total=SECONDS)
     async with (
-        aiohttp.ClientSession(timeout=timeout) as session,
+        # Not unpacked: a piece that was packed could be a thousand times as large.
+        aiohttp.ClientSession(
+            timeout=timeout, auto_decompress=False, headers={"Accept-Encoding": "identity"}
+        ) as session,
         session.get(address, allow_redirects=False) as answer,
     ):
         if answer.status in EXPIRED or 300 <= answer.status < 400:
             raise _Expired
         answer.raise_for_status()
-        content = bytearray()
+        size = 0
         async for piece in answer.content.iter_chunked(PIECE):
-            content += piece
-            if len(content) > most:
+            size += len(piece)
+            if size > most:
                 raise _too_large(most)
-        return bytes(content)
+            await write(piece)
 
 
 def is_discords(address: str, *, api_base: str) -> bool:

@@ -16,13 +16,14 @@ from adapters.telegram.calls import CALL_SECONDS, PAUSES, Calls, Gone, Place, Re
 from adapters.telegram.condition import Condition, Waits, library_errors
 from adapters.telegram.incoming import Reach
 from adapters.telegram.incoming_text import Me
-from adapters.telegram.local_files import beginning_of
+from adapters.telegram.local_files import copy_file
 from adapters.telegram.marks import Marks
 from adapters.telegram.menu import Menus
 from adapters.telegram.pace import SETTLE_SECONDS, Pace
 from adapters.telegram.polling import GRACE_SECONDS, POLL_SECONDS, poll
 from adapters.telegram.presses import Presses
 from adapters.telegram.receiving import Receiver, TakenIn
+from adapters.telegram.request import Request
 from bot import phrases
 from bot.channel_store import ChannelStore
 from bot.messages import (
@@ -36,6 +37,7 @@ from bot.messages import (
     PersonId,
     Reply,
     ReplyPart,
+    Write,
 )
 from bot.plain_text import one_line
 from bot.state.database import StateFault
@@ -318,25 +320,31 @@ class TelegramAdapter:
 
     # -- what came along ------------------------------------------------------------------------------------
 
-    async def fetch(self, attachment: Attachment, *, most: int) -> bytes:
+    async def fetch(self, attachment: Attachment, write: Write, *, most: int) -> None:
         """Get a file that somebody sent."""
+        size = 0
+
+        async def write_bounded(piece: bytes) -> None:
+            nonlocal size
+            size += len(piece)
+            if size > most:
+                raise AttachmentLost(phrases.ATTACHMENT_TOO_LARGE.format(most=most >> 20))
+            await write(piece)
+
         if attachment.size > most:
             raise AttachmentLost(phrases.ATTACHMENT_TOO_LARGE.format(most=most >> 20))
         try:
             file = await self._calls.ask(lambda: self._bot.get_file(attachment.handle))
             if (file.file_size or 0) > most:
                 raise AttachmentLost(phrases.ATTACHMENT_TOO_LARGE.format(most=most >> 20))
-            content = await self._content_of(file, most)
+            await self._download(file, write_bounded, most)
         except Refused as refused:
             if "too big" in str(refused).lower():  # Telegram gives bots no more than 20 MB
                 raise AttachmentLost(phrases.ATTACHMENT_TOO_LARGE.format(most=20)) from refused
             raise AttachmentLost(phrases.ATTACHMENT_GONE) from refused
-        if len(content) > most:
-            raise AttachmentLost(phrases.ATTACHMENT_TOO_LARGE.format(most=most >> 20))
-        return content
 
-    async def _content_of(self, file: File, most: int) -> bytes:
-        """What a file holds; of one on this computer no more than shows that it is more than `most`."""
+    async def _download(self, file: File, write: Write, most: int) -> None:
+        """Hand on what a file holds; of one on this computer no more than shows that it is more than `most`."""
         if not file.file_path:
             raise AttachmentLost(phrases.ATTACHMENT_GONE)
         path = Path(file.file_path)
@@ -344,12 +352,15 @@ class TelegramAdapter:
             # Where a server of one's own has put it; Telegram's own names no files of ours.
             if self._bot.base_file_url.startswith(OFFICIAL):
                 raise AttachmentLost(phrases.ATTACHMENT_GONE)
-            return await asyncio.to_thread(beginning_of, path, most + 1, token=self._bot.token)
-        if "://" not in file.file_path:  # the library has found one here that has its name by chance
-            address = f"{self._bot.base_file_url}/{file.file_path}"
-            file = File(file.file_id, file.file_unique_id, file.file_size, address)
-            file.set_bot(self._bot)
-        return bytes(await self._calls.ask(file.download_as_bytearray))
+            await copy_file(path, write, most=most, token=self._bot.token)
+            return
+        address = file.file_path
+        if "://" not in address:  # the library has found one here that has its name by chance
+            address = f"{self._bot.base_file_url}/{address}"
+        request = self._bot.request
+        assert isinstance(request, Request)
+        # Once: what came of a first try would stand before the second. Who reads the file asks again for all of it.
+        await self._calls.ask(lambda: request.download(address, write), again=False)
 
     async def _quietly(self, call: Coroutine[Any, Any, None]) -> None:
         """Make a call that is a courtesy: where it fails, nothing is lost."""

@@ -1,14 +1,17 @@
 """The library's calls to the Bot API, made by aiohttp: the service has that anyway, and it costs less than httpx."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
-from telegram.error import NetworkError, TimedOut
+from telegram.error import BadRequest, NetworkError, TimedOut
 from telegram.request import BaseRequest, RequestData
+from yarl import URL
 
+from bot.messages import Write
 from memory.http_answers import certificates
 
 if TYPE_CHECKING:
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
 
 CONNECT_SECONDS = 10.0
 READ_SECONDS = 20.0
+FILE_PIECE_BYTES = 1 << 18
 KEEP_SECONDS = 60.0
 """For which a connection that nobody uses stays open."""
 
@@ -65,7 +69,7 @@ class Request(BaseRequest):
         """Give an answer's status and body. Raises NetworkError, TimedOut among them; none has the token in it."""
         del write_timeout, connect_timeout, pool_timeout  # nobody asks for any
         silence = read_timeout if isinstance(read_timeout, int | float) else READ_SECONDS
-        try:
+        with _in_the_librarys_words():
             async with self._opened().request(
                 method,
                 url,
@@ -75,12 +79,25 @@ class Request(BaseRequest):
                 allow_redirects=False,  # an address with the token in it goes nowhere else
             ) as answer:
                 return answer.status, await answer.read()
-        except TimeoutError as error:
-            raise TimedOut from error
-        except aiohttp.ClientResponseError as error:  # its own words are the whole address
-            raise NetworkError(error.message or type(error).__name__) from None
-        except aiohttp.ClientError as error:
-            raise NetworkError(str(error) or type(error).__name__) from error
+
+    async def download(self, url: str, write: Write) -> None:
+        """Hand on a file piece by piece. Raises BadRequest where it is gone, NetworkError, what `write` raises."""
+        parts = urlsplit(url)
+        with _in_the_librarys_words():
+            async with self._opened().get(
+                URL(parts._replace(path=quote(parts.path, safe="/:")).geturl(), encoded=True),
+                headers={"Accept-Encoding": "identity"},  # packed, a piece could be a thousand times as large
+                timeout=aiohttp.ClientTimeout(total=None, connect=CONNECT_SECONDS, sock_read=READ_SECONDS),
+                proxy=self._proxy,
+                allow_redirects=False,
+            ) as answer:
+                if answer.status == 200:
+                    async for piece in answer.content.iter_chunked(FILE_PIECE_BYTES):
+                        await write(piece)
+                elif 400 <= answer.status < 500 and answer.status != 429:
+                    raise BadRequest(f"file not found: {answer.status}")
+                else:
+                    raise NetworkError(f"answered {answer.status}")
 
     def _opened(self) -> aiohttp.ClientSession:
         if self._closed:
@@ -96,6 +113,19 @@ class Request(BaseRequest):
                 headers={"User-Agent": self.USER_AGENT},
             )
         return self._session
+
+
+@contextmanager
+def _in_the_librarys_words() -> Iterator[None]:
+    """Raise NetworkError, TimedOut among them, for what goes wrong on the way; none has the token in it."""
+    try:
+        yield
+    except aiohttp.ClientResponseError as error:  # its own words are the whole address
+        raise NetworkError(error.message or type(error).__name__) from None
+    except (TimeoutError, aiohttp.ServerTimeoutError) as error:
+        raise TimedOut from error
+    except aiohttp.ClientError as error:
+        raise NetworkError(str(error) or type(error).__name__) from error
 
 
 def proxy_for(url: str) -> str | None:

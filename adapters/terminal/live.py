@@ -37,6 +37,7 @@ from bot.messages import (
     NotAccepted,
     PersonId,
     Reply,
+    Write,
 )
 from bot.plain_text import without_controls
 
@@ -139,7 +140,7 @@ class LiveTerminal:
         del person
         return None
 
-    async def fetch(self, attachment: Attachment, *, most: int) -> bytes:
+    async def fetch(self, attachment: Attachment, write: Write, *, most: int) -> None:
         """Refuse: nothing comes along with a line."""
         raise AttachmentLost
 

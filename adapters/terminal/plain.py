@@ -21,6 +21,7 @@ from bot.messages import (
     IncomingMessage,
     PersonId,
     Reply,
+    Write,
 )
 from bot.plain_text import without_controls
 
@@ -97,7 +98,7 @@ class PlainTerminal:
         del person
         return None
 
-    async def fetch(self, attachment: Attachment, *, most: int) -> bytes:
+    async def fetch(self, attachment: Attachment, write: Write, *, most: int) -> None:
         """Refuse: nothing comes along with a line."""
         raise AttachmentLost
 

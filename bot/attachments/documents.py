@@ -2,28 +2,33 @@
 
 import asyncio
 import json
-import sys
-from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import Iterator
-from contextlib import suppress
-from dataclasses import dataclass
+import time
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import Any, Literal
+from typing import Any, BinaryIO, Literal
 
 from bot import phrases
-from bot.child_environment import child_environment
-from memory.charset import decode
+from bot.attachments.allowance import READING_SECONDS
+from bot.attachments.child import run_child
+from memory.charset import PieceDecoder
 
 DocumentKind = Literal["PDF", "Markdown", "CSV", "JSON", "HTML", "code", "text", "picture", "other"]
 
 MOST_CHARACTERS = 2_000_000
-PDF_SECONDS = 25.0
-"""From the start of the process to its end; what it has read by then counts."""
+BEGINNING_BYTES = 1024
+"""Of a file, in which it shows what it is."""
+PIECE_BYTES = 1 << 18
+"""Of text that is read in one step: no step keeps the other threads waiting for long."""
 
 _PICTURES = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"GIF87a", b"GIF89a", b"BM")
 _HEIC = (b"heic", b"heix", b"hevc", b"heim", b"heis", b"mif1", b"msf1", b"avif", b"avis")
 _MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
 _CONTROLS = bytes(byte for byte in range(32) if byte not in b"\t\n\r\f\b\x1b") + b"\x7f"
+_BLANKS = b" \t\n\r\v\f"
+_MOST_LINE_BYTES = 1 << 20
+"""Of JSON: more than twelve for each character of a line."""
+_MOST_LINES = 10_000
 _ZIP = b"PK\x03\x04"
 _OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _KINDS: dict[str, DocumentKind] = {
@@ -64,15 +69,28 @@ class DocumentText:
 
 
 async def text_of(
-    content: bytes, *, name: str = "", media_type: str = "", most_characters: int = MOST_CHARACTERS
+    file: BinaryIO,
+    *,
+    name: str = "",
+    most_characters: int = MOST_CHARACTERS,
+    seconds: float = READING_SECONDS,
+    process: AbstractAsyncContextManager[float] | None = None,
 ) -> DocumentText:
-    """Read a document; raises OSError where no process can be started for a PDF. `media_type` is not believed."""
-    if b"%PDF-" in content[:1024]:
-        document = await _text_of_pdf(content, most_characters)
-        # Some text tells of PDF files, and is none.
-        if document.problem != phrases.PDF_DAMAGED or content.startswith(b"%PDF-") or not _is_text(content):
-            return document
-    return await asyncio.to_thread(_text_of_file, content, name, most_characters)
+    """Read a document; only the kind of a text goes by its name. Raises OSError where no process can be started.
+
+    `process` is entered before a process is started and gives how long that may run; without it that is `seconds` too.
+    """
+    file.seek(0)
+    beginning = file.read(BEGINNING_BYTES)
+    if b"%PDF-" not in beginning:
+        return await asyncio.to_thread(_text_of_file, file, name, most_characters, seconds)
+    async with process or nullcontext(seconds) as limit:
+        document = await _text_of_pdf(file, most_characters, limit)
+    if document.problem != phrases.PDF_DAMAGED or beginning.startswith(b"%PDF-"):
+        return document
+    # Some text tells of PDF files, and is none.
+    text = await asyncio.to_thread(_text_of_file, file, name, most_characters, seconds)
+    return text if text.text else document
 
 
 def is_picture(content: bytes) -> bool:
@@ -94,88 +112,119 @@ def _is_bitmap(content: bytes) -> bool:
 # -- text -------------------------------------------------------------------------------------------------------
 
 
-def _text_of_file(content: bytes, name: str, most_characters: int) -> DocumentText:
-    if not content.strip():
-        return DocumentText("other", problem=phrases.DOCUMENT_EMPTY)
-    if is_picture(content):
+def _text_of_file(file: BinaryIO, name: str, most_characters: int, seconds: float) -> DocumentText:
+    file.seek(0)
+    piece = file.read(PIECE_BYTES)
+    if is_picture(piece):
         return DocumentText("picture", problem=phrases.DOCUMENT_IS_PICTURE)
-    if content.startswith((_ZIP, _OLD_OFFICE)):
+    if piece.startswith((_ZIP, _OLD_OFFICE)):
         return DocumentText("other", problem=phrases.DOCUMENT_IS_PACKED)
-    if not _is_text(content):
+    text = _Text(piece, most_characters)
+    ends = time.monotonic() + seconds
+    while piece and text.is_text and not (text.has_enough and time.monotonic() > ends):
+        text.add(piece)
+        piece = file.read(PIECE_BYTES)
+    if text.is_blank and not piece:
+        return DocumentText("other", problem=phrases.DOCUMENT_EMPTY)
+    if not text.is_text:
         return DocumentText("other", problem=phrases.DOCUMENT_IS_BINARY)
-    text = decode(content).text
     kind = _KINDS.get(PurePosixPath(name.lower()).suffix, "text")
-    return DocumentText(kind, text[:most_characters], len(text))
+    shown, characters = text.end()
+    return DocumentText(kind, shown, None if piece else characters)
 
 
-def _is_text(content: bytes) -> bool:
-    if content.startswith(_MARKS):
-        return True
-    if b"\0" in content:
-        return False
-    controls = len(content) - len(content.translate(None, _CONTROLS))
-    return controls <= len(content) // 100
+class _Text:
+    """The beginning of a text that is read piece by piece, and how much of it there is."""
+
+    def __init__(self, beginning: bytes, most_characters: int) -> None:
+        self._decoder = PieceDecoder(beginning[:4])
+        self._most = most_characters
+        self._kept: list[str] = []
+        self._room = most_characters
+        self._characters = 0
+        self._bytes = 0
+        self._controls = 0
+        self._has_zero = False
+        self._is_marked = beginning.startswith(_MARKS)
+        self.is_blank = True
+        """Whether nothing but white space has come."""
+
+    @property
+    def is_text(self) -> bool:
+        """Whether nothing has come that text does not have."""
+        return self._is_marked or not (self._has_zero or self._controls > self._bytes // 100)
+
+    @property
+    def has_enough(self) -> bool:
+        """Whether all that is wanted is here."""
+        return self._room <= 0
+
+    def add(self, piece: bytes) -> None:
+        self._bytes += len(piece)
+        if not self._is_marked:
+            self._has_zero = self._has_zero or b"\0" in piece
+            self._controls += len(piece) - len(piece.translate(None, _CONTROLS))
+        self.is_blank = self.is_blank and not piece.strip(_BLANKS)
+        self._keep(self._decoder.decode(piece))
+
+    def end(self) -> tuple[str, int]:
+        """Return what is wanted of it, and how many characters it has in all."""
+        self._keep(self._decoder.decode(b"", final=True))
+        return "".join(self._kept), self._characters
+
+    def _keep(self, text: str) -> None:
+        self._characters += len(text)
+        if self._room > 0:
+            self._kept.append(text[: self._room])
+            self._room -= len(text)
 
 
 # -- PDF --------------------------------------------------------------------------------------------------------
 
 
-async def _text_of_pdf(content: bytes, most_characters: int) -> DocumentText:
-    process = await _start(most_characters)
-    written = bytearray()
-    too_long = False
-    try:
-        async with asyncio.timeout(PDF_SECONDS):
-            await asyncio.gather(_give(process, content), _take(process, written))
-            await process.wait()
-    except TimeoutError:
-        too_long = True
-    finally:
-        if process.returncode is None:
-            with suppress(ProcessLookupError):
-                process.kill()
-            await asyncio.shield(process.wait())
-    return _pdf_from(
-        list(_lines(written)), most_characters, ended_well=not too_long and process.returncode == 0
+async def _text_of_pdf(file: BinaryIO, most_characters: int, seconds: float) -> DocumentText:
+    lines = _Lines(most_characters)
+    ended_well = await run_child(
+        "bot.attachments.pdf", str(most_characters), file=file, seconds=seconds, take=lines.take
     )
+    return _pdf_from(lines.found, most_characters, ended_well=ended_well)
 
 
-async def _start(most_characters: int) -> Process:
-    return await asyncio.create_subprocess_exec(
-        *(sys.executable, "-P", "-m", "bot.attachments.pdf", str(most_characters)),
-        stdin=PIPE,
-        stdout=PIPE,
-        stderr=DEVNULL,
-        env=child_environment(),
-        start_new_session=True,  # a Ctrl-C in the terminal is not for it
-    )
+@dataclass(slots=True)
+class _Lines:
+    """What the process has written, line by line as it comes."""
 
+    most_characters: int
+    found: list[dict[str, Any]] = field(default_factory=list)
+    cut: bytes = b""
+    """The beginning of a line whose end has not come."""
+    characters: int = 0
 
-async def _give(process: Process, content: bytes) -> None:
-    assert process.stdin
-    with suppress(OSError):  # it has ended before it had read all
-        process.stdin.write(content)
-        await process.stdin.drain()
-    process.stdin.close()
-    with suppress(OSError):
-        await process.stdin.wait_closed()
-
-
-async def _take(process: Process, written: bytearray) -> None:
-    assert process.stdout
-    while piece := await process.stdout.read(1 << 16):
-        written += piece
-
-
-def _lines(written: bytearray) -> Iterator[dict[str, Any]]:
-    for line in bytes(written).split(b"\n")[:-1]:  # what was cut has no end
-        yield json.loads(line)
+    def take(self, piece: bytes) -> bool:
+        """Take what comes; False where it is more than the process writes by itself."""
+        *lines, self.cut = (self.cut + piece).split(b"\n")
+        for line in lines:
+            try:
+                read = json.loads(line)
+            except ValueError:
+                return False
+            self.characters += len(read.get("text", ""))
+            self.found.append(read)
+        return (
+            len(self.cut) <= _MOST_LINE_BYTES
+            and len(self.found) <= _MOST_LINES
+            and self.characters <= self.most_characters
+        )
 
 
 def _pdf_from(lines: list[dict[str, Any]], most_characters: int, *, ended_well: bool) -> DocumentText:
     pages = next((line["pages"] for line in lines if "pages" in line), 0)
     read = [line for line in lines if "page" in line]
-    text = "\n\n".join(line["text"] for line in read if line.get("text"))[:most_characters]
+    texts: dict[int, list[str]] = {}
+    for line in read:
+        if line.get("text"):
+            texts.setdefault(line["page"], []).append(line["text"])
+    text = "\n\n".join("".join(each) for each in texts.values())[:most_characters]
     last = read[-1]["page"] if read else 0
     if text:
         whole = ended_well and last == pages and not any("problem" in line for line in read)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from bot import phrases
+from bot.attachments.fair_share import FairShare
 from bot.attachments.filed_note import filed_note
 from bot.attachments.reading import AttachmentReader, Unread
 from bot.journal import Journal
@@ -15,6 +16,10 @@ from bot.messages import Attachment, ChatId, IncomingMessage
 from bot.state import documents
 from bot.state.database import State, stored
 from bot.state.documents import Document
+
+FILED_AT_ONCE = 2
+"""Documents that are made notes of at the same time, each with its whole text in memory; the others wait."""
+FILED_AT_ONCE_PER_PERSON = 1
 
 
 class NotFiled(Exception):
@@ -62,6 +67,7 @@ class Filing:
         self._journal = journal
         self._reader = reader
         self._now = now
+        self._at_once = FairShare(in_all=FILED_AT_ONCE, per_person=FILED_AT_ONCE_PER_PERSON)
 
     async def file_sent(
         self, message: IncomingMessage, attachment: Attachment, *, key: str, title: str = ""
@@ -85,7 +91,8 @@ class Filing:
         document = await self._state.read(lambda db: documents.document(db, str(chat), number))
         if document is None:
             raise NotFiled(phrases.FILED_UNKNOWN.format(number=number))
-        return await self._file(document, key=key, title=title)
+        async with self._at_once.taken(str(document.sender)):
+            return await self._file(document, key=key, title=title)
 
     async def words_of(self, message: IncomingMessage, attachment: Attachment) -> str:
         """What is said in a voice message. Raises NotFiled where nobody can tell."""
@@ -97,10 +104,10 @@ class Filing:
     async def _file(self, document: Document, *, key: str, title: str) -> Filed:
         attachment = document.attachment
         try:
-            content = await self._reader.fetched(document.chat, attachment)
+            async with self._reader.fetched(document.chat, document.sender, attachment) as incoming:
+                read = await self._reader.text_in(incoming, attachment, document.sender)
         except Unread as error:
             raise NotFiled(str(error)) from error
-        read = await self._reader.text_in(content, attachment)
         if not read.text.strip():
             raise NotFiled(read.problem or phrases.FILED_NOTHING)
         day = document.at.astimezone(self._now().tzinfo).date()

@@ -3,32 +3,34 @@
 A PDF is a program of a stranger's: it may loop, nest and unpack without end. What does happens in here alone.
 """
 
-import io
 import json
 import logging
-import os
-import resource
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
+from typing import BinaryIO
 
-MEMORY_BYTES = 512 << 20
+from bot.attachments.child_limits import limit_this_process
+
+MEMORY_BYTES = 256 << 20
+"""Of addresses, Python's own included; more is refused, and told as a problem."""
 CPU_SECONDS = 20
 MOST_PAGES = 2000
+LINE_CHARACTERS = 1 << 14
+"""Of a page's text in one line: whoever reads the lines is not busy with one for long."""
 
 Line = dict[str, str | int]
 
 
-def lines_of(content: bytes, most_characters: int) -> Iterator[Line]:
+def lines_of(file: BinaryIO, most_characters: int) -> Iterator[Line]:
     """Yield `{"pages": 12}`, then `{"page": 1, "text": …}` until there is enough; or `{"problem": …}`.
 
-    Problems: `locked`, `damaged`, `memory`.
+    A page with much text has several lines one after the other. Problems: `locked`, `damaged`, `memory`.
     """
     from pypdf import PdfReader
 
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)
     try:
-        reader = PdfReader(io.BytesIO(content))
+        reader = PdfReader(file)
         if reader.is_encrypted and not _opens_without_password(reader):
             yield {"problem": "locked"}
             return
@@ -47,7 +49,8 @@ def lines_of(content: bytes, most_characters: int) -> Iterator[Line]:
         except Exception:  # noqa: BLE001 - this page alone is damaged
             yield {"page": number + 1, "problem": "damaged"}
             continue
-        yield {"page": number + 1, "text": text[:left]}
+        for start in range(0, max(1, min(left, len(text))), LINE_CHARACTERS):
+            yield {"page": number + 1, "text": text[start : min(left, start + LINE_CHARACTERS)]}
         left -= len(text)
         if left <= 0:
             return
@@ -60,28 +63,12 @@ def _opens_without_password(reader: object) -> bool:
         return False
 
 
-def _limit() -> None:
-    """Take what a stranger's file could misuse; a system that does not know one of these has the others."""
-    limits = (
-        (resource.RLIMIT_AS, MEMORY_BYTES),
-        (resource.RLIMIT_CPU, CPU_SECONDS),
-        (resource.RLIMIT_FSIZE, 0),
-        (resource.RLIMIT_CORE, 0),
-    )
-    for kind, most in limits:
-        with suppress(ValueError, OSError):
-            resource.setrlimit(kind, (most, most))
-    with suppress(OSError):
-        os.nice(5)
-
-
 def main() -> None:
     """Read standard input; `sys.argv[1]`: how many characters are wanted."""
-    content = sys.stdin.buffer.read()
     import pypdf  # noqa: F401 - before the limits: an import that lacks memory leaves half a module
 
-    _limit()
-    for line in lines_of(content, int(sys.argv[1])):
+    limit_this_process(memory_bytes=MEMORY_BYTES, cpu_seconds=CPU_SECONDS)
+    for line in lines_of(sys.stdin.buffer, int(sys.argv[1])):
         sys.stdout.write(json.dumps(line) + "\n")
         sys.stdout.flush()
 

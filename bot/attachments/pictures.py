@@ -1,9 +1,17 @@
-"""A picture made ready for a model: upright, no larger than one looks at, with nothing in it but what is seen."""
+"""A picture made ready for a model: upright, no larger than one looks at, with nothing in it but what is seen.
+
+Run as a program, this is the process in which that is done: decoders of pictures are large, written in C, and fed by
+strangers.
+"""
 
 import io
-from typing import TYPE_CHECKING
+import json
+import sys
+from typing import TYPE_CHECKING, BinaryIO
 
 from bot import phrases
+from bot.attachments.child import run_child
+from bot.attachments.child_limits import limit_this_process
 from bot.attachments.documents import is_heic
 from bot.models.protocol import Image
 
@@ -17,10 +25,18 @@ MOST_PIXELS = 50_000_000
 """Of a JPEG, which can be unpacked at a part of its size, unless it is progressive: the largest of usual cameras."""
 MOST_PIXELS_UNPACKED = 25_000_000
 """Of all others, with four bytes each."""
+MOST_PIXELS_WEBP = 12_500_000
+"""Of a WebP, whose decoder keeps four copies."""
 JPEG_QUALITY = 85
 PNG_BYTES = 400_000
 """A PNG stays one, which shows letters and lines exactly, up to this size."""
 PNG_COLOURS = 1 << 16
+
+MEMORY_BYTES = 384 << 20
+"""Of addresses, Python's own and Pillow's included; a picture that needs more is refused."""
+CPU_SECONDS = 20
+MOST_RESULT_BYTES = 16 << 20
+"""More than a picture of `LONGEST_SIDE` ever has."""
 
 _FORMATS = ("JPEG", "PNG", "GIF", "WEBP", "BMP")
 _JPEGS = ("JPEG", "MPO")  # one that holds several, of some telephones
@@ -30,7 +46,25 @@ class PictureUnreadable(Exception):
     """A picture that cannot be shown to a model; the text is a sentence for people."""
 
 
-def prepared(content: bytes) -> Image:
+async def prepare_in_child(file: BinaryIO, *, seconds: float) -> Image:
+    """Make a picture ready in a process of its own. Raises PictureUnreadable, OSError where none can be started."""
+    written = bytearray()
+
+    def take(piece: bytes) -> bool:
+        written.extend(piece)
+        return len(written) <= MOST_RESULT_BYTES
+
+    ended_well = await run_child("bot.attachments.pictures", file=file, seconds=seconds, take=take)
+    head, _, data = bytes(written).partition(b"\n")
+    if not ended_well or not head:
+        raise PictureUnreadable(phrases.PICTURE_TOO_MUCH)
+    told = json.loads(head)
+    if "problem" in told:
+        raise PictureUnreadable(str(told["problem"]))
+    return Image(str(told["media_type"]), data)
+
+
+def prepared(file: BinaryIO) -> Image:
     """Make a picture ready; takes up to a second of CPU. Raises PictureUnreadable.
 
     Of what moves, the first picture is taken. No place, camera or date goes along, nor anything else that is told
@@ -39,12 +73,14 @@ def prepared(content: bytes) -> Image:
     from PIL import Image as Pillow
     from PIL import UnidentifiedImageError
 
-    if is_heic(content):
+    beginning = file.read(16)
+    file.seek(0)
+    if is_heic(beginning):
         raise PictureUnreadable(phrases.PICTURE_IS_HEIC)
     try:
-        with Pillow.open(io.BytesIO(content), formats=_FORMATS) as picture:
+        with Pillow.open(file, formats=_FORMATS) as picture:
             is_jpeg = picture.format in _JPEGS
-            most = MOST_PIXELS if is_jpeg and not picture.info.get("progressive") else MOST_PIXELS_UNPACKED
+            most = _most_pixels(picture)
             if picture.width * picture.height > most:
                 raise PictureUnreadable(phrases.PICTURE_TOO_LARGE.format(most=most // 1_000_000))
             if is_jpeg:
@@ -59,8 +95,17 @@ def prepared(content: bytes) -> Image:
         raise PictureUnreadable(phrases.PICTURE_TOO_LARGE.format(most=MOST_PIXELS // 1_000_000)) from error
     except UnidentifiedImageError as error:
         raise PictureUnreadable(phrases.PICTURE_UNKNOWN) from error
-    except (OSError, ValueError, SyntaxError, LookupError, TypeError, MemoryError, EOFError) as error:
+    except MemoryError as error:
+        raise PictureUnreadable(phrases.PICTURE_TOO_MUCH) from error
+    except (OSError, ValueError, SyntaxError, LookupError, TypeError, EOFError) as error:
         raise PictureUnreadable(phrases.PICTURE_DAMAGED) from error
+
+
+def _most_pixels(picture: "Picture") -> int:
+    if picture.format == "WEBP":
+        return MOST_PIXELS_WEBP
+    is_scaled = picture.format in _JPEGS and not picture.info.get("progressive")
+    return MOST_PIXELS if is_scaled else MOST_PIXELS_UNPACKED
 
 
 def _upright(picture: "Picture") -> "Picture":
@@ -95,3 +140,23 @@ def _on_white(picture: "Picture") -> "Picture":
     white = Pillow.new("RGB", picture.size, "white")
     white.paste(picture, mask=picture.getchannel("A"))
     return white
+
+
+def main() -> None:
+    """Read standard input; write a line of JSON and, where it is ready, the picture."""
+    from PIL import Image as Pillow
+    from PIL import WebPImagePlugin  # noqa: F401 - not among those of `preinit`
+
+    Pillow.preinit()  # before the limits: an import that lacks memory leaves half a module
+    limit_this_process(memory_bytes=MEMORY_BYTES, cpu_seconds=CPU_SECONDS)
+    try:
+        image = prepared(sys.stdin.buffer)
+    except PictureUnreadable as error:
+        told, data = {"problem": str(error)}, b""
+    else:
+        told, data = {"media_type": image.media_type}, image.data
+    sys.stdout.buffer.write(json.dumps(told).encode() + b"\n" + data)
+
+
+if __name__ == "__main__":
+    main()

@@ -2,18 +2,23 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bot import phrases
-from bot.attachments.documents import MOST_CHARACTERS, DocumentText, is_picture, text_of
-from bot.attachments.pictures import PictureUnreadable, prepared
+from bot.attachments.allowance import Allowance
+from bot.attachments.documents import BEGINNING_BYTES, MOST_CHARACTERS, DocumentText, is_picture, text_of
+from bot.attachments.fair_share import FairShare
+from bot.attachments.incoming_file import IncomingFile
+from bot.attachments.pictures import PictureUnreadable, prepare_in_child
 from bot.attachments.sound import MOST_BYTES, format_of
 from bot.attachments.wording import IS_CONTENT, heading, heard, in_bytes, in_minutes, unread, with_content
 from bot.heard import said, speaker
 from bot.measures import Measures
-from bot.messages import Attachment, AttachmentLost, ChannelFault, ChatId, IncomingMessage
+from bot.messages import Attachment, AttachmentLost, ChannelFault, ChatId, IncomingMessage, PersonId, Write
 from bot.model_trouble import reason
 from bot.models.errors import ContextTooLong, ModelError
 from bot.models.protocol import Image, UserMessage
@@ -26,7 +31,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-Fetch = Callable[[ChatId, Attachment, int], Awaitable[bytes]]
+Fetch = Callable[[ChatId, Attachment, Write, int], Awaitable[None]]
 """Get an attachment of a chat, of so many bytes at most; raises AttachmentLost, ChannelFault, OSError."""
 NumberOf = Callable[[IncomingMessage, Attachment], Awaitable[int | None]]
 """Under which number a document can be filed; None where it cannot."""
@@ -38,6 +43,16 @@ WAITS = (0.5, 1.5, 4.0)
 """Seconds between tries to fetch: six in all, since somebody waits for the answer."""
 FETCH_SECONDS = 120.0
 """For one try."""
+FETCHED_BYTES = 100 << 20
+"""Of files that are being fetched or read at the same time, on disk; whoever wants more waits."""
+FETCHED_BYTES_PER_PERSON = 40 << 20
+SMALLEST_FILE = 1 << 20
+"""Bytes: no file counts for less, so that there are not too many open ones."""
+PROCESSES = 2
+"""That read PDF files and pictures at the same time; whoever wants another waits."""
+PROCESSES_PER_PERSON = 1
+TEXT_SECONDS = 1.0
+"""For counting the letters of a long text where no more time is left for the message; its beginning is always read."""
 SMALLEST_SHARE = 200
 """Bytes: a document is not cut to less."""
 
@@ -54,7 +69,9 @@ class AttachmentReader:
         number_of: NumberOf | None = None,
         measures: Measures | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        folder: Path | None = None,
     ) -> None:
+        """`folder`: where files are while they are read, without a name; it has to be there by then."""
         self.speech = Renewable(speech)
         """Who writes down what is said aloud."""
         self._fetch = fetch
@@ -62,8 +79,9 @@ class AttachmentReader:
         self._number_of = number_of
         self._measures = measures or Measures()
         self._sleep = sleep
-        self._one_at_a_time = asyncio.Lock()
-        """For what takes CPU and memory."""
+        self._folder = folder
+        self._bytes = FairShare(in_all=FETCHED_BYTES, per_person=FETCHED_BYTES_PER_PERSON)
+        self._processes = FairShare(in_all=PROCESSES, per_person=PROCESSES_PER_PERSON)
 
     def renew(self, settings: "AttachmentSettings") -> None:
         """Have these settings count from now on."""
@@ -85,9 +103,13 @@ class AttachmentReader:
             return _of_provider(phrases.CANNOT_LISTEN_WITHOUT_KEY, speech)
         return phrases.CANNOT_READ_KIND if kinds == {"other"} else ""
 
-    async def read(self, message: IncomingMessage) -> UserMessage:
-        """Give a message as the model is to have it. May take long; raises nothing but when it is cancelled."""
-        found, began = _Found(message, self._room), self._measures.clock()
+    async def read(self, message: IncomingMessage, allowance: Allowance | None = None) -> UserMessage:
+        """Give a message as the model is to have it. May take long; raises nothing but when it is cancelled.
+
+        `allowance`: the time that is left where several messages are answered together.
+        """
+        found = _Found(message, self._room, allowance or Allowance())
+        began = self._measures.clock()
         for attachment in message.attachments[:MOST_ATTACHMENTS]:
             await self._read(attachment, found)
         if (left := len(message.attachments) - MOST_ATTACHMENTS) > 0:
@@ -108,11 +130,13 @@ class AttachmentReader:
             raise Unread(phrases.NO_SPEECH_PROVIDER)
         if speech.provider.lacks_key:
             raise Unread(_of_provider(phrases.NO_SPEECH_KEY, speech))
-        content = await self.fetched(message.chat, attachment, most_bytes=MOST_BYTES)
-        if not format_of(content):
-            raise Unread(phrases.SOUND_UNKNOWN)
         try:
-            words = await speech.transcribe(content)
+            async with self.fetched(
+                message.chat, message.sender, attachment, most_bytes=MOST_BYTES
+            ) as incoming:
+                if not format_of(incoming.beginning(BEGINNING_BYTES)):
+                    raise Unread(phrases.SOUND_UNKNOWN)
+                words = await speech.transcribe(incoming.file)
         except ContextTooLong as error:
             raise Unread(phrases.SOUND_TOO_LONG.format(provider=speech.name)) from error
         except ModelError as error:
@@ -123,17 +147,41 @@ class AttachmentReader:
             raise Unread(phrases.NOTHING_IS_HEARD)
         return words
 
-    async def fetched(self, chat: ChatId, attachment: Attachment, *, most_bytes: int = 0) -> bytes:
-        """Fetch, again where it may help. Raises Unread with a sentence for people."""
+    @asynccontextmanager
+    async def fetched(
+        self, chat: ChatId, person: PersonId, attachment: Attachment, *, most_bytes: int = 0
+    ) -> AsyncIterator[IncomingFile]:
+        """Fetch for a person, again where it may help; waits while too much is being read already.
+
+        Raises Unread with a sentence for people.
+        """
         most = min(self._most_bytes, most_bytes or self._most_bytes)
-        too_large = phrases.ATTACHMENT_TOO_LARGE.format(most=most >> 20)
         if attachment.size > most:
-            raise Unread(too_large)
+            raise Unread(phrases.ATTACHMENT_TOO_LARGE.format(most=most >> 20))
+        expected = max(attachment.size or most, SMALLEST_FILE)
+        async with self._bytes.taken(str(person), expected) as share:
+
+            def grown(size: int) -> None:
+                self._bytes.grow(share, max(0, size - share.amount))
+
+            try:
+                incoming = IncomingFile(self._folder, most=most, grown=grown)
+            except OSError as error:
+                log.error("no file can be kept while it is read: %s", one_line(str(error)))
+                raise Unread(phrases.NOT_FETCHED) from error
+            with incoming:
+                await self._fetch_into(incoming, chat, attachment, most)
+                yield incoming
+
+    async def _fetch_into(
+        self, incoming: IncomingFile, chat: ChatId, attachment: Attachment, most: int
+    ) -> None:
         left = sum(WAITS)
         for wait in (*WAITS, None):
+            incoming.empty()
             try:
                 async with asyncio.timeout(FETCH_SECONDS):
-                    content = await self._fetch(chat, attachment, most)
+                    return await self._fetch(chat, attachment, incoming.write, most)
             except AttachmentLost as lost:
                 raise Unread(str(lost)) from lost
             except (ChannelFault, OSError) as fault:  # a TimeoutError is one
@@ -144,23 +192,35 @@ class AttachmentReader:
                     raise Unread(phrases.NOT_FETCHED) from fault
                 left -= pause
                 await self._sleep(pause)
-            else:
-                if len(content) > most:
-                    raise Unread(too_large)
-                return content
         raise AssertionError("the last try raises or returns")
 
     async def text_in(
-        self, content: bytes, attachment: Attachment, *, most_characters: int = MOST_CHARACTERS
+        self,
+        incoming: IncomingFile,
+        attachment: Attachment,
+        person: PersonId,
+        *,
+        most_characters: int = MOST_CHARACTERS,
+        allowance: Allowance | None = None,
     ) -> DocumentText:
-        """Read a document that was fetched, one after the other, since each may take much memory. Raises OSError."""
-        async with self._one_at_a_time:
-            return await text_of(
-                content,
-                name=attachment.name,
-                media_type=attachment.media_type,
-                most_characters=most_characters,
-            )
+        """Read a document that was fetched. Raises OSError, and Unread where there is no time left for it."""
+        allowance = allowance or Allowance()
+        return await text_of(
+            incoming.file,
+            name=attachment.name,
+            most_characters=most_characters,
+            seconds=max(allowance.left, TEXT_SECONDS),
+            process=self._process(person, allowance),
+        )
+
+    @asynccontextmanager
+    async def _process(self, person: PersonId, allowance: Allowance) -> AsyncIterator[float]:
+        """Wait until another process may be started for a person; gives how many seconds it has."""
+        if not allowance.left:
+            raise Unread(phrases.NO_TIME_LEFT)
+        async with self._processes.taken(str(person)):
+            with allowance.used() as seconds:
+                yield seconds
 
     # -- one by one ---------------------------------------------------------------------------------------
 
@@ -191,28 +251,32 @@ class AttachmentReader:
         else:
             found.texts.append(heard(shown, facts=facts))
 
-    async def _read_picture(
-        self, attachment: Attachment, found: "_Found", content: bytes | None = None
-    ) -> None:
-        if len(found.images) >= MOST_PICTURES:
-            raise Unread(phrases.TOO_MANY_PICTURES.format(most=MOST_PICTURES))
-        if content is None:
-            content = await self.fetched(found.message.chat, attachment)
+    async def _read_picture(self, attachment: Attachment, found: "_Found") -> None:
+        _see_that_there_is_room(found)
+        async with self.fetched(found.message.chat, found.message.sender, attachment) as incoming:
+            await self._look_at(incoming, found)
+
+    async def _look_at(self, incoming: IncomingFile, found: "_Found") -> None:
+        _see_that_there_is_room(found)
         try:
-            async with self._one_at_a_time:
-                found.images.append(await asyncio.to_thread(prepared, content))
+            async with self._process(found.message.sender, found.allowance) as seconds:
+                found.images.append(await prepare_in_child(incoming.file, seconds=seconds))
         except PictureUnreadable as error:
             raise Unread(str(error)) from error
 
     async def _read_document(self, attachment: Attachment, found: "_Found") -> None:
-        content = await self.fetched(found.message.chat, attachment)
-        if is_picture(content):
-            return await self._read_picture(attachment, found, content)
-        document = await self.text_in(content, attachment, most_characters=self._room + 1)
+        person = found.message.sender
+        async with self.fetched(found.message.chat, person, attachment) as incoming:
+            if is_picture(incoming.beginning(BEGINNING_BYTES)):
+                return await self._look_at(incoming, found)
+            document = await self.text_in(
+                incoming, attachment, person, most_characters=self._room + 1, allowance=found.allowance
+            )
+            size = incoming.size
         number = (
             await self._number_of(found.message, attachment) if self._number_of and document.text else None
         )
-        found.documents.append(_Document(attachment, document, len(content), number, len(found.texts)))
+        found.documents.append(_Document(attachment, document, size, number, len(found.texts)))
         found.texts.append("")
         return None
 
@@ -238,6 +302,7 @@ class _Found:
     message: IncomingMessage
     room: int
     """For the texts of all its documents, in bytes of UTF-8."""
+    allowance: Allowance
     texts: list[str] = field(default_factory=list)
     images: list[Image] = field(default_factory=list)
     documents: list[_Document] = field(default_factory=list)
@@ -252,6 +317,11 @@ class _Found:
             room -= _bytes_of(shown)
             self.texts[each.place] = _told(each, shown)
         return self.texts
+
+
+def _see_that_there_is_room(found: _Found) -> None:
+    if len(found.images) >= MOST_PICTURES:
+        raise Unread(phrases.TOO_MANY_PICTURES.format(most=MOST_PICTURES))
 
 
 def _of_provider(phrase: str, speech: "Speech") -> str:

@@ -4,8 +4,9 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
+from io import SEEK_END
 from secrets import token_hex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 from urllib.parse import urlsplit
 
 import httpx
@@ -86,15 +87,16 @@ class Speech:
         """Who is asked."""
         return self._provider
 
-    async def transcribe(self, audio: bytes) -> str:
+    async def transcribe(self, audio: BinaryIO) -> str:
         """Give the words; "" where none are heard. Raises ModelError: BadRequest for what is no sound that is known.
 
         Asked again after what may pass, with each key.
         """
-        ending = format_of(audio)
+        audio.seek(0)
+        ending = format_of(audio.read(64))
         if not ending:
             raise self._error(BadRequest, "is not asked: that is no format of sound that services take")
-        if len(audio) > MOST_BYTES:
+        if audio.seek(0, SEEK_END) > MOST_BYTES:
             raise self._error(ContextTooLong, f"is not asked: more than {MOST_BYTES >> 20} MB")
         keys = list(self._provider.keys or ("",))
         tries = 0
@@ -112,7 +114,7 @@ class Speech:
                 log.info("%s gave no words (try %d): %s", self.name, tries, error.detail)
                 await self._sleep(wait)
 
-    async def _ask(self, audio: bytes, file_name: str, key: str) -> str:
+    async def _ask(self, audio: BinaryIO, file_name: str, key: str) -> str:
         if wrong := what_is_wrong_with(key) or ("has no key" if self._provider.needs_key and not key else ""):
             raise self._error(BadKey, wrong)
         fields = {"model": self._provider.model}
@@ -122,12 +124,12 @@ class Speech:
         if key:
             headers["Authorization"] = f"Bearer {key}"
         url = self._url
-        response, body = await self._post(url, fields, {"file": (file_name, audio)}, headers)
+        response, body = await self._post(url, fields, (file_name, audio), headers)
         if response.status_code == 404:
             failure = self._failure(response, body)
             # Another call may have learnt the same meanwhile.
             if self._url != url or self._connection.address.adapt(failure):
-                response, body = await self._post(self._url, fields, {"file": (file_name, audio)}, headers)
+                response, body = await self._post(self._url, fields, (file_name, audio), headers)
                 if response.status_code == 404:
                     self._connection.address.adapt(self._failure(response, body))
         return self._words(response, body)
@@ -140,13 +142,16 @@ class Speech:
         self,
         url: str,
         fields: Mapping[str, str],
-        files: Mapping[str, tuple[str, bytes]],
+        file: tuple[str, BinaryIO],
         headers: Mapping[str, str],
     ) -> tuple[httpx.Response, bytes]:
         try:
             async with asyncio.timeout(self._seconds):
                 client = self._connection.client
-                request = client.build_request("POST", url, data=fields, files=files, headers=headers)
+                file[1].seek(0)
+                request = client.build_request(
+                    "POST", url, data=fields, files={"file": file}, headers=headers
+                )
                 async with self._connection.in_use(client):
                     response = await client.send(request, stream=True)
                     try:

@@ -23,6 +23,7 @@ from bot.messages import (
     PersonId,
     Reply,
     TracksWithdrawals,
+    Write,
 )
 from bot.tasks import being_cancelled
 
@@ -126,9 +127,9 @@ class LeasedChannel:
         """Show a reply; raises ChannelFault as soon as the channel is another's."""
         await self._while_ours(lambda adapter: adapter.render(reply))
 
-    async def fetch(self, attachment: Attachment, *, most: int) -> bytes:
+    async def fetch(self, attachment: Attachment, write: Write, *, most: int) -> None:
         """Get an attachment's content, as the adapter does."""
-        return await self._while_ours(lambda adapter: adapter.fetch(attachment, most=most))
+        await self._while_ours(lambda adapter: adapter.fetch(attachment, write, most=most))
 
     async def is_withdrawn(self, message: IncomingMessage) -> bool:
         """Return what the adapter tells, if it can tell; raises ChannelFault as soon as the channel is another's."""

@@ -141,6 +141,7 @@ def assemble(
         number_of=partial(number_of, state),
         measures=measures,
         sleep=pace.fetch_sleep,
+        folder=private,
     )
     filing = Filing(state, journal, reader, now=now)
     backups = Backups(notes=settings.memory_folder, private=private, now=now)

@@ -18,7 +18,7 @@ from bot.commands.memory import look_after_memory
 from bot.commands.table import COMMANDS
 from bot.config.settings import FlushSettings
 from bot.conversations.conversation import Conversation, open_calls
-from bot.messages import Attachment, ChannelFault, ChatId, IncomingMessage, NotAccepted, Reply
+from bot.messages import Attachment, ChannelFault, ChatId, IncomingMessage, NotAccepted, Reply, Write
 from bot.models.errors import BadKey, RateLimited
 from bot.models.protocol import AssistantMessage, ToolResult, UserMessage
 from bot.prompt import IN_A_ROOM
@@ -1380,10 +1380,9 @@ async def test_stop_does_not_wait_for_what_came_along_with_a_message_that_a_turn
     begun, gate, fetching = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     class SlowChannel(RecordingAdapter):
-        async def fetch(self, attachment: Attachment, *, most: int) -> bytes:
+        async def fetch(self, attachment: Attachment, write: Write, *, most: int) -> None:
             fetching.set()
             await asyncio.Event().wait()
-            return b""
 
     @tool
     async def waits() -> dict[str, Any]:

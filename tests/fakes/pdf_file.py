@@ -55,3 +55,20 @@ def shown(text: str) -> bytes:
 def pdf_with(*pages: str) -> bytes:
     """A file with a page for each text."""
     return page_contents([shown(page) for page in pages])
+
+
+def slow_pdf(pages: int = 1500) -> bytes:
+    """A few kB that take minutes to read: all pages share one packed drawing with hardly a word in it."""
+    objects = {
+        1: b"<< /Type /Catalog /Pages 2 0 R >>",
+        2: b"<< /Type /Pages /Kids [%s] /Count %d >>"
+        % (b" ".join(b"%d 0 R" % (10 + page) for page in range(pages)), pages),
+        3: b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
+        4: stream(b"BT /F1 12 Tf (x) Tj ET\n" + b"1 0 0 1 0 0 cm\n" * 40_000, packed=True),
+    }
+    for page in range(pages):
+        objects[10 + page] = (
+            b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] /Contents 4 0 R "
+            b"/Resources << /Font << /F1 3 0 R >> >> >>"
+        )
+    return pdf_of(objects)

@@ -20,6 +20,7 @@ from bot.messages import (
     PersonId,
     Reply,
     ReplyPart,
+    Write,
 )
 from tests.fakes.platform import LONGEST
 
@@ -55,7 +56,7 @@ class PlatformAdapter:
     def home_of(self, person: PersonId) -> ChatId | None:
         return ChatId(person.channel, person.id)
 
-    async def fetch(self, attachment: Attachment, *, most: int) -> bytes:
+    async def fetch(self, attachment: Attachment, write: Write, *, most: int) -> None:
         raise AttachmentLost("nothing is kept here")
 
     def serves(self, chat: ChatId) -> bool:

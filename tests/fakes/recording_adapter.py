@@ -3,7 +3,17 @@
 import asyncio
 from dataclasses import dataclass, field
 
-from bot.messages import Accept, Attachment, AttachmentLost, ChannelHealth, ChatId, PersonId, Reply, ReplyPart
+from bot.messages import (
+    Accept,
+    Attachment,
+    AttachmentLost,
+    ChannelHealth,
+    ChatId,
+    PersonId,
+    Reply,
+    ReplyPart,
+    Write,
+)
 
 
 @dataclass(slots=True)
@@ -37,12 +47,12 @@ class RecordingAdapter:
     def home_of(self, person: PersonId) -> ChatId | None:
         return ChatId(person.channel, person.id)
 
-    async def fetch(self, attachment: Attachment, *, most: int) -> bytes:
+    async def fetch(self, attachment: Attachment, write: Write, *, most: int) -> None:
         self.fetched.append(attachment.handle)
         await asyncio.sleep(self.fetch_pause)
         if attachment.handle not in self.files:
             raise AttachmentLost("That is gone.")
-        return self.files[attachment.handle][: most + 1]
+        await write(self.files[attachment.handle][: most + 1])
 
     def serves(self, chat: ChatId) -> bool:
         return chat.channel == self.name

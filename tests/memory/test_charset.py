@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.charset import decode, decode_lines, raw_lines
+from memory.charset import PieceDecoder, decode, decode_lines, raw_lines
 
 
 @pytest.mark.parametrize(
@@ -35,6 +35,24 @@ def test_bytes_that_are_no_text_come_back_as_they_were(body: bytes, mark: bytes)
         assert decoded.mark + decoded.encode(decoded.raw) == mark + body
     assert len(decoded.shown) == len(decoded.raw)
     decoded.text.encode()
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.binary(max_size=6),
+            st.sampled_from(["明日", "ü", "\r\n", "\r", "😀"]).map(lambda text: text.encode()),
+        ),
+        max_size=8,
+    ).map(b"".join),
+    st.sampled_from([b"", b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"\xff\xfe\0\0", b"\0\0\xfe\xff"]),
+    st.integers(min_value=1, max_value=7),
+)
+def test_a_file_in_pieces_is_the_text_that_it_is_as_a_whole(body: bytes, mark: bytes, size: int) -> None:
+    data = mark + body
+    decoder = PieceDecoder(data[:4])
+    text = "".join(decoder.decode(data[at : at + size]) for at in range(0, len(data), size))
+    assert text + decoder.decode(b"", final=True) == decode(data).text
 
 
 @given(

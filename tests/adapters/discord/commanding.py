@@ -32,6 +32,7 @@ from bot.messages import (
     PersonId,
     Reply,
     ReplyPart,
+    Write,
 )
 from tests.fakes.discord_api.server import DiscordApi
 from tests.fakes.house import House, open_house
@@ -60,7 +61,7 @@ class Answers:
     def home_of(self, person: PersonId) -> ChatId | None:
         return None
 
-    async def fetch(self, attachment: Attachment, *, most: int) -> bytes:
+    async def fetch(self, attachment: Attachment, write: Write, *, most: int) -> None:
         raise AttachmentLost("That is gone.")
 
     async def render(self, reply: Reply) -> None:

@@ -17,6 +17,7 @@ from tests.fakes.discord_api.faults import Fault
 from tests.fakes.discord_api.people import Person
 from tests.fakes.discord_api.requests import Upload
 from tests.fakes.discord_api.server import DiscordApi
+from tests.fakes.fetched import fetched
 
 pytestmark = pytest.mark.thorough
 
@@ -556,20 +557,20 @@ async def test_a_file_is_fetched_also_when_its_address_has_died(
         await ear.until(lambda: ear.messages)
         (picture,) = ear.messages[0].attachments
         assert (picture.kind, picture.name, picture.size) == ("picture", "cat.png", 5)
-        assert await life.connection.fetch(picture, most=5) == b"a cat"
+        assert await fetched(life.connection, picture, most=5) == b"a cat"
         now[0] += 3 * 24 * 3600
-        assert await life.connection.fetch(picture, most=5) == b"a cat"
+        assert await fetched(life.connection, picture, most=5) == b"a cat"
         with pytest.raises(AttachmentLost, match="larger"):
-            await life.connection.fetch(picture, most=4)
+            await fetched(life.connection, picture, most=4)
         with pytest.raises(AttachmentLost, match="larger"):
-            await life.connection.fetch(dataclasses.replace(picture, size=0), most=4)
+            await fetched(life.connection, dataclasses.replace(picture, size=0), most=4)
         api.fail("attachment", Fault.status(503))
         with pytest.raises(ChannelFault) as fault:
-            await life.connection.fetch(picture, most=5)
+            await fetched(life.connection, picture, most=5)
         assert "cat.png" not in str(fault.value), "whoever has the address has the file"
         await anna.delete(general.messages[-1])
         with pytest.raises(AttachmentLost, match="not there any more"):
-            await life.connection.fetch(picture, most=5)
+            await fetched(life.connection, picture, most=5)
 
 
 async def test_it_ends_quickly_while_discord_does_not_answer(

@@ -76,7 +76,11 @@ async def test_nobody_leads_us_to_another_machine(way: str) -> None:
     async with two_servers() as (proxy, other, asked):
         address = f"{other}/meta-data" if way == "named" else f"{proxy}/attachments/1/2/a.png"
         attachment = Attachment("document", f"1/0/2 {address}")
+
+        async def write(piece: bytes) -> None:
+            raise AssertionError(piece)
+
         with pytest.raises(AttachmentLost) as lost:
-            await fetch_file(attachment, most=100, api_base=f"{proxy}/api", client=client)
+            await fetch_file(attachment, write, most=100, api_base=f"{proxy}/api", client=client)
         assert str(lost.value) == phrases.ATTACHMENT_GONE
         assert asked == []

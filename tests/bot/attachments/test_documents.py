@@ -7,16 +7,27 @@ import os
 import random
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pypdf import PdfWriter
 
 from bot.attachments import documents, pdf
+from bot.attachments.allowance import READING_SECONDS
+from bot.attachments.child import start_child
 from bot.attachments.documents import DocumentText, is_picture, text_of
 from tests.fakes.pdf_file import page_contents, pdf_of, pdf_with, shown, stream
+
+
+async def read(content: bytes, **options: Any) -> DocumentText:
+    with tempfile.TemporaryFile(buffering=0) as file:
+        file.write(content)
+        return await text_of(file, **options)
+
 
 LETTER = "Dear Ann,\nthe key lies under the stone."
 
@@ -35,14 +46,14 @@ LETTER = "Dear Ann,\nthe key lies under the stone."
     ],
 )
 async def test_text_is_read_whatever_it_is_called(content: str, name: str, kind: str) -> None:
-    document = await text_of(content.encode(), name=name, media_type="application/octet-stream")
+    document = await read(content.encode(), name=name)
     assert document == DocumentText(kind, content, len(content))  # type: ignore[arg-type]
     assert document.is_whole
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32", "cp1252"])
 async def test_text_is_read_in_the_encodings_that_people_have(encoding: str) -> None:
-    document = await text_of("Größe: 3 m²\r\nfür Zoë".encode(encoding))
+    document = await read("Größe: 3 m²\r\nfür Zoë".encode(encoding))
     assert document.text == "Größe: 3 m²\nfür Zoë"
 
 
@@ -59,7 +70,7 @@ async def test_text_is_read_in_the_encodings_that_people_have(encoding: str) -> 
     ],
 )
 async def test_what_is_no_text_is_told_in_a_sentence(content: bytes, why: str) -> None:
-    document = await text_of(content, name="notes.txt", media_type="text/plain")
+    document = await read(content, name="notes.txt")
     assert not document.text
     assert why in document.problem
     assert document.problem.endswith(".")
@@ -67,12 +78,34 @@ async def test_what_is_no_text_is_told_in_a_sentence(content: bytes, why: str) -
 
 async def test_text_that_tells_of_pdf_files_is_text() -> None:
     content = b'is_pdf = content.startswith(b"%PDF-")\n'
-    assert await text_of(content, name="a.py") == DocumentText("code", content.decode(), len(content))
+    assert await read(content, name="a.py") == DocumentText("code", content.decode(), len(content))
 
 
 async def test_long_text_is_cut_and_its_length_told() -> None:
-    document = await text_of(b"x" * 1000, most_characters=10)
+    document = await read(b"x" * 1000, most_characters=10)
     assert (document.text, document.characters, document.is_whole) == ("x" * 10, 1000, False)
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [b"plain words\n", "Größe 明日\r\n".encode(), b"caf\xe9\r\n", b"\xe9", b"\r", b"\xf0\x9f", b" "],
+)
+def test_no_step_of_a_large_text_keeps_the_others_waiting_for_long(unit: bytes) -> None:
+    content = unit * (8 * documents.PIECE_BYTES // len(unit))
+    text, longest = documents._Text(content, 20_001), 0.0
+    for at in range(0, len(content), documents.PIECE_BYTES):
+        began = time.thread_time()
+        text.add(content[at : at + documents.PIECE_BYTES])
+        longest = max(longest, time.thread_time() - began)
+    shown, characters = text.end()
+    assert longest < 0.1
+    assert characters >= len(shown) == 20_001
+
+
+async def test_a_text_that_takes_too_long_is_cut_and_its_length_not_told() -> None:
+    content = b"word " * (1 << 20)
+    document = await read(content, most_characters=100, seconds=0.0)
+    assert (document.text, document.characters) == ("word " * 20, None)
 
 
 def test_pictures_are_known_by_what_they_hold() -> None:
@@ -87,14 +120,14 @@ def test_pictures_are_known_by_what_they_hold() -> None:
 
 
 async def test_a_pdf_gives_its_text_page_by_page() -> None:
-    document = await text_of(pdf_with(LETTER, "", "Yours, Bo"), name="letter.txt")
+    document = await read(pdf_with(LETTER, "", "Yours, Bo"), name="letter.txt")
     assert document.text == f"{LETTER}\n\nYours, Bo"
     assert (document.kind, document.pages, document.pages_read) == ("PDF", 3, 3)
     assert document.is_whole
 
 
 async def test_a_long_pdf_is_read_no_further_than_wanted() -> None:
-    document = await text_of(pdf_with(*["word " * 20] * 50), most_characters=250)
+    document = await read(pdf_with(*["word " * 20] * 50), most_characters=250)
     assert len(document.text) == 250
     assert (document.pages, document.pages_read) == (50, 3)
     assert document.characters is None
@@ -103,7 +136,7 @@ async def test_a_long_pdf_is_read_no_further_than_wanted() -> None:
 
 def lines(content: bytes, most: int = 10_000) -> list[dict[str, str | int]]:
     """What the process would write, without one."""
-    return list(pdf.lines_of(content, most))
+    return list(pdf.lines_of(io.BytesIO(content), most))
 
 
 def test_a_scan_without_text_gives_none() -> None:
@@ -216,8 +249,8 @@ def length_of_itself() -> bytes:
 async def test_a_file_made_to_do_harm_costs_no_more_than_a_while(make: Callable[[], bytes]) -> None:
     content = make()
     start = time.monotonic()
-    document = await text_of(content)
-    assert time.monotonic() - start < documents.PDF_SECONDS + 5
+    document = await read(content)
+    assert time.monotonic() - start < READING_SECONDS + 5
     assert document.kind == "PDF"
     assert document.problem or not document.is_whole or len(document.text) < 100
 
@@ -232,18 +265,15 @@ def sleeper(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return told
 
 
-async def test_a_process_that_takes_too_long_is_killed(
-    monkeypatch: pytest.MonkeyPatch, sleeper: Path
-) -> None:
-    monkeypatch.setattr(documents, "PDF_SECONDS", 0.3)
-    document = await text_of(pdf_with(LETTER))
+async def test_a_process_that_takes_too_long_is_killed(sleeper: Path) -> None:
+    document = await read(pdf_with(LETTER), seconds=0.3)
     assert "too long" in document.problem
     with pytest.raises(ProcessLookupError):
         os.kill(int(sleeper.read_text()), 0)
 
 
 async def test_a_process_that_nobody_waits_for_any_more_is_killed(sleeper: Path) -> None:
-    reading = asyncio.create_task(text_of(pdf_with(LETTER)))
+    reading = asyncio.create_task(read(pdf_with(LETTER)))
     async with asyncio.timeout(10):
         while not sleeper.exists():  # noqa: ASYNC110
             await asyncio.sleep(0.01)
@@ -256,7 +286,10 @@ async def test_a_process_that_nobody_waits_for_any_more_is_killed(sleeper: Path)
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not bound a process's memory")
 def test_the_process_cannot_take_all_memory() -> None:
-    code = "from bot.attachments import pdf; pdf._limit(); bytearray(pdf.MEMORY_BYTES)"
+    code = (
+        "from bot.attachments.child_limits import limit_this_process as limit\n"
+        f"limit(memory_bytes={pdf.MEMORY_BYTES}, cpu_seconds=20); bytearray({pdf.MEMORY_BYTES})"
+    )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert run.stderr.strip().endswith("MemoryError")
 
@@ -268,12 +301,24 @@ async def test_the_process_is_told_no_secret(monkeypatch: pytest.MonkeyPatch, tm
     monkeypatch.setenv("COMMONPLACE_TELEGRAM__TOKEN", "123:hush-hush")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-hush-hush")
     monkeypatch.setattr(sys, "executable", str(teller))
-    process = await documents._start(1)
-    out, _ = await process.communicate(b"")
+    with tempfile.TemporaryFile() as file:
+        process = await start_child("bot.attachments.pdf", "1", file=file)
+    out, _ = await process.communicate()
     assert b"PYTHONPATH=" in out
     assert b"hush-hush" not in out
 
 
-def test_lines_that_were_cut_count_for_nothing() -> None:
-    whole = json.dumps({"page": 1, "text": "x"}).encode()
-    assert list(documents._lines(bytearray(whole + b"\n" + whole[:5]))) == [{"page": 1, "text": "x"}]
+def test_lines_are_read_as_they_come_and_what_is_cut_counts_for_nothing() -> None:
+    lines = documents._Lines(most_characters=10)
+    whole = json.dumps({"page": 1, "text": "x"}).encode() + b"\n"
+    assert lines.take(whole[:4])
+    assert lines.take(whole[4:] + whole[:5])
+    assert lines.found == [{"page": 1, "text": "x"}]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [b'{"page": 1, "text": "0123456789+"}\n', b"x" * (2 << 20), b"no json\n", b'{"page": 1}\n' * 20_000],
+)
+def test_a_process_that_writes_what_it_should_not_is_not_listened_to(written: bytes) -> None:
+    assert not documents._Lines(most_characters=10).take(written)

@@ -3,14 +3,17 @@
 import io
 import random
 import struct
+import sys
+import tempfile
 import time
 import zlib
+from pathlib import Path
 
 import pytest
 from PIL import Image as Pillow
 from PIL import ImageDraw, PngImagePlugin
 
-from bot.attachments.pictures import LONGEST_SIDE, PNG_BYTES, PictureUnreadable, prepared
+from bot.attachments.pictures import LONGEST_SIDE, PNG_BYTES, PictureUnreadable, prepare_in_child, prepared
 from bot.models.protocol import Image
 
 GPS = 0x8825
@@ -27,6 +30,10 @@ def written(picture: Pillow.Image, kind: str, **options: object) -> bytes:
     return file.getvalue()
 
 
+def ready(content: bytes) -> Image:
+    return prepared(io.BytesIO(content))
+
+
 def seen(image: Image) -> Pillow.Image:
     picture = Pillow.open(io.BytesIO(image.data))
     picture.load()
@@ -36,7 +43,7 @@ def seen(image: Image) -> Pillow.Image:
 
 def test_a_large_photo_is_scaled_and_keeps_its_shape() -> None:
     photo = written(noise(400, 300).resize((4000, 3000)), "JPEG")
-    image = prepared(photo)
+    image = ready(photo)
     assert image.media_type == "image/jpeg"
     assert seen(image).size == (LONGEST_SIDE, LONGEST_SIDE * 3 // 4)
 
@@ -55,7 +62,7 @@ def test_what_is_seen_stays_where_it_was(size: tuple[int, int]) -> None:
     width, height = size
     photo = Pillow.new("RGB", size, "red")
     photo.paste("blue", (width // 2, height // 2, width, height))
-    shown = seen(prepared(written(photo, "JPEG")))
+    shown = seen(ready(written(photo, "JPEG")))
     assert max(shown.size) == min(LONGEST_SIDE, max(size))
     assert shown.width / shown.height == pytest.approx(width / height, rel=0.1)
     corners = [
@@ -65,7 +72,7 @@ def test_what_is_seen_stays_where_it_was(size: tuple[int, int]) -> None:
 
 
 def test_a_small_one_is_not_made_larger() -> None:
-    assert seen(prepared(written(noise(40, 30), "JPEG"))).size == (40, 30)
+    assert seen(ready(written(noise(40, 30), "JPEG"))).size == (40, 30)
 
 
 def test_it_stands_upright_and_tells_neither_place_nor_camera() -> None:
@@ -79,7 +86,7 @@ def test_it_stands_upright_and_tells_neither_place_nor_camera() -> None:
     data = written(picture, "JPEG", exif=exif, comment=b"secret comment", xmp=b"<x>secret xmp</x>")
     assert b"Camera 3000" in data
     assert b"secret comment" in data
-    image = prepared(data)
+    image = ready(data)
     shown = seen(image)
     assert shown.size == (100, 200)
     top, bottom = shown.getpixel((50, 10)), shown.getpixel((50, 190))
@@ -95,7 +102,7 @@ def test_it_stands_upright_and_tells_neither_place_nor_camera() -> None:
 def test_what_a_png_says_beside_its_pixels_is_dropped_too() -> None:
     told = PngImagePlugin.PngInfo()
     told.add_text("Location", "secret place")
-    image = prepared(written(Pillow.new("RGB", (20, 20)), "PNG", pnginfo=told))
+    image = ready(written(Pillow.new("RGB", (20, 20)), "PNG", pnginfo=told))
     assert image.media_type == "image/png"
     assert b"secret place" not in image.data
 
@@ -103,19 +110,19 @@ def test_what_a_png_says_beside_its_pixels_is_dropped_too() -> None:
 def test_a_drawing_stays_exact_and_a_photo_does_not() -> None:
     drawing = Pillow.new("RGB", (2000, 1000), "white")
     ImageDraw.Draw(drawing).line((0, 0, 2000, 1000), "black", 3)
-    assert prepared(written(drawing, "PNG")).media_type == "image/png"
-    photo = prepared(written(noise(900, 700), "PNG"))
+    assert ready(written(drawing, "PNG")).media_type == "image/png"
+    photo = ready(written(noise(900, 700), "PNG"))
     assert photo.media_type == "image/jpeg"
 
 
 def test_what_is_seen_through_stays_so_or_stands_on_white() -> None:
     clear = Pillow.new("RGBA", (50, 50), (0, 0, 0, 0))
-    assert seen(prepared(written(clear, "PNG"))).mode == "RGBA"
+    assert seen(ready(written(clear, "PNG"))).mode == "RGBA"
     rough = noise(800, 600).convert("RGBA")
     rough.putalpha(0)
     data = written(rough, "PNG")
     assert len(data) > PNG_BYTES
-    white = seen(prepared(data))
+    white = seen(ready(data))
     assert white.format == "JPEG"
     assert white.getpixel((400, 300)) == (255, 255, 255)
 
@@ -124,7 +131,7 @@ def test_what_is_seen_through_stays_so_or_stands_on_white() -> None:
 def test_of_what_moves_the_first_picture_is_taken(kind: str) -> None:
     frames = [Pillow.new("RGB", (60, 40), colour) for colour in ("red", "blue", "green")]
     data = written(frames[0], kind, save_all=True, append_images=frames[1:], duration=50)
-    shown = seen(prepared(data)).convert("RGB")
+    shown = seen(ready(data)).convert("RGB")
     pixel = shown.getpixel((30, 20))
     assert isinstance(pixel, tuple)
     assert pixel[0] > 200 > 60 > pixel[2]
@@ -136,11 +143,11 @@ def test_every_way_to_write_colours_is_understood(mode: str) -> None:
     white = Pillow.new("RGBA", (30, 20), "white")
     picture = Pillow.new(mode, (30, 20)) if mode == "I;16" else white.convert(mode)
     data = written(picture.convert("RGBA") if mode == "PA" else picture, kind)
-    assert seen(prepared(data)).size == (30, 20)
+    assert seen(ready(data)).size == (30, 20)
 
 
 def test_a_thin_one_keeps_a_pixel() -> None:
-    assert seen(prepared(written(Pillow.new("RGB", (20_000, 2)), "PNG"))).size == (LONGEST_SIDE, 1)
+    assert seen(ready(written(Pillow.new("RGB", (20_000, 2)), "PNG"))).size == (LONGEST_SIDE, 1)
 
 
 def png_that_claims(width: int, height: int) -> bytes:
@@ -159,7 +166,7 @@ def png_that_claims(width: int, height: int) -> bytes:
 def test_a_bomb_is_refused_before_it_is_unpacked(size: tuple[int, int]) -> None:
     start = time.thread_time()
     with pytest.raises(PictureUnreadable, match="megapixels"):
-        prepared(png_that_claims(*size))
+        ready(png_that_claims(*size))
     assert time.thread_time() - start < 0.2
 
 
@@ -175,24 +182,71 @@ def test_a_bomb_is_refused_before_it_is_unpacked(size: tuple[int, int]) -> None:
 )
 def test_what_cannot_be_shown_is_told_in_a_sentence(data: bytes, why: str) -> None:
     with pytest.raises(PictureUnreadable, match=why):
-        prepared(data)
+        ready(data)
 
 
 def test_a_cut_photo_is_damaged() -> None:
     photo = written(noise(300, 300), "JPEG")
     with pytest.raises(PictureUnreadable, match="damaged"):
-        prepared(photo[: len(photo) // 2])
+        ready(photo[: len(photo) // 2])
 
 
 @pytest.mark.filterwarnings("ignore:Corrupt EXIF")
 def test_broken_words_beside_the_pixels_spoil_no_picture() -> None:
     photo = written(Pillow.new("RGB", (20, 20)), "JPEG")
     broken = b"\xff\xe1" + struct.pack(">H", 2 + 6 + 12) + b"Exif\0\0II*\0\xff\xff\xff\xff\xff\xff\xff\xff"
-    assert seen(prepared(photo[:2] + broken + photo[2:])).size == (20, 20)
+    assert seen(ready(photo[:2] + broken + photo[2:])).size == (20, 20)
 
 
 def test_a_photo_of_a_phone_costs_little_cpu() -> None:
     photo = written(noise(400, 300).resize((4000, 3000), Pillow.Resampling.BICUBIC), "JPEG", quality=85)
     start = time.thread_time()
-    prepared(photo)
+    ready(photo)
     assert time.thread_time() - start < 1.0
+
+
+# -- in a process of its own ------------------------------------------------------------------------------------
+
+
+async def in_child(content: bytes, *, seconds: float = 60.0) -> Image:
+    with tempfile.TemporaryFile(buffering=0) as file:
+        file.write(content)
+        return await prepare_in_child(file, seconds=seconds)
+
+
+async def test_a_process_gives_the_same_picture() -> None:
+    photo = written(noise(400, 300), "JPEG")
+    assert await in_child(photo) == ready(photo)
+
+
+@pytest.mark.parametrize(("content", "why"), [(b"no picture", "not a picture"), (b"", "not a picture")])
+async def test_a_process_tells_why_there_is_none(content: bytes, why: str) -> None:
+    with pytest.raises(PictureUnreadable, match=why):
+        await in_child(content)
+
+
+async def test_a_process_that_takes_too_long_is_ended() -> None:
+    with pytest.raises(PictureUnreadable, match="too long"):
+        await in_child(written(noise(400, 300), "JPEG"), seconds=0.001)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not tell")
+async def test_it_is_unpacked_in_a_process_with_limits() -> None:
+    """A few kB that claim 100 MB, or 400 as WebP, take none of ours."""
+    bomb = Pillow.new("RGBA", (5000, 5000), (1, 2, 3, 100))
+    png, webp = written(bomb, "PNG"), written(bomb, "WEBP")
+    del bomb
+    Path("/proc/self/clear_refs").write_text("5")  # its peak is what it has now
+    before = peak()
+    assert max(seen(await in_child(png)).size) == LONGEST_SIDE
+    with pytest.raises(PictureUnreadable, match="12 megapixels"):
+        await in_child(webp)
+    assert peak() - before < 30
+
+
+def peak() -> float:
+    """Megabytes that we had at most."""
+    (line,) = (
+        each for each in Path("/proc/self/status").read_text().splitlines() if each.startswith("VmHWM")
+    )
+    return int(line.split()[1]) / 1024

@@ -2,14 +2,19 @@
 
 import asyncio
 import io
+import os
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import pytest
 from PIL import Image as Pillow
 
 from bot import phrases
+from bot.attachments.allowance import Allowance
 from bot.attachments.reading import (
+    FETCHED_BYTES,
+    FETCHED_BYTES_PER_PERSON,
     MOST_ATTACHMENTS,
     MOST_PICTURES,
     WAITS,
@@ -21,10 +26,19 @@ from bot.attachments.speech import Speech
 from bot.attachments.speech_providers import SpeechProvider
 from bot.attachments.wording import without_attached
 from bot.config.settings import AttachmentSettings
-from bot.messages import Attachment, AttachmentLost, ChannelFault, ChatId, IncomingMessage, Quoted
+from bot.messages import (
+    Attachment,
+    AttachmentLost,
+    ChannelFault,
+    ChatId,
+    IncomingMessage,
+    PersonId,
+    Quoted,
+    Write,
+)
 from bot.models.connection import Connection
 from bot.models.tokens import tokens_of_text
-from tests.fakes.pdf_file import pdf_with
+from tests.fakes.pdf_file import pdf_with, slow_pdf
 from tests.fakes.talking import message
 from tests.fakes.transcription_server import KEY, MODEL, TranscriptionServer, fails
 
@@ -47,12 +61,11 @@ class Shelf:
     fetched: list[tuple[str, int]] = field(default_factory=list)
     waits: list[float] = field(default_factory=list)
 
-    async def fetch(self, chat: ChatId, attachment: Attachment, most: int) -> bytes:
-        assert str(chat) == "terminal:main"
+    async def fetch(self, chat: ChatId, attachment: Attachment, write: Write, most: int) -> None:
         self.fetched.append((attachment.handle, most))
         if self.faults:
             raise self.faults.pop(0)
-        return self.contents[attachment.handle]
+        await write(self.contents[attachment.handle])
 
     async def sleep(self, seconds: float) -> None:
         self.waits.append(seconds)
@@ -69,8 +82,8 @@ class Shelf:
         )
 
 
-def sent(*attachments: Attachment, text: str = "") -> IncomingMessage:
-    return replace(message(text), attachments=attachments)
+def sent(*attachments: Attachment, text: str = "", sender: str = "terminal:owner") -> IncomingMessage:
+    return replace(message(text, sender=sender), attachments=attachments)
 
 
 def document(name: str, *, size: int = 0) -> Attachment:
@@ -347,7 +360,7 @@ async def test_a_fault_of_our_own_ends_no_turn(caplog: pytest.LogCaptureFixture)
 
 
 async def test_reading_ends_when_it_is_cancelled() -> None:
-    async def never(_: ChatId, __: Attachment, ___: int) -> bytes:
+    async def never(_: ChatId, __: Attachment, ___: Write, ____: int) -> None:
         await asyncio.Event().wait()
         raise AssertionError
 
@@ -371,3 +384,89 @@ async def test_a_voice_alone_can_be_asked_for(speech: Speech) -> None:
     )
     with pytest.raises(Unread, match=r"speech\.provider"):
         await Shelf({}).reader().voice_text(sent(voice), voice)
+
+
+# -- how much, and for how long -----------------------------------------------------------------------------------
+
+
+async def test_a_slow_file_holds_up_nobody_else() -> None:
+    shelf = Shelf({"slow.pdf": slow_pdf(), "quick.pdf": pdf_with("quick"), "a.txt": b"plain"})
+    reader = shelf.reader()
+    slow = [
+        asyncio.create_task(reader.read(sent(document("slow.pdf"), sender="terminal:ann"))) for _ in range(3)
+    ]
+    try:
+        async with asyncio.timeout(15):
+            assert "plain" in (await reader.read(sent(document("a.txt"), sender="terminal:ann"))).text
+            assert "quick" in (await reader.read(sent(document("quick.pdf"), sender="terminal:bo"))).text
+        assert not any(each.done() for each in slow)
+    finally:
+        for each in slow:
+            each.cancel()
+        await asyncio.gather(*slow, return_exceptions=True)
+
+
+async def test_all_files_of_a_message_have_one_allowance_and_text_is_read_all_the_same() -> None:
+    shelf = Shelf({"slow.pdf": slow_pdf(), "b.pdf": pdf_with("late"), "c.png": picture(), "d.txt": b"plain"})
+    allowance = Allowance(2.0)
+    read = await shelf.reader().read(
+        sent(document("slow.pdf"), document("b.pdf"), Attachment("picture", "c.png"), document("d.txt")),
+        allowance,
+    )
+    assert allowance.left == 0.0
+    assert read.text.count(phrases.NO_TIME_LEFT) == 2
+    assert "plain" in read.text
+
+
+async def test_no_more_is_fetched_at_once_than_there_is_room_for() -> None:
+    gates = {person: asyncio.Event() for person in ("ann", "bo", "cy", "di")}
+    begun: list[str] = []
+
+    async def fetch(_: ChatId, attachment: Attachment, write: Write, most: int) -> None:
+        begun.append(attachment.handle)
+        await gates[attachment.handle].wait()
+        await write(b"here")
+
+    reader = AttachmentReader(fetch, AttachmentSettings())
+    large = FETCHED_BYTES_PER_PERSON // 2
+    tasks = [
+        asyncio.create_task(reader.read(sent(document(person, size=large), sender=f"terminal:{person}")))
+        for person in gates
+        for _ in range(4)
+    ]
+    async with asyncio.timeout(10):
+        while len(begun) < FETCHED_BYTES // large:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.05)
+        assert sorted(begun) == ["ann", "ann", "bo", "bo", "cy"]
+        for gate in gates.values():
+            gate.set()
+        assert all("here" in read.text for read in await asyncio.gather(*tasks)), "they wait, and do not fail"
+
+
+async def test_a_file_is_gone_from_the_disk_when_it_is_read(tmp_path: Path) -> None:
+    shelf = Shelf({"a.txt": b"plain"})
+    reader = AttachmentReader(shelf.fetch, AttachmentSettings(), folder=tmp_path)
+    async with reader.fetched(
+        ChatId("terminal", "main"), PersonId("terminal", "ann"), document("a.txt")
+    ) as incoming:
+        assert (incoming.size, incoming.beginning(3)) == (5, b"pla")
+        assert os.fstat(incoming.file.fileno()).st_dev == tmp_path.stat().st_dev
+        assert list(tmp_path.iterdir()) == [], "it has no name there, whatever becomes of the process"
+
+
+async def test_what_a_first_try_has_brought_does_not_stand_before_the_second(tmp_path: Path) -> None:
+    tries = 0
+
+    async def fetch(_: ChatId, __: Attachment, write: Write, ___: int) -> None:
+        nonlocal tries
+        tries += 1
+        await write(b"half of it" if tries == 1 else b"whole")
+        if tries == 1:
+            raise ConnectionResetError
+
+    async def at_once(_: float) -> None: ...
+
+    read = await AttachmentReader(fetch, AttachmentSettings(), sleep=at_once).read(sent(document("a.txt")))
+    assert "(text, 5 bytes)" in read.text
+    assert "half" not in read.text

@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -62,7 +63,7 @@ class Heard:
         provider = replace(self.provider, **changes)  # type: ignore[arg-type]
         connection = Connection(provider.base_url, connect_seconds=5)
         try:
-            return await Speech(provider, connection, seconds=seconds, sleep=sleep).transcribe(audio)
+            return await Speech(provider, connection, seconds=seconds, sleep=sleep).transcribe(BytesIO(audio))
         finally:
             await connection.close()
 
@@ -294,9 +295,9 @@ async def test_it_is_opened_from_the_settings_and_closed(heard: Heard) -> None:
     settings = settings_of(f'[providers.openai]\nbase_url = "{heard.server.base_url}"\napi_key = "{KEY}"')
     speech, close = opened_speech(settings, {})
     assert speech
-    assert await speech.transcribe(VOICE) == "Buy milk."
+    assert await speech.transcribe(BytesIO(VOICE)) == "Buy milk."
     await close()
     with pytest.raises(ModelError):
-        await speech.transcribe(VOICE)
+        await speech.transcribe(BytesIO(VOICE))
     assert opened_speech(settings_of(""), {})[0] is None
     assert KEY not in repr(heard.provider)

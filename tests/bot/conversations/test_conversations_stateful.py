@@ -40,6 +40,7 @@ from bot.messages import (
     IncomingMessage,
     PersonId,
     Reply,
+    Write,
 )
 from bot.models.candidate import Candidate, Route
 from bot.models.errors import ServerFailed
@@ -305,7 +306,7 @@ class Channel:
     def home_of(self, person: PersonId) -> ChatId | None:
         return ChatId(person.channel, person.id)
 
-    async def fetch(self, attachment: Attachment, *, most: int) -> bytes:
+    async def fetch(self, attachment: Attachment, write: Write, *, most: int) -> None:
         raise AttachmentLost("nothing is kept here")
 
     def serves(self, chat: ChatId) -> bool:

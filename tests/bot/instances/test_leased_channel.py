@@ -29,6 +29,7 @@ from bot.messages import (
 )
 from bot.supervision import Supervisor
 from memory.postgres.server import Server
+from tests.fakes.fetched import fetched
 from tests.fakes.postgres_server import PostgresServer
 from tests.fakes.recording_adapter import RecordingAdapter
 
@@ -179,7 +180,7 @@ async def test_one_has_the_channel_and_the_other_has_it_as_soon_as_that_one_clos
     with pytest.raises(ChannelFault, match="another instance has this channel"):
         await second.channel.render(reply(at_once()))
     with pytest.raises(ChannelFault, match="another instance has this channel"):
-        await second.channel.fetch(Attachment("picture", "a"), most=10)
+        await fetched(second.channel, Attachment("picture", "a"), most=10)
     with pytest.raises(ChannelFault, match="another instance has this channel"):
         await second.channel.is_withdrawn(said("deleted"))
     assert await first.channel.is_withdrawn(said("deleted"))

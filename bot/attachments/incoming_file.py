@@ -1,0 +1,61 @@
+"""A file that is being fetched, on disk and not in memory."""
+
+import asyncio
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, Self, cast
+
+from bot import phrases
+from bot.messages import AttachmentLost
+
+
+class IncomingFile:
+    """A file without a name: whatever becomes of the process, the system frees its space. A context manager."""
+
+    def __init__(
+        self, folder: Path | None, *, most: int, grown: Callable[[int], None] = lambda size: None
+    ) -> None:
+        """`folder`: on a real disk, since /tmp may be memory; None for the system's. `most`: bytes that it may have.
+
+        `grown` is told its size whenever more of it has come. Raises OSError.
+        """
+        # Unbuffered: a child process is given the same descriptor, with its position.
+        self.file = cast("BinaryIO", tempfile.TemporaryFile(dir=folder, prefix="fetched-", buffering=0))  # noqa: SIM115
+        self._most = most
+        self._grown = grown
+        self.size = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.file.close()
+
+    async def write(self, piece: bytes) -> None:
+        """Add what has come. Raises AttachmentLost where that is more than is wanted, OSError."""
+        self.size += len(piece)
+        if self.size > self._most:
+            raise AttachmentLost(phrases.ATTACHMENT_TOO_LARGE.format(most=self._most >> 20))
+        self._grown(self.size)
+        await asyncio.to_thread(_write_all, self.file, piece)
+
+    def empty(self) -> None:
+        """Begin again."""
+        self.file.seek(0)
+        self.file.truncate()
+        self.size = 0
+
+    def beginning(self, length: int) -> bytes:
+        """Return the first bytes, `length` at most."""
+        self.file.seek(0)
+        return self.file.read(length)
+
+
+def _write_all(file: BinaryIO, piece: bytes) -> None:
+    left = memoryview(piece)
+    while left:
+        left = left[file.write(left) :]
