@@ -133,6 +133,8 @@ class Answering:
                 context=self._house.context,
             )
             if name in self._beside:
+                if received and received.taken_over:
+                    await self._count(assignment)
                 reply = await run()
             else:
                 async with self.hold(message.chat):
@@ -157,10 +159,29 @@ class Answering:
                 return
             assignment.to_hear = [Received(assignment.turn, message), *more]
         async with self.hold(message.chat):
-            turn = self._turn(message, assignment, watch, standing=standing, open_here=open_here, again=again)
+            turn = self._turn(
+                message,
+                received,
+                assignment,
+                watch,
+                standing=standing,
+                open_here=open_here,
+                again=again,
+            )
             async with aclosing(turn) as parts:
                 async for part in parts:
                     yield part
+
+    async def set_aside(self, received: Received, assignment: Assignment) -> None:
+        """Leave a message in its conversation without doing anything about it: the process has died over it.
+
+        That is tried once: it is counted too. Raises StateFault.
+        """
+        await self._count(assignment)
+        if assignment.since is None:
+            assignment.to_hear = assignment.to_hear or [received]
+        async with self.hold(received.message.chat):
+            await self._leave_whole(received.message, assignment)
 
     async def _leave_whole(self, message: IncomingMessage, assignment: Assignment) -> None:
         """See that what was said stands in the conversation, and a result with each call, however early it ended."""
@@ -185,6 +206,7 @@ class Answering:
     async def _turn(
         self,
         message: IncomingMessage,
+        received: Received | None,
         assignment: Assignment,
         watch: TurnWatch,
         *,
@@ -195,6 +217,8 @@ class Answering:
         """Answer a message, or, `again`, what was said before it."""
         house, chat = self._house, message.chat
         conversation = self._conversation(chat)
+        if assignment.since is not None:
+            await self._count(assignment)
         await conversation.load()
         if assignment.since is not None and assignment.conversation != conversation.id:
             assignment.since = None  # another process has begun a new conversation since it was heard
@@ -211,16 +235,15 @@ class Answering:
         assignment.may_flush = open_here and (message.in_room or standing >= Standing.ALLOWED)
         await house.compactor.know(chat, name=message.title, flush=assignment.may_flush)
         if assignment.since is None and not again:
-            if with_memory and conversation.id is None and (notes := await self._recall()):
-                await conversation.remember(notes)
-            assignment.to_hear = assignment.to_hear or [
-                Received(assignment.turn, message),
-                *assignment.take(),
-            ]
+            if not assignment.to_hear:
+                assignment.to_hear = [received or Received(assignment.turn, message), *assignment.take()]
             assignment.answers += [
                 each.message.id for each in assignment.to_hear if each.message.id not in assignment.answers
             ]
-            await assignment.hear(conversation)
+            async with assignment.counting(assignment.to_hear):
+                if with_memory and conversation.id is None and (notes := await self._recall()):
+                    await conversation.remember(notes)
+                await assignment.hear(conversation)
             assignment.counted = True
         else:
             await self._count(assignment)

@@ -3,11 +3,13 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 
 from bot import phrases
 from bot.attachments.allowance import Allowance
 from bot.attachments.wording import unread
+from bot.attempts import is_spent
 from bot.conversations.conversation import Also, Conversation
 from bot.heard import said, speaker
 from bot.inbox import answered, begun, got_on
@@ -24,14 +26,21 @@ def _nothing() -> list[Received]:
     return []
 
 
+def _not_counted(messages: Sequence[Received]) -> AbstractAsyncContextManager[None]:
+    del messages
+    return nullcontext()
+
+
 Read = Callable[[IncomingMessage, Allowance], Awaitable[UserMessage]]
 """Give a message as the model is to have it, with what came along; what it takes goes off the allowance."""
 
 
-async def as_it_stands(message: IncomingMessage, allowance: Allowance | None = None) -> UserMessage:
-    """Give a message with what came along named and not read."""
+async def as_it_stands(
+    message: IncomingMessage, allowance: Allowance | None = None, *, why: str = phrases.NOT_READ
+) -> UserMessage:
+    """Give a message with what came along named and not read; `why`: a sentence."""
     del allowance
-    told = said(message, *(unread(each, phrases.NOT_READ) for each in message.attachments))
+    told = said(message, *(unread(each, why) for each in message.attachments))
     return UserMessage(told, speaker=speaker(message))
 
 
@@ -66,6 +75,8 @@ class Assignment:
     take: Callable[[], list[Received]] = _nothing
     """Gives what has come in meanwhile and may be answered along with the rest."""
     read: Read = as_it_stands
+    counting: Callable[[Sequence[Received]], AbstractAsyncContextManager[None]] = _not_counted
+    """Counts on disk that messages are begun, before they are read."""
     answers: list[str] = field(default_factory=list)
     """Ids of the messages that the reply answers."""
     parked: bool = False
@@ -78,12 +89,15 @@ class Assignment:
         """
         if self.to_hear:
             allowance = Allowance()
-            entries = [
-                (await self.read(each.message, allowance), each.message.sender) for each in self.to_hear
-            ]
+            entries = [(await self._as_heard(each, allowance), each.message.sender) for each in self.to_hear]
             await to_the_end(self._put(conversation, entries))
         elif self.since is None:
             self.since, self.conversation = conversation.last_seq, conversation.id
+
+    async def _as_heard(self, received: Received, allowance: Allowance) -> UserMessage:
+        if is_spent(received):
+            return await as_it_stands(received.message, why=phrases.NOT_READ_AGAIN)
+        return await self.read(received.message, allowance)
 
     async def _put(self, conversation: Conversation, entries: Sequence[tuple[UserMessage, PersonId]]) -> None:
         heard, before = self.to_hear, conversation.last_seq
@@ -101,7 +115,8 @@ class Assignment:
             self.to_hear = more
             self.answers += [each.message.id for each in more]
             try:
-                await self.hear(conversation)
+                async with self.counting(more):
+                    await self.hear(conversation)
             except asyncio.CancelledError:
                 if not self.parked:  # else it waits in the inbox for the next start
                     await to_the_end(self._hear_as_it_stands(conversation))

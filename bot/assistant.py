@@ -13,6 +13,7 @@ from bot import phrases
 from bot.access import Standing
 from bot.answering import Answering, House
 from bot.assignment import Assignment
+from bot.attempts import READING_ATTEMPTS, Attempts, is_spent
 from bot.commands.command import command_in
 from bot.delivery import Delivery
 from bot.lanes import Lanes
@@ -88,6 +89,7 @@ class Assistant:
         self._at_once = {command.name for command in commands if command.at_once}
         self._only_tell = {command.name for command in commands if command.only_tells}
         self._answering = Answering(self._house)
+        self._attempts = Attempts(house.inbox)
         self._delivery = delivery
         self._moves = Moves(house.state, house.compactor, hold=self._answering.hold)
         self._withdrawals = Withdrawals(house.channels, delivery)
@@ -393,6 +395,7 @@ class Assistant:
             answers=[message.id, *self._joined.pop(received.number, ())],
             take=partial(_alike, message, behind),
             read=self._house.read,
+            counting=self._attempts.counted,
         )
         if received.state == "running" and received.heard is not None:
             assignment.since = received.heard - 1
@@ -404,10 +407,17 @@ class Assistant:
         message = received.message
         if received.reply is not None:
             yield ReplyPart(received.reply, final=True)
-        elif received.attempts >= ATTEMPTS:
+        elif is_spent(received) or received.attempts >= ATTEMPTS:
             log.error("message %s of %s was given up: the program ended over it", message.id, message.chat)
             self._house.measures.turns[message.chat.channel, "failed"] += 1
-            yield ReplyPart(phrases.GIVEN_UP, final=True)
+            limit, told = (
+                (READING_ATTEMPTS, phrases.FILES_SET_ASIDE)
+                if is_spent(received)
+                else (ATTEMPTS, phrases.GIVEN_UP)
+            )
+            if received.attempts == limit:
+                await self._answering.set_aside(received, assignment)
+            yield ReplyPart(told, final=True)
         else:
             async with aclosing(
                 self._answering.answer(message, received=received, assignment=assignment)

@@ -39,9 +39,13 @@ class Inbox:
         """Keep a message that waits together with what came along with its other parts; those are done with."""
         await self._state.change(lambda db: inbox.gather(db, number, whole, parts))
 
-    async def tried(self, turn: int) -> None:
-        """Note that a turn is taken up once more after a crash."""
-        await self._state.change(lambda db: inbox.tried(db, turn))
+    async def tried(self, *numbers: int) -> None:
+        """Note that messages are begun; what this process dies over is begun again so often and no more."""
+        await self._state.change(lambda db: inbox.tried(db, numbers))
+
+    async def not_tried(self, *numbers: int) -> None:
+        """Take back one `tried` of messages: what was begun has ended without a crash."""
+        await self._state.change(lambda db: inbox.not_tried(db, numbers))
 
     async def claim(self, serves: Callable[[ChatId], bool]) -> tuple[list[Received], list[Notice]]:
         """Take up what nobody who lives sees to, of the chats that this process serves; in order of arrival."""

@@ -42,7 +42,9 @@ class Received:
     shown: tuple[str, ...] = ()
     """The platform's ids of the messages that show the reply so far."""
     attempts: int = 0
-    """How often it was taken up after a crash without getting any further."""
+    """How often it was begun without getting any further."""
+    taken_over: bool = False
+    """Whether an earlier process, which has ended, had taken it in."""
     taken_up: float = field(default_factory=time.monotonic, compare=False)
     """When this process came by it, by `time.monotonic`."""
 
@@ -178,9 +180,19 @@ def take_over(db: apsw.Connection, numbers: Iterable[int], *, owner: str) -> Non
     db.executemany("UPDATE inbox SET owner = ? WHERE number = ?", [(owner, number) for number in numbers])
 
 
-def tried(db: apsw.Connection, turn: int) -> None:
-    """Note that a turn is taken up once more."""
-    db.execute("UPDATE inbox SET attempts = attempts + 1 WHERE number = ?", (turn,))
+def tried(db: apsw.Connection, numbers: Iterable[int]) -> None:
+    """Note that messages are begun once more."""
+    db.executemany(
+        "UPDATE inbox SET attempts = attempts + 1 WHERE number = ?", [(number,) for number in numbers]
+    )
+
+
+def not_tried(db: apsw.Connection, numbers: Iterable[int]) -> None:
+    """Note that what was begun with messages has ended without a crash."""
+    db.executemany(
+        "UPDATE inbox SET attempts = attempts - 1 WHERE number = ? AND attempts > 0",
+        [(number,) for number in numbers],
+    )
 
 
 def got_on(db: apsw.Connection, turn: int) -> None:
@@ -398,4 +410,5 @@ def _received(row: "tuple[apsw.SQLiteValue, ...]") -> Received:
         reply=reply,  # type: ignore[arg-type]
         shown=tuple(json.loads(str(shown))),
         attempts=attempts,  # type: ignore[arg-type]
+        taken_over=True,
     )
