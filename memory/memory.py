@@ -27,8 +27,8 @@ from memory.index.fingerprint import fingerprint_of
 from memory.index.opening import Comparison, IndexInFile, IndexOnServer, IndexPlace, VectorBackend
 from memory.index.protocol import Index, IndexNumbers, Likeness, VectorNumbers
 from memory.listing import Listing, Problem
-from memory.note_edits import Correction
 from memory.normalization import normalize
+from memory.note_edits import Correction
 from memory.notes import HeldNote, Notes, NoteText, Written, as_entry
 from memory.postgres.faults import ServerAway
 from memory.progress import Job, Progress, RunningJobs, Tell

@@ -264,7 +264,11 @@ class Showing:
         render = partial(messages_of, limit=self._limit, known=self._read, files=files)
         begun = sum(not each.is_file for each in self._sent)
         messages = await render_whole(text, render, lambda each: len(each.content), files=files, begun=begun)
-        return cut_off(text, messages, render, self._cut_at, files=files) if self._cut_at is not None else messages
+        return (
+            cut_off(text, messages, render, self._cut_at, files=files)
+            if self._cut_at is not None
+            else messages
+        )
 
     async def _send(self, message: Message, *, choices: Sequence[Choice] = (), growing: bool = False) -> None:
         reply_to = None if self._sent else self._reply_to()

@@ -272,7 +272,11 @@ class Showing:
         render = partial(messages_of, limit=self._limit, known=self._known, files=files)
         begun = sum(not each.is_file for each in self._sent)
         messages = await render_whole(text, render, lambda each: len(each.text), files=files, begun=begun)
-        return cut_off(text, messages, render, self._cut_at, files=files) if self._cut_at is not None else messages
+        return (
+            cut_off(text, messages, render, self._cut_at, files=files)
+            if self._cut_at is not None
+            else messages
+        )
 
     async def _send(
         self, message: TextMessage, *, choices: Sequence[Choice] = (), growing: bool = False

@@ -36,18 +36,18 @@ def readable(latex: str) -> str | None:
 
 @lru_cache(maxsize=1)
 def _converter() -> type[Any]:
-    """Return the library's converter, told to give up early: each `\\sqrt` within another doubles its result."""
+    """Return the library's converter, told to give up early: each root within another doubles its result."""
     # Slow to import, and most replies hold no formula.
     from telegramify_markdown.latex_escape.helper import LatexToUnicodeHelper
 
-    class Converter(LatexToUnicodeHelper):  # type: ignore[misc]
+    class Converter(LatexToUnicodeHelper):
         depth = 0
 
         def handle_command(self, command: str, latex: str, index: int) -> tuple[str, int]:
             if self.depth == _MOST_NESTED:
                 raise OverflowError("nested too deep")
             self.depth += 1
-            shown, index = super().handle_command(command, latex, index)
+            shown, index = super().handle_command(command, latex, index)  # type: ignore[no-untyped-call]
             self.depth -= 1
             if len(shown) > _LONGEST_SHOWN:
                 raise OverflowError("too long")

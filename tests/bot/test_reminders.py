@@ -5,6 +5,7 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -86,7 +87,7 @@ async def reach_the_chats(state: State) -> None:
     notices = [notice.number for notice in await waiting_notices(state)]
     await state.change(lambda db: inbox.deliver_notices(db, notices))
     for received in [received for _, received in await state.read(inbox.unfinished)]:
-        await state.change(lambda db, number=received.number: inbox.deliver(db, number))
+        await state.change(partial(inbox.deliver, turn=received.number))
 
 
 async def prompts(state: State) -> list[IncomingMessage]:

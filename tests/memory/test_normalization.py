@@ -1,4 +1,5 @@
 import unicodedata
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -9,6 +10,10 @@ from tests.growth import Case, assert_grows_linearly
 
 FORMS: tuple[Form, ...] = ("NFC", "NFD", "NFKC", "NFKD")
 MARKS = "\u0345\u0360\u035c\u0315\u0301\u0327\u0334"
+
+
+def repeat(row: str, size: int) -> str:
+    return row * (size // len(row))
 
 
 @given(st.text(alphabet=st.sampled_from(f"aé가ᄀﾊ🙂。- \n{MARKS}\uff9e\uff9f"), max_size=MOST_MARKS))
@@ -46,8 +51,8 @@ def test_the_time_grows_with_the_text(form: Form) -> None:
         assert_grows_linearly(
             Case(
                 f"{form}: {name}",
-                lambda text: normalize(form, text),
-                lambda size, row=row: row * (size // len(row)),
+                partial(normalize, form),
+                partial(repeat, row),
             )
         )
     whole = MARKS[0] * 100_000 + MARKS[-1] * 100_000

@@ -134,7 +134,7 @@ async def test_a_missing_version_is_tried_once_and_remembered(heard: Heard) -> N
     root = heard.server.base_url.removesuffix("/v1")
     connection = Connection(root, connect_seconds=5)
     speech = Speech(replace(heard.provider, base_url=root), connection)
-    assert [await speech.transcribe(VOICE) for _ in range(2)] == ["Buy milk."] * 2
+    assert [await speech.transcribe(BytesIO(VOICE)) for _ in range(2)] == ["Buy milk."] * 2
     await connection.close()
     assert heard.server.strays == ["POST /audio/transcriptions"]
     assert [request.audio for request in heard.server.requests] == [VOICE] * 2
@@ -144,7 +144,7 @@ async def test_at_the_same_time_all_find_the_missing_version(heard: Heard) -> No
     root = heard.server.base_url.removesuffix("/v1")
     connection = Connection(root, connect_seconds=5)
     speech = Speech(replace(heard.provider, base_url=root), connection)
-    assert await asyncio.gather(*(speech.transcribe(VOICE) for _ in range(4))) == ["Buy milk."] * 4
+    assert await asyncio.gather(*(speech.transcribe(BytesIO(VOICE)) for _ in range(4))) == ["Buy milk."] * 4
     await connection.close()
 
 
