@@ -2,6 +2,7 @@ import asyncio
 import logging
 import tarfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
@@ -19,9 +20,12 @@ from memory.embeddings.protocol import Purpose, Vector
 from memory.embeddings.vectors import unit_vector
 from memory.errors import IndexUnavailable
 from memory.memory import Memory
+from memory.postgres.news import CHANNEL
+from memory.postgres.server import Server
 from memory.settings import MemorySettings
 from memory.sync import SyncReport
 from tests.fakes.embedding_server import KEY, EmbeddingServer
+from tests.fakes.postgres_server import PostgresServer
 
 
 @pytest.fixture
@@ -110,6 +114,31 @@ async def test_vectors_that_fail_are_reported_and_made_once_that_is_mended(
         assert (await memory.status()).missing_vectors == 0
     (first, *_) = [record for record in caplog.records if record.levelno >= logging.ERROR]
     assert first.exc_info
+
+
+async def test_news_of_the_index_that_fail_are_reported_and_heard_again(
+    tmp_path: Path, postgres: PostgresServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Another program announces something that is no text: a byte without a character, in a database that takes any."""
+
+    async def run(statement: str, database: str = "postgres") -> None:
+        await asyncio.to_thread(postgres.execute, statement, database=database)
+
+    await run("CREATE DATABASE odd ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0")
+    supervisor = Supervisor(pauses=(0.2,), steady_seconds=0.5)
+    (tmp_path / "memory").mkdir()
+    with closing(Server(f"{postgres.url('odd')}?client_encoding=WIN1252")) as server:
+        memory = Memory(MemorySettings(), workspace=tmp_path, now=lambda: datetime.now(UTC), server=server)
+        async with memory, Upkeep(memory, reindex_minutes=None, supervisor=supervisor):
+            async with asyncio.timeout(20):
+                while not supervisor.failures:  # nobody is told before it listens
+                    await run(f"SELECT pg_notify('{CHANNEL}', E'\\x81')", "odd")
+                    await asyncio.sleep(0.05)
+            (failure,) = supervisor.failures
+            assert (failure.name, failure.error.split()[0]) == ("index news", "UnicodeDecodeError")
+            await until(lambda: not supervisor.failures)
+    await run("DROP DATABASE odd WITH (FORCE)")
+    assert "the background task index news failed" in caplog.text
 
 
 async def test_a_watcher_that_fails_is_reported_and_watches_again(tmp_path: Path) -> None:
