@@ -18,8 +18,9 @@ from memory.embeddings.errors import (
     ServiceFailed,
     TimedOut,
 )
-from memory.embeddings.protocol import EmbeddingProvider, ModelId, Vector
+from memory.embeddings.protocol import AnswersPings, EmbeddingProvider, ModelId, Vector
 from memory.embeddings.recovery import PASSING, Recovery
+from memory.embeddings.silence import unless_silent
 from memory.embeddings.table import Limits, limits_of
 
 HARMLESS = "A note."
@@ -367,7 +368,15 @@ async def _ask(
     about_texts: tuple[type[EmbeddingError], ...] = (*_ABOUT_TEXTS, AnswerUnusable),
 ) -> list[Vector]:
     async with lane.recovery.attempt(patient=True, innocent=about_texts):
-        vectors = await lane.provider.embed(texts, purpose="document")
+        asking = lane.provider.embed(texts, purpose="document")
+        if lane.has_fallback and isinstance(lane.provider, AnswersPings):
+            asking = unless_silent(
+                asking,
+                lane.provider.ping,
+                seconds=lane.limits.silent_seconds,
+                name=lane.provider.provider,
+            )
+        vectors = await asking
     lane.has_answered = True
     return vectors
 

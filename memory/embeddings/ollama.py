@@ -10,7 +10,7 @@ from memory.embeddings.table import PROVIDERS, ProviderOptions
 
 # Imported where it is needed: whoever wants `ollama_root` alone does not pay for an HTTP client.
 if TYPE_CHECKING:
-    from memory.embeddings.http import HttpProvider
+    from memory.embeddings.ollama_server import OllamaModel
     from memory.http_answers import Failure
 
 USUAL_MODEL = "nomic-embed-text"
@@ -95,19 +95,19 @@ def how_to_pull(model: str) -> str:
     return f"run `ollama pull {model}`"
 
 
-def open_ollama(options: ProviderOptions) -> "HttpProvider":
+def open_ollama(options: ProviderOptions) -> "OllamaModel":
     """Open the server at `base_url`, without a `model` with one that is installed there.
 
     The length of the vectors is known after the first answer.
     """
-    from memory.embeddings.http import HttpProvider
-
     if not options.model:
         from memory.embeddings.ollama_installed import InstalledOllamaModel
 
         return InstalledOllamaModel(dialect_of(options), dimensions=options.dimensions, seconds=SECONDS)
+    from memory.embeddings.ollama_server import OllamaModel
+
     dialect = dialect_of(options)
-    return HttpProvider(
+    return OllamaModel(
         dialect,
         dimensions=options.dimensions,
         key=options.api_key,

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from memory.embeddings.errors import ModelUnknown, NoModelInstalled
-from memory.embeddings.http import HttpProvider
 from memory.embeddings.ollama import OllamaDialect, ollama_root
+from memory.embeddings.ollama_server import OllamaModel
 from memory.embeddings.protocol import Purpose, Vector
 
 KNOWN_MODELS = (
@@ -24,13 +24,11 @@ KNOWN_MODELS = (
 """Embedding models of Ollama's library; the first one that is installed is used."""
 
 
-class InstalledOllamaModel(HttpProvider):
+class InstalledOllamaModel(OllamaModel):
     """An `EmbeddingProvider` whose `model` is "" until the server was asked which models it has.
 
     Raises `NoModelInstalled` while it has none for embeddings; it is asked again with the next text.
     """
-
-    _dialect: OllamaDialect
 
     def __init__(self, dialect: OllamaDialect, *, dimensions: int, seconds: float) -> None:
         """Ask nobody yet."""

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 Purpose = Literal["query", "document"]
 
@@ -89,4 +89,13 @@ class EmbeddingProvider(Protocol):
 
     async def close(self) -> None:
         """Let go of connections and memory."""
+        ...
+
+
+@runtime_checkable
+class AnswersPings(Protocol):
+    """An `EmbeddingProvider` whose server says at once whether it is there, whatever it computes."""
+
+    async def ping(self) -> None:
+        """Ask; raises `EmbeddingError`."""
         ...

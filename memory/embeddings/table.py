@@ -13,12 +13,16 @@ BYTES_A_TOKEN = 3
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What may be asked of a service at once; `query_seconds` is how long a person waits for it."""
+    """What may be asked of a service at once; `query_seconds` is how long a person waits for it.
+
+    `silent_seconds`: after so long, a server of which not even a ping is answered is taken for silent.
+    """
 
     texts: int = TEXTS
     tokens: int = 300_000
     requests: int = 4
     query_seconds: float = 5.0
+    silent_seconds: float = 8.0
 
     @property
     def bytes(self) -> int:

@@ -76,6 +76,10 @@ class EmbeddingServer:
     """How often it was asked for that."""
     refused_paths: list[str] = field(default_factory=list)
     """What was asked for that no such service has, in order: method and path."""
+    is_silent: bool = False
+    """Whether nothing is answered at all, on whatever path, though connections are taken."""
+    pings: int = 0
+    """How often Ollama was asked for its version."""
     delay: float = 0
     most_at_once: int = 0
     """How many requests were in the house at the same time, at most."""
@@ -103,6 +107,7 @@ class EmbeddingServer:
         )
         app.router.add_post("/ollama/api/embed", self._route("ollama", _read_ollama))
         app.router.add_get("/ollama/api/tags", self._tags)
+        app.router.add_get("/ollama/api/version", self._version)
         self._runner = web.AppRunner(app, shutdown_timeout=0.1)
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", port)
@@ -133,7 +138,10 @@ class EmbeddingServer:
         self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
     ) -> web.StreamResponse:
         try:
-            return await handler(request)
+            response = await handler(request)
+            if self.is_silent:
+                await asyncio.sleep(3600)
+            return response
         except web.HTTPNotFound:
             self.refused_paths.append(f"{request.method} {request.path}")
             return web.Response(status=404, text="404 page not found")
@@ -143,6 +151,10 @@ class EmbeddingServer:
         if self.tags:
             return web.Response(text=self.tags, content_type="application/json")
         return web.json_response({"models": [{"name": name, "model": name} for name in self.installed]})
+
+    async def _version(self, _: web.Request) -> web.Response:
+        self.pings += 1
+        return web.json_response({"version": "0.13.0"})
 
     def _route(
         self, provider: str, read: Callable[[str, web.Request, dict[str, Any]], Asked]

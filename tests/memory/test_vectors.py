@@ -18,7 +18,7 @@ import pytest
 from aiohttp import web
 
 from memory import vectors
-from memory.embeddings import recovery
+from memory.embeddings import embedder, recovery
 from memory.embeddings.auto import ChatProvider, ProviderSection
 from memory.embeddings.errors import EmbeddingError
 from memory.embeddings.llama_cpp import is_installed
@@ -1134,6 +1134,35 @@ def index_clock(workspace: Path) -> int:
         [(clock,)] = db.execute("SELECT value FROM about WHERE key = 'clock'").fetchall()
     assert isinstance(clock, int)
     return clock
+
+
+@pytest.mark.parametrize("model", ["", "nomic-embed-text"])
+async def test_an_ollama_that_is_silent_keeps_no_vectors_from_the_fallback(
+    tmp_path: Path, open_memory: Open, server: EmbeddingServer, monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
+    """It takes connections and answers nothing, though a model may take minutes for a batch."""
+    row = PROVIDERS["ollama"]
+    limits = dataclasses.replace(row.limits, silent_seconds=0.5)
+    monkeypatch.setitem(PROVIDERS, "ollama", dataclasses.replace(row, limits=limits))
+    monkeypatch.setattr(embedder, "STEP_OVER_SECONDS", 0.5)
+    put(tmp_path, "a.md", note(1, paragraphs=3))
+    async with EmbeddingServer() as silent:
+        silent.is_silent = True
+        memory = open_memory(
+            provider="ollama",
+            model=model,
+            api_key="",
+            dimensions=0,
+            base_url=silent.base_url("ollama"),
+            fallback="voyage",
+            sections=voyage(server),
+        )
+        async with asyncio.timeout(20):
+            await memory.fill_vectors()
+        status = await memory.status()
+        assert (status.missing_vectors, status.embedding_serving) == (0, "voyage")
+        assert "ollama does not answer" in status.embedding_problem
+        await memory.close()
 
 
 async def test_where_the_first_one_fails_for_long_its_fallback_answers_by_meaning_too(

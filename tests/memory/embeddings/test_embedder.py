@@ -5,6 +5,7 @@ import contextlib
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from aiohttp import web
@@ -23,15 +24,18 @@ from memory.embeddings.errors import (
     EmbeddingError,
     KeyRejected,
     LimitReached,
+    ModelUnknown,
     OutOfCredit,
     RequestRefused,
     ServiceFailed,
     TimedOut,
     Unreachable,
 )
+from memory.embeddings.ollama import open_ollama
 from memory.embeddings.protocol import EmbeddingProvider, ModelId
 from memory.embeddings.recovery import PATIENCE
-from memory.embeddings.table import limits_of
+from memory.embeddings.silence import unless_silent
+from memory.embeddings.table import ProviderOptions, limits_of, mends_of
 from tests.fakes.clock import START, FakeClock
 from tests.fakes.embedding_server import (
     Asked,
@@ -93,16 +97,16 @@ def make(open_at: Open, time: FakeClock) -> Callable[..., Embedder]:
     """An Embedder at the fake server, with time that passes at once."""
 
     def made(
-        primary: str = "openai",
+        primary: str | EmbeddingProvider = "openai",
         fallback: str = "",
         *,
         batch_size: int = 10,
         query_seconds: float = 10,
         jitter: float = 0.0,
-        **limits: int,
+        **limits: Any,
     ) -> Embedder:
         return Embedder(
-            open_at(primary),
+            open_at(primary) if isinstance(primary, str) else primary,
             open_at(fallback) if fallback else None,
             batch_size=batch_size,
             limits=lambda name: replace(limits_of(name), query_seconds=query_seconds, **limits),
@@ -692,6 +696,68 @@ async def test_a_provider_that_is_silent_is_stepped_over_without_waiting_for_a_f
         await make("gemini", "ollama", query_seconds=0.3).embed_documents(texts(30), on_done=delivered)
 
     assert {batch.model.provider for batch in delivered.batches} == {"ollama"}
+
+
+@pytest.mark.parametrize("has_answered", [False, True])
+async def test_an_ollama_that_takes_requests_and_never_answers_is_stepped_over(
+    make: Make, server: EmbeddingServer, delivered: Delivered, has_answered: bool
+) -> None:
+    """It has minutes for a batch, which a processor may need; so it is asked beside whether it is there."""
+    async with EmbeddingServer() as silent:
+        ollama = ProviderOptions(
+            "ollama", model="nomic-embed-text", base_url=silent.base_url("ollama"), mends=mends_of("ollama")
+        )
+        embedder = make(open_ollama(ollama), "gemini", query_seconds=15, silent_seconds=0.5)
+        if has_answered:
+            await embedder.embed_documents(["a"], on_done=delivered)
+            delivered.batches.clear()
+        silent.is_silent = True
+        async with asyncio.timeout(10):
+            await embedder.embed_documents(texts(30), on_done=delivered)
+        assert delivered.done == list(range(30))
+        assert {batch.model.provider for batch in delivered.batches} == {"gemini"}
+        assert embedder.state.primary.error == "ollama does not answer: nothing came within 0.5 s"
+        await embedder.close()
+
+
+async def test_an_ollama_that_computes_for_long_is_waited_for(
+    make: Make, server: EmbeddingServer, delivered: Delivered
+) -> None:
+    held = asyncio.Event()
+    server.always(_only("ollama", waits_for(held)))
+    embedder = make("ollama", "gemini", query_seconds=15, silent_seconds=0.1)
+    filling = asyncio.create_task(embedder.embed_documents(texts(30), on_done=delivered))
+    async with asyncio.timeout(10):
+        while server.pings < 4:  # noqa: ASYNC110
+            await asyncio.sleep(0.005)
+    assert delivered.batches == []
+    held.set()
+    await filling
+    assert {batch.model.provider for batch in delivered.batches} == {"ollama"}
+
+
+async def test_an_ollama_without_a_fallback_is_not_asked_whether_it_is_there(
+    make: Make, server: EmbeddingServer, delivered: Delivered
+) -> None:
+    server.delay = 0.1
+    await make("ollama", query_seconds=15, silent_seconds=0.05).embed_documents(texts(1), on_done=delivered)
+    assert (delivered.done, server.pings) == ([0], 0)
+
+
+@pytest.mark.parametrize("trouble", [ModelUnknown, AnswerUnusable, ServiceFailed, KeyRejected])
+async def test_any_answer_to_the_question_whether_it_is_there_is_one(trouble: type[EmbeddingError]) -> None:
+    async def ping() -> None:
+        raise trouble("no such thing")
+
+    assert await unless_silent(asyncio.sleep(0.1, "done"), ping, seconds=0.01, name="x") == "done"
+
+
+async def test_who_cannot_be_reached_any_more_is_not_waited_for() -> None:
+    async def ping() -> None:
+        raise Unreachable("gone")
+
+    with pytest.raises(Unreachable):
+        await unless_silent(asyncio.sleep(60), ping, seconds=0.01, name="x")
 
 
 async def test_a_query_is_not_kept_from_the_fallback_by_a_provider_with_much_time(
