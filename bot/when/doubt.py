@@ -337,6 +337,17 @@ def _ends_range(moment: ReadMoment) -> Doubtful:
     return joined and line.kind(at) in _CLOCK_KINDS and line.kind(at + 2) in _CLOCK_KINDS
 
 
+def _has_time_before(moment: ReadMoment) -> Doubtful:
+    """Call Tom tomorrow at 3 and Eva at 4."""
+    for place in range(max(0, moment.begin - _LOOKED_THROUGH), moment.begin):
+        said, end = moment.grammar.read(place)
+        hour = moment.line.skip(moment.words.at, place)
+        counts = moment.line.kind(hour) in _CLOCK_KINDS or moment.line.folded(hour) in moment.words.numbers
+        if said.clocks and (said.day or (hour > place and counts)) and end <= moment.begin:
+            return True
+    return False
+
+
 def _is_day_of_text(moment: ReadMoment) -> Doubtful:
     """Tickets for friday."""
     line, at = moment.line, moment.begin
@@ -389,6 +400,7 @@ DOUBTS = (*_FOLLOWING, *_BEHIND_MARK, *_BEHIND)
 DOUBTS_AT_THE_END = (
     Doubt("a list of days before it", _ends_day_list, "two_days"),
     Doubt("a range before it", _ends_range, "no_range"),
+    Doubt("a time before it", _has_time_before, "two_days"),
     Doubt("a day of the text", _is_day_of_text, "day_of_text"),
     Doubt("a bound before it", _is_bound, "relative"),
 )

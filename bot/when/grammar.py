@@ -32,6 +32,7 @@ _MINUTE_SIGNS = ("分", "分钟", "분", "분에")
 _BEFORE_SPANS = ("in", "within", "dans", "tra", "fra", "через")
 _ORDINALS = ("o", "a", "°", "er")
 _DAY_SIGNS = ("日", "号", "號", "일", "일에")
+_WORKDAYS = ("weekdays", "workdays", "werktags", "werktage", "工作日", "平日", "평일", "평일에")
 _ARTICLES = ("le", "el", "il", "dia")
 _SHORT_PARTS = frozenset(("morning", "noon", "midday", "afternoon", "evening", "night", "midnight"))
 """Behind a time of day they belong to the text: "9:00 morning run"."""
@@ -201,7 +202,7 @@ class Grammar:
             hour, minute, second = [*map(int, line.folded(at).split(":")), 0][:3]
             return self._with_half_day(hour, minute, second, at, at + 1)
         if line.folded(at) == "halb" and (number := self._whole(at + 1)):
-            return self._with_half_day((number[0] - 1) % 24, 30, 0, at, number[1])
+            return self._spoken((number[0] - 1) % 24, 30, at, number[1])
         if relative := self._past_or_to(at):
             return relative
         if line.kind(at) == "number" and (dotted := _dotted(line.folded(at))):
@@ -223,7 +224,9 @@ class Grammar:
             if value <= 24 and (past := line.find(words.past_the_hour, clock)):
                 return self._past_the_hour(value, past[0], at, past[1])
             minute, end = self._minutes_behind(clock)
-            return self._with_half_day(value, minute, 0, at, end)
+            if letters in ("h", "hs"):
+                return self._with_half_day(value, minute, 0, at, end)
+            return self._spoken(value, minute, at, end)
         if not behind_at or (self.line.glued(end) and line.kind(end) in ("word", "number")):
             return None
         if value <= 24 and (past := line.find(words.past_the_hour, end)):
@@ -232,7 +235,7 @@ class Grammar:
             return self._with_half_day(value // 100, value % 100, 0, at, end)
         if line.folded(end) == "%" or any((line.find(words.units, end), line.find(words.months, end))):
             return None
-        return self._with_half_day(value, 0, 0, at, end) if value <= 24 else None
+        return self._spoken(value, 0, at, end) if value <= 24 else None
 
     def _minutes_behind(self, at: int) -> tuple[int, int]:
         """9 Uhr 30, 9点30分, 9点半."""
@@ -245,7 +248,7 @@ class Grammar:
 
     def _past_the_hour(self, hour: int, minutes: int, begin: int, end: int) -> tuple[Clock, int] | None:
         total = hour * 60 + minutes
-        return self._with_half_day(total // 60 % 24, total % 60, 0, begin, end)
+        return self._spoken(total // 60 % 24, total % 60, begin, end)
 
     def _past_or_to(self, at: int) -> tuple[Clock, int] | None:
         """Half past nine, quarter to ten, zehn nach acht; "from 9 to 17" is a range."""
@@ -275,7 +278,7 @@ class Grammar:
                     return None  # "3 to 4 hours"
                 total = hour[0] * 60 + way * minutes
                 end = line.skip(words.clock, hour[1])
-                return self._with_half_day(total // 60 % 24, total % 60, 0, at, end)
+                return self._spoken(total // 60 % 24, total % 60, at, end)
         return None
 
     def _whole(self, at: int) -> tuple[int, int] | None:
@@ -291,6 +294,12 @@ class Grammar:
         behind = self.line.find(self.words.parts, at), self.line.find(self.words.weekdays, at + 1)
         german = any(behind) or (self.line.kind(at + 1) in ("number", "dotted") and not self.line.glued(at))
         return "" if german else "am"
+
+    def _spoken(self, hour: int, minute: int, begin: int, end: int) -> tuple[Clock, int] | None:
+        """At 3, half past 3: as people say it; 03 is what a clock shows."""
+        found = self._with_half_day(hour, minute, 0, begin, end)
+        shown = self.line.folded(begin).startswith("0")
+        return (replace(found[0], spoken=not shown), found[1]) if found else None
 
     def _with_half_day(
         self, hour: int, minute: int, second: int, begin: int, end: int
@@ -366,9 +375,15 @@ class Grammar:
         return None
 
     def _named_day(self, said: Said, at: int) -> Found:
+        if early := self.line.find(self.words.days_with_part, at):
+            (days, part), end = early
+            return replace(said, day=DaysAhead(days), part=part), end
         if found := self.line.find(self.words.days, at):
             return replace(said, day=DaysAhead(found[0])), found[1]
         if period := self.line.find(self.words.next_periods, at):
+            weekday = self.line.find(self.words.weekdays, self.line.skip(("の",), period[1]))
+            if period[0] == "week" and weekday:
+                return replace(said, day=OnWeekdays((weekday[0],), next_week=True)), weekday[1]
             return replace(said, day=NextPeriod(period[0])), period[1]
         after = self.line.skip(self.words.next, at)
         if (
@@ -474,7 +489,7 @@ class Grammar:
         number = _integer(self.line, at)
         if number is None or not 1 <= number <= 31:
             return None
-        if self.line.glued(at + 1) and self.line.folded(at + 1) in ("st", "nd", "rd", "th", "."):
+        if self.line.glued(at + 1) and self.line.folded(at + 1) in ("st", "nd", "rd", "th", "er", "."):
             return number, at + 2
         return number, at + 1
 
@@ -556,7 +571,7 @@ class Grammar:
         if not said.day and (such := self.line.find(self.words.all_such_days, at)):
             weekdays, end = self._more_weekdays([such[0]], such[1])
             return replace(said, every=Every("week"), day=OnWeekdays(tuple(weekdays))), end
-        if self.line.folded(at) in ("weekdays", "workdays", "werktags", "werktage"):
+        if self.line.folded(at) in _WORKDAYS:
             return replace(said, every=Every("week"), day=OnWeekdays((0, 1, 2, 3, 4))), at + 1
         after = self.line.skip(self.words.every, at)
         if after == at:

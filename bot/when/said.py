@@ -61,6 +61,8 @@ class Clock:
 
     at: time
     sure: bool = False
+    spoken: bool = False
+    """Told as people say it, at 3 or half past 3, and not as a clock shows it, 3:00 or 03."""
 
 
 @dataclass(frozen=True, slots=True)

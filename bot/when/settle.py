@@ -36,6 +36,7 @@ PARTS: dict[Part, time] = {
     "midnight": time(0),
 }
 _DARK: tuple[Part, ...] = ("evening", "tonight", "night")
+_LATEST_EARLY_HOUR = 4
 _SMALL_HOURS = 4
 """Before this hour "tonight at 2" is tomorrow by the calendar."""
 
@@ -202,8 +203,18 @@ def _midnight(day: date) -> datetime:
 
 def _times(said: Said) -> tuple[time, ...]:
     if said.clocks:
+        if said.part is None and all(clock.at.hour <= 12 for clock in said.clocks):
+            return tuple(_by_day(clock) for clock in said.clocks)
         return tuple(_in_part(clock, said.part) for clock in said.clocks)
+    if said.part == "early":
+        raise NoMoment("unread")
     return (PARTS[said.part],) if said.part else ()
+
+
+def _by_day(clock: Clock) -> time:
+    """At 3 is in the afternoon: who means the night says so."""
+    early = clock.spoken and not clock.sure and 1 <= clock.at.hour <= _LATEST_EARLY_HOUR
+    return clock.at.replace(hour=clock.at.hour + 12) if early else clock.at
 
 
 def _in_part(clock: Clock, part: Part | None) -> time:
@@ -211,7 +222,7 @@ def _in_part(clock: Clock, part: Part | None) -> time:
     hour = clock.at.hour
     if clock.sure or part is None:
         return clock.at
-    if hour == 12 and part in ("night", "tonight", "midnight"):
+    if hour == 12 and part in ("night", "tonight", "midnight", "early"):
         return clock.at.replace(hour=0)
     if hour < 12 and (part == "afternoon" or (part in _DARK and hour >= _SMALL_HOURS)):
         return clock.at.replace(hour=hour + 12)

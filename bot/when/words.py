@@ -12,7 +12,7 @@ from memory.dates.lexicon import lexicon
 from memory.dates.text import fold_letters
 
 Unit = Literal["second", "minute", "hour", "day", "week", "month", "year"]
-Part = Literal["morning", "noon", "afternoon", "evening", "tonight", "night", "midnight"]
+Part = Literal["morning", "noon", "afternoon", "evening", "tonight", "night", "midnight", "early"]
 
 _Meaning = TypeVar("_Meaning")
 
@@ -57,6 +57,7 @@ _DAYS: Mapping[int, str] = {
     2: "day after tomorrow/the day after tomorrow/apres - demain/后天/後天/明後日/모레",
     3: "大后天/大後天",
 }
+_DAYS_WITH_PART: Mapping[tuple[int, Part], str] = {(1, "morning"): "明早", (1, "evening"): "明晚"}
 _WEEKDAYS: Mapping[int, str] = {
     0: "周一/星期一/礼拜一/週一/月曜日/月曜/월요일/월요일에/segunda - feira/lundis",
     1: "周二/星期二/礼拜二/週二/火曜日/火曜/화요일/화요일에/terça - feira/terca - feira/mardis",
@@ -67,37 +68,38 @@ _WEEKDAYS: Mapping[int, str] = {
     6: "周日/周天/星期日/星期天/礼拜天/週日/日曜日/日曜/일요일/일요일에/domingos/dimanches",
 }
 _ALL_SUCH_DAYS: Mapping[int, str] = {
-    0: "mondays/montags",
-    1: "tuesdays/dienstags",
-    2: "wednesdays/mittwochs",
-    3: "thursdays/donnerstags",
-    4: "fridays/freitags",
-    5: "saturdays/samstags",
-    6: "sundays/sonntags",
+    0: "mondays/montags/los lunes/по понедельникам/월요일마다",
+    1: "tuesdays/dienstags/los martes/по вторникам/화요일마다",
+    2: "wednesdays/mittwochs/los miercoles/по средам/수요일마다",
+    3: "thursdays/donnerstags/los jueves/по четвергам/목요일마다",
+    4: "fridays/freitags/los viernes/по пятницам/금요일마다",
+    5: "saturdays/samstags/los sabados/по субботам/토요일마다",
+    6: "sundays/sonntags/los domingos/по воскресеньям/일요일마다",
 }
 _PARTS: Mapping[Part, str] = {
     "morning": "morning/in the morning/this morning/am morgen/vormittag/vormittags/am vormittag/morgens/fruh/"
     "en la manana/heute morgen/in der fruh/matin/le matin/du matin/ce matin/por la manana/"
     "de la manana/a la manana/esta manana/"
     "mattina/di mattina/la mattina/del mattino/questa mattina/stamattina/manha/de manha/da manha/pela manha/"
-    "esta manha/утром/утра/сегодня утром/早上/早晨/上午/今早/朝/午前/今朝/아침/오전",
+    "esta manha/утром/утра/сегодня утром/早上/早晨/上午/今早/朝/午前/今朝/아침/오전/아침에/오전에",
     "noon": "noon/midday/del mediodia/mittag/mittags/am mittag/midi/a midi/mediodia/al mediodia/"
     "mezzogiorno/a mezzogiorno/"
-    "meio dia/ao meio dia/полдень/в полдень/中午/正午/정오",
+    "meio dia/ao meio dia/полдень/в полдень/中午/正午/정오/정오에",
     "afternoon": "afternoon/in the afternoon/this afternoon/nachmittag/nachmittags/am nachmittag/apres midi/"
     "apres - midi/l apres - midi/de l apres - midi/cet apres - midi/l apres midi/cet apres midi/tarde/por la tarde/"
     "de la tarde/en la tarde/esta tarde/pomeriggio/nel pomeriggio/del pomeriggio/questo pomeriggio/"
     "a tarde/da tarde/de tarde/"
-    "днем/дня/сегодня днем/下午/午後/오후",
+    "днем/дня/сегодня днем/下午/午後/오후/오후에",
     "evening": "evening/in the evening/this evening/abend/abends/am abend/soir/le soir/du soir/noche/por la noche/"
     "de la noche/en la noche/"
-    "sera/di sera/la sera/a noite/da noite/de noite/вечером/вечера/晚上/傍晚/晚/夜/晩/夕方/저녁",
+    "sera/di sera/la sera/a noite/da noite/de noite/вечером/вечера/晚上/傍晚/晚/夜/晩/夕方/저녁/저녁에",
     "tonight": "tonight/heute abend/ce soir/esta noche/stasera/questa sera/esta noite/hoje a noite/сегодня вечером/"
     "今晚/今夜/今晩/오늘 밤/오늘 저녁",
     "night": "night/at night/in the night/nacht/nachts/in der nacht/heute nacht/cette nuit/la nuit/notte/di notte/"
-    "stanotte/ночью/半夜/밤",
+    "stanotte/ночью/半夜/밤/밤에",
+    "early": "madrugada/de la madrugada/da madrugada/de madrugada/ночи/凌晨/未明/明け方/새벽/새벽에",
     "midnight": "midnight/mitternacht/minuit/a minuit/medianoche/a medianoche/mezzanotte/a mezzanotte/meia noite/"
-    "a meia noite/полночь/в полночь/午夜/자정",
+    "a meia noite/полночь/в полночь/午夜/자정/자정에",
 }
 _TODAYS: tuple[str, ...] = (
     "this ",
@@ -114,7 +116,7 @@ _TODAYS: tuple[str, ...] = (
     "오늘",
 )
 """How a part of the day begins that is the one of today; with `tonight`."""
-_WORKDAYS = "weekday/weekdays/workday/workdays/working day/werktag/werktags/werktage/arbeitstag/工作日"
+_WORKDAYS = "weekday/weekdays/workday/workdays/working day/werktag/werktags/werktage/arbeitstag/工作日/平日/평일/평일에"
 _WEEKEND = "weekend/weekends/wochenende/am wochenende/周末/週末"
 _EVERY = (
     "every/each/jeden/jede/jedes/jeder/alle/chaque/tous les/toutes les/cada/todos los/todas las/"
@@ -159,7 +161,7 @@ _MINUTES: Mapping[int, str] = {
 """What is said in a word, or in words that do not count."""
 _BARE_UNITS = "час/минуту/день/неделю/месяц/год"
 """Mean one of them where no number stands before."""
-_AND_A_HALF = "and a half/einhalb/半/et demie/et demi/y media/e mezza/e mezzo/e meia/e meio/반"
+_AND_A_HALF = "and a half/einhalb/半/et demie/et demi/y media/e mezza/e mezzo/e meia/e meio/반/个半/個半"
 _AND = "and/und/&/和/et/y/e/и/と"
 _AT = (
     "at/@/by/at around/around/um/gegen/vers/hacia las/hacia la/verso le/около/к/a las/a la/a/alle/"
@@ -175,11 +177,13 @@ _NEXT_PERIODS: Mapping[Unit, str] = {
     "de la proxima semana/semana que viene/la semana que viene/de la semana que viene/prossima settimana/"
     "la prossima settimana/della prossima settimana/settimana prossima/la settimana prossima/"
     "della settimana prossima/"
-    "na proxima semana/da proxima semana/semana que vem/na semana que vem/da semana que vem/на следующей неделе",
+    "na proxima semana/da proxima semana/semana que vem/na semana que vem/da semana que vem/на следующей неделе/"
+    "来週/다음 주/다음주",
     "month": "mois prochain/le mois prochain/proximo mes/el proximo mes/mes que viene/el mes que viene/mese prossimo/"
-    "il mese prossimo/prossimo mese/il prossimo mese/no proximo mes/mes que vem/no mes que vem/в следующем месяце",
+    "il mese prossimo/prossimo mese/il prossimo mese/no proximo mes/mes que vem/no mes que vem/в следующем месяце/"
+    "来月/다음 달/다음달",
     "year": "annee prochaine/l annee prochaine/proximo ano/el proximo ano/ano que viene/el ano que viene/"
-    "anno prossimo/l anno prossimo/no proximo ano/ano que vem/в следующем году",
+    "anno prossimo/l anno prossimo/no proximo ano/ano que vem/в следующем году/来年/내년",
 }
 """What names the next period where the adjective may stand behind."""
 _PAST_THE_HOUR: Mapping[int, str] = {
@@ -220,9 +224,10 @@ _BEFORE_OR_AFTER = (
     "before/after/prior to/vor/nach/bevor/nachdem/avant/apres/antes/antes de/antes del/despues/"
     "despues de/despues del/"
     "vorher/davor/danach/nachher/beforehand/prima/prima di/prima del/prima della/"
-    "dopo/depois/depois de/depois do/depois da/до/после/перед"
+    "dopo/depois/depois de/depois do/depois da/до/после/перед/"
+    "下下周/下下週/下下个星期/下下星期/再来週/さ 来週/다다음 주/다다음주"
 )
-"""Behind a moment they count it from something that no calendar knows: "2 days before the exam"."""
+"""Behind a moment they count it from something that no calendar knows: "2 days before the exam"; before a day, too."""
 _EXCEPT = (
     "except/except for/excluding/apart from/but/but not/not/other than/ausser/außer/aber nicht/nur nicht/nicht/sauf/"
     "excepte/hormis/excepto/salvo/menos/menos los/tranne/eccetto/meno/exceto/кроме/除了/除/除外/以外"
@@ -250,6 +255,7 @@ class Words:
         self.days = {word: days for word, days in shared.days.items() if days > 0} | {"heute": 0}
         self.days.update(_table({0: "aujourd hui/hoy/oggi/hoje/сегодня"}))
         self.days.update(_table(_DAYS))
+        self.days_with_part = _table(_DAYS_WITH_PART)
         self.weekdays = {**shared.weekdays, **_table(_WEEKDAYS)}
         self.all_such_days = _table(_ALL_SUCH_DAYS)
         self.months = dict(shared.months)

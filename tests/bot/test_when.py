@@ -177,7 +177,7 @@ at 4pm | 2026-11-18 16:00
 22:45 | 2026-11-18 22:45
 5 o'clock tomorrow | 2026-11-19 05:00
 quarter past 11 | 2026-11-18 11:15
-half past 3 tomorrow | 2026-11-19 03:30
+half past 3 tomorrow | 2026-11-19 15:30
 day after tomorrow 13:00 | 2026-11-20 13:00
 wednesday next week at 10:00 | 2026-11-25 10:00
 tomorrow at midday | 2026-11-19 12:00

@@ -17,6 +17,40 @@ NOW = datetime(2026, 11, 18, 10, 15, 20, tzinfo=BERLIN)  # a Wednesday
 
 # phrase | due | rule | text
 UNDERSTOOD = """\
+tomorrow at 3 call Tom | 2026-11-19 15:00 | | call Tom
+tomorrow at 3:00 call Tom | 2026-11-19 03:00 | | call Tom
+tomorrow at 03 call Tom | 2026-11-19 03:00 | | call Tom
+tomorrow at 3 in the morning call Tom | 2026-11-19 03:00 | | call Tom
+tomorrow at 3 am call Tom | 2026-11-19 03:00 | | call Tom
+tomorrow at 5 call Tom | 2026-11-19 05:00 | | call Tom
+every day at 3 and 15 pills | 2026-11-18 15:00 | every 1 days from 2026-11-18 at 03:00,15:00 | pills
+at quarter past four tea | 2026-11-18 16:15 | | tea
+morgen um 3 anrufen | 2026-11-19 15:00 | | anrufen
+morgen früh um 4 los | 2026-11-19 04:00 | | los
+morgen um 3:00 los | 2026-11-19 03:00 | | los
+demain à 3h partir | 2026-11-19 03:00 | | partir
+mañana a las 3 llamar | 2026-11-19 15:00 | | llamar
+mañana a las 3 de la madrugada salir | 2026-11-19 03:00 | | salir
+amanhã às 2 da madrugada sair | 2026-11-19 02:00 | | sair
+завтра в 3 позвонить | 2026-11-19 15:00 | | позвонить
+завтра в 3 часа ночи выезд | 2026-11-19 03:00 | | выезд
+明天3点打电话 | 2026-11-19 15:00 | | 打电话
+明天凌晨3点看球 | 2026-11-19 03:00 | | 看球
+明天凌晨12点半看球 | 2026-11-19 00:30 | | 看球
+明早7点起床 | 2026-11-19 07:00 | | 起床
+明早起床 | 2026-11-19 09:00 | | 起床
+工作日早上7点锻炼 | 2026-11-19 07:00 | every 1 weeks from 2026-11-18 on mon,tue,wed,thu,fri at 07:00 | 锻炼
+一个半小时后喝茶 | 2026-11-18 11:45:20 | | 喝茶
+来週の月曜日9時に会議 | 2026-11-23 09:00 | | 会議
+平日7時に起きる | 2026-11-19 07:00 | every 1 weeks from 2026-11-18 on mon,tue,wed,thu,fri at 07:00 | 起きる
+다음 주 수요일 10시에 회의 | 2026-11-25 10:00 | | 회의
+월요일마다 8시에 운동 | 2026-11-23 08:00 | every 1 weeks from 2026-11-18 on mon at 08:00 | 운동
+모레 정오에 점심 | 2026-11-20 12:00 | | 점심
+los lunes y miércoles a las 19 gimnasio | 2026-11-18 19:00 | every 1 weeks from 2026-11-18 on mon,wed at 19:00 | gimnasio
+по понедельникам в 8 мусор | 2026-11-23 08:00 | every 1 weeks from 2026-11-18 on mon at 08:00 | мусор
+le 1er de chaque mois payer | 2026-12-01 09:00 | every 1 months from 2026-11-18 on 1 at 09:00 | payer
+le 1er décembre payer | 2026-12-01 09:00 | | payer
+take the 9:30 train tomorrow at 8 | 2026-11-19 08:00 | | take the 9:30 train
 给汤姆打电话明天15点 | 2026-11-19 15:00 | | 给汤姆打电话
 吃药每天早上8点 | 2026-11-19 08:00 | every 1 days from 2026-11-18 at 08:00 | 吃药
 tomorrow at 10 pm or so to call Sam | 2026-11-19 22:00 | | call Sam
@@ -133,7 +167,7 @@ remind me tomorrow at 9 x | 2026-11-19 09:00 | | x
 tea in 5 minutes | 2026-11-18 10:20:20 | | tea
 look at the 9 o'clock news tomorrow | 2026-11-19 09:00 | | look at the 9 o'clock news
 10 min to go x | 2026-11-18 10:25:20 | | go x
-next tuesday at half past four x | 2026-11-24 04:30 | | x
+next tuesday at half past four x | 2026-11-24 16:30 | | x
 quarter past nine tomorrow x | 2026-11-19 09:15 | | x
 20 past 9 x | 2026-11-19 09:20 | | x
 at 20 to 10 x | 2026-11-19 09:40 | | x
@@ -186,8 +220,8 @@ a medianoche x | 2026-11-19 00:00 | | x
 al mediodía x | 2026-11-18 12:00 | | x
 esta noche x | 2026-11-18 20:00 | | x
 el 24 de diciembre a las 18:30 x | 2026-12-24 18:30 | | x
-a la una x | 2026-11-19 01:00 | | x
-mañana a la 1 x | 2026-11-19 01:00 | | x
+a la una x | 2026-11-18 13:00 | | x
+mañana a la 1 x | 2026-11-19 13:00 | | x
 dopodomani alle 10 x | 2026-11-20 10:00 | | x
 venerdì sera x | 2026-11-20 19:00 | | x
 venerdì alle 8 di sera x | 2026-11-20 20:00 | | x
@@ -478,11 +512,9 @@ todas as manhãs às 7 x
 两天前开会
 考试前两天复习
 下个月1号交房租
-一个半小时后喝茶
 周五或周六见面
 あさって10時に会議
 2日前に電話
-来週の月曜日9時に会議
 2일 전에 전화
 morgen om 15:00 bellen
 i morgen kl 15 ring mamma
@@ -548,6 +580,12 @@ segunda e quinta x
 매주 월요일과 목요일 운동
 금요일 전에 보고서
 every day 9:00 until friday call
+call Tom tomorrow at 3 and Eva at 4
+appeler Tom demain à 9h et Eva à 10h
+tomorrow at dawn run
+明天凌晨看球
+下下周三开会
+会議を再来週の水曜日10時
 除了星期天每天8点吃药
 除了周日，每天8点吃药
 除星期天外每天8点吃药

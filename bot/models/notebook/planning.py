@@ -7,7 +7,7 @@ from typing import NamedTuple
 from bot.models.notebook.language import Language
 from bot.models.notebook.languages import LANGUAGES
 from bot.models.notebook.reading import Fact, Reading, Reminder, read
-from bot.models.notebook.reminding import is_moment, refusal_of_moment, split_reminder
+from bot.models.notebook.reminding import moment_alone, refusal_of_moment, split_reminder
 from bot.when import NoMoment
 
 MOST_TURNS = 4
@@ -101,8 +101,8 @@ def _with_moment(
 ) -> Plans | None:
     texts = [split_reminder(each.request, now, language) for each in reminders]
     text = next((each.text for each in texts if not each.when and each.text), "")
-    if text and is_moment(answer, now, language):
-        return Plans(Reading(language), (Planned(answer, text, Fact(text)),))
+    if text and (when := moment_alone(answer, now, language)):
+        return Plans(Reading(language), (Planned(when, text, Fact(text)),))
     if text and (refused := refusal_of_moment(answer, now, language)):
         return Plans(Reading(language), asks_when=True, refused=refused)
     return None

@@ -45,20 +45,28 @@ def split_reminder(request: str, now: datetime, language: Language) -> Parts:
         if error.refusal != "unread":
             text = _beside(now, language).find(request, error)
             return Parts("", without_links(text, language) if text else request, error)
+        if (shorter := _without_please(request, language)) != request:
+            return split_reminder(shorter, now, language)
         found = _split_in_the_middle(request, now)
     if found is None or not _is_certain(found, language):
         return Parts("", request)
     return Parts(found.when, without_links(found.text, language))
 
 
-def is_moment(text: str, now: datetime, language: Language) -> bool:
-    """Return whether a text is a moment and nothing else."""
-    text = _trimmed(text)
+def moment_alone(text: str, now: datetime, language: Language) -> str:
+    """Return the moment that a text is, without "please"; "" where it is none, or says anything else besides."""
+    text = _without_please(_trimmed(text), language)
     try:
         found = _split(text, now) if has_words(text) else None
     except NoMoment:
-        return False
-    return found is not None and not found.text and _is_certain(found, language)
+        return ""
+    return found.when if found and not found.text and _is_certain(found, language) else ""
+
+
+def _without_please(text: str, language: Language) -> str:
+    """Drop a word such as "please" at the end, where words are set apart."""
+    last = phrase_up_to(fold(text), len(text), "please", prefer=language, only=True)
+    return text[: last.start].rstrip(SEPARATORS) if last and language.spacing == "words" else text
 
 
 def refusal_of_moment(text: str, now: datetime, language: Language) -> NoMoment | None:
@@ -95,6 +103,8 @@ def _split_in_the_middle(request: str, now: datetime) -> Parts | None:
     """Find a moment with a named day behind the first words: "dass ich morgen um 9 Tom anrufe"."""
     words = request.split()
     for at in range(1, min(len(words), _MOST_BEFORE)):
+        if _names_day(" ".join(words[:at])):
+            return None
         try:
             found = _split(" ".join(words[at:]), now)
         except NoMoment:
@@ -145,7 +155,9 @@ def without_links(text: str, language: Language) -> str:
     text = _trimmed(text)
     for _ in range(3):
         folded = fold(text)
-        link = phrase_at(folded, 0, "reminder_links", prefer=language, only=True)
+        kinds = ("reminder_links", "please")
+        links = (phrase_at(folded, 0, kind, prefer=language, only=True) for kind in kinds)
+        link = next(filter(None, links), None)
         rest = text[link.end :].lstrip(SEPARATORS) if link else ""
         if link is None or not has_words(rest):
             break

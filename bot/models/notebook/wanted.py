@@ -18,7 +18,7 @@ from bot.models.notebook.phrases import (
     phrase_up_to,
     skip,
 )
-from bot.models.notebook.reminding import is_moment, without_links
+from bot.models.notebook.reminding import moment_alone, without_links
 from bot.models.notebook.sentence import asks, begins_with_question, is_idiom, without_greeting
 
 Wanted = Literal[
@@ -104,7 +104,7 @@ def _read_moment_first(text: str, spoken: Language) -> Request | None:
         if verb is None:
             continue
         before, behind = text[:at].strip(SEPARATORS), text[verb.end :].strip(SEPARATORS)
-        if not is_moment(before, LONG_AGO, spoken):
+        if not moment_alone(before, LONG_AGO, spoken):
             return None
         return Request("remind", text, f"{before} {without_links(behind, spoken)}")
     return None
@@ -117,7 +117,7 @@ def _wants_to_leave(text: str, spoken: Language) -> bool:
 
 def _read_start(text: str, spoken: Language) -> Request | None:
     head = fold(text[:200])
-    at = skip(head, 0, SEPARATORS + "¡" + OPENERS)
+    at = skip(head, 0, SEPARATORS + "¡¿" + OPENERS)
     if is_idiom(head, spoken):
         return None
     asked = False

@@ -125,7 +125,8 @@ ENGLISH = Language(
     ),
     remind=phrases(
         "remind me|remind us|set a reminder|set me a reminder|add a reminder|create a reminder|set an alarm"
-        "|set a timer|wake me|wake me up"
+        "|set a timer|wake me|wake me up|don't let me forget|do not let me forget|give me a reminder"
+        "|i need a reminder|i want a reminder|i'd like a reminder|i would like a reminder"
     ),
     reminder_links=phrases("to|that|about|of|for"),
     forget=phrases("forget|forget about|delete|remove|erase"),

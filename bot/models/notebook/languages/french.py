@@ -125,7 +125,7 @@ FRENCH = Language(
     ),
     remind=phrases(
         "rappelle-moi de|rappelle-moi d'|rappelez-moi de|rappelez-moi d'|rappelle-moi|rappelez-moi"
-        "|me rappeler de|me rappeler d'|mets un rappel|mets une alarme|réveille-moi"
+        "|me rappeler|nous rappeler|me rappeler de|me rappeler d'|mets un rappel|mets une alarme|réveille-moi"
     ),
     reminder_links=phrases("de|d'|que|qu'|du|des"),
     forget=phrases("supprime|supprimez|efface|effacez|oublie|oubliez"),
