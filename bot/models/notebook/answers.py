@@ -56,6 +56,8 @@ class Looked(NamedTuple):
     """As `memory_search` gives them, best first."""
     notice: str = ""
     error: str = ""
+    asked: str = ""
+    """What the person asked, of which the query was made."""
     same_thing: tuple[str, ...] = ()
     """Phrases that every line shown has to hold one of: it was searched for what says the same in other words."""
 
@@ -278,7 +280,9 @@ def _change(changed: Changed, language: Language) -> str:
 def _how_to_forget(outcome: Outcome, language: Language) -> str:
     """The command that removes the first passage shown; how to find other words where none was found."""
     say = language.say
-    searched = [each for each in outcome.looked if not each.error and outcome.forget in each.query]
+    searched = [
+        each for each in outcome.looked if not each.error and outcome.forget in (each.asked or each.query)
+    ]
     if not outcome.forget or not searched:
         return say.forget.format(command="/forget WORDS")
     passages = _shown_passages(searched, language)

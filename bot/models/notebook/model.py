@@ -127,7 +127,9 @@ class Notebook:
             wrote=[_wrote(result) for result in turn.results if result.name in {WRITE, KEEP}],
             changed=[_changed(result, turn) for result in turn.results if result.name == EDIT],
             looked=[
-                _looked(result, turn, wish) for result in turn.results if result.name == SEARCH and not asked
+                _looked(result, turn, wish, now.date())
+                for result in turn.results
+                if result.name == SEARCH and not asked
             ],
             listed=[_listed(result) for result in turn.results if result.name == LIST],
             on_day=_on_day(asked, turn, now) if asked else None,
@@ -392,19 +394,25 @@ def _wrote(result: ToolResult) -> Wrote:
     return Wrote(path, first, last if isinstance(last, int) else first)
 
 
-def _looked(result: ToolResult, turn: _Turn, wish: Reading) -> Looked:
+def _looked(result: ToolResult, turn: _Turn, wish: Reading, today: date) -> Looked:
     content = _object(result.content)
     hits = content.get("results")
-    query = turn.queries.get(result.call_id) or " ".join(turn.said[-1:])
+    query, asked = turn.queries.get(result.call_id) or " ".join(turn.said[-1:]), ""
     group: tuple[str, ...] = ()
-    for asked in wish.queries:
-        phrases = same_thing(asked, wish.language)
+    for each in wish.queries:
+        searched, phrases = (
+            without_function_words(each, wish.language, today),
+            same_thing(each, wish.language),
+        )
         if phrases and query == paraphrases.search_words(phrases):
-            query, group = asked, phrases
+            query, asked, group = searched, each, phrases
+        elif query == searched:
+            asked = each
     if result.failed or not isinstance(hits, list):
-        return Looked(query, error=_error(result, content))
+        return Looked(query, error=_error(result, content), asked=asked)
     notice = content.get("notice", "")
-    return Looked(query, [hit for hit in hits if isinstance(hit, dict)], str(notice), same_thing=group)
+    found = [hit for hit in hits if isinstance(hit, dict)]
+    return Looked(query, found, str(notice), asked=asked, same_thing=group)
 
 
 def _reminded(result: ToolResult, turn: _Turn) -> Reminded:

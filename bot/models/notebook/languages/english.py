@@ -56,9 +56,10 @@ ENGLISH = Language(
         today_nothing="There is nothing in today's notes yet.",
         rest="`/memory get {path}` shows all of it.",
         leave="To leave the terminal, type exit or press Ctrl-D. Your notes stay.",
-        notice="I'm the built-in notebook: I keep notes, find them and set reminders. For more, add a language "
-        "model: set `chain` under `[models]` in config.toml, with its key in a `[providers.…]` section; "
-        "docs/models.md shows how.",
+        notice="I'm the built-in notebook: I keep notes, find them and set reminders. For more, add a "
+        "language model: `commonplace init` writes a config.toml; name the model there, as `chain` "
+        "under `[models]`. `ollama/qwen3` runs on your own machine with Ollama and needs no key; "
+        "docs/models.md shows all the others.",
     ),
     states=phrases(
         "is|are|am|lives|live|works|work|likes|like|prefers|prefer|has|have|uses|use|owns|costs|weighs|called|drives|studies"

@@ -30,9 +30,10 @@ FRENCH = Language(
         cannot_read="Je ne peux pas regarder les images, fichiers et messages vocaux : je ne fais que garder "
         "des notes et les retrouver.",
         keep_how="Pour que je garde le document dans vos notes, dites « retiens ceci ».",
-        notice="Je suis le carnet intégré : je garde des notes, je les retrouve et je vous les rappelle. Pour "
-        "le reste, il faut un modèle de langage : `chain` sous `[models]` dans config.toml, avec sa clé dans "
-        "une section `[providers.…]` ; docs/models.md explique comment.",
+        notice="Je suis le carnet intégré : je garde des notes, je les retrouve et je vous les rappelle. "
+        "Pour le reste, il faut un modèle de langage : `commonplace init` écrit un fichier "
+        "config.toml ; indiquez-y le modèle comme `chain` sous `[models]`. `ollama/qwen3` tourne sur "
+        "votre propre machine avec Ollama, sans clé ; docs/models.md montre tous les autres.",
         reminded="Rappel {number} pour le {due} : {text}",
         reminded_again="Rappel {number}, {when} : {text}. Le premier, le {due}.",
         while_open="Je ne peux vous le rappeler que tant que Commonplace tourne ; sinon, vous le verrez la "

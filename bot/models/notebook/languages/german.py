@@ -30,9 +30,10 @@ GERMAN = Language(
         cannot_read="In Bilder, Dateien und Sprachnachrichten kann ich nicht hineinsehen; ich bewahre nur "
         "Notizen auf und finde sie wieder.",
         keep_how="Soll das Dokument in deine Notizen, sag „Merk dir das“.",
-        notice="Ich bin das eingebaute Notizbuch: Ich merke mir etwas, finde es wieder und erinnere dich. Für "
-        "mehr braucht es ein Sprachmodell: `chain` unter `[models]` in config.toml, mit Schlüssel in einem "
-        "Abschnitt `[providers.…]`; docs/models.md zeigt, wie.",
+        notice="Ich bin das eingebaute Notizbuch: Ich merke mir etwas, finde es wieder und erinnere dich. "
+        "Für mehr braucht es ein Sprachmodell: `commonplace init` schreibt eine config.toml; trag "
+        "das Modell dort als `chain` unter `[models]` ein. `ollama/qwen3` läuft mit Ollama auf "
+        "deinem eigenen Rechner und braucht keinen Schlüssel; alle anderen zeigt docs/models.md.",
         reminded="Erinnerung {number} für {due}: {text}",
         reminded_again="Erinnerung {number}, {when}: {text}. Das erste Mal am {due}.",
         while_open="Erinnern kann ich dich nur, solange Commonplace läuft; sonst siehst du es beim nächsten Mal.",
