@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-TEXT_MAX_CHARS = 65_536
+TEXT_MAX_CHARS = 200_000
 """Of what is noted at once. What a document holds is filed, and may be longer."""
+_LONG_CHARS = 10_000
+"""A longer text is made ready in a thread: nobody else is to wait for that."""
 
 _Result = TypeVar("_Result")
 _Ask = Callable[[Callable[["Connection"], _Result]], _Result]
@@ -89,7 +91,10 @@ class Journal:
                 f"The text has {len(text):,} characters, and one note takes {TEXT_MAX_CHARS:,} at most; "
                 "write it in several parts."
             )
-        draft = self._memory.draft(text, target=target)
+        if len(text) > _LONG_CHARS:
+            draft = await asyncio.to_thread(self._memory.draft, text, target=target)
+        else:
+            draft = self._memory.draft(text, target=target)
         return await self._add(draft, _key(key, "write", target, text))
 
     async def append(self, path: str, block: str, *, key: str, title: str) -> Written:

@@ -27,6 +27,8 @@ log = logging.getLogger(__name__)
 MOST_IN_A_CHAT = 200
 MOST_OF_A_PERSON = 200
 """In all chats together."""
+WAITING_AT_ONCE = 1
+"""Of what one reminder brings: it is skipped while so much is on its way to the chat, or not answered yet."""
 MOST_CHARACTERS = 2_000
 CHECK_SECONDS = 15.0
 """So late at most is one noticed to be due after the machine has slept, or its clock was set."""
@@ -237,8 +239,7 @@ class Reminders:
         skipped = 0
         if row.person not in self._owners and access.decision(db, row.person) == "denied":
             log.info("reminder %d is not delivered: its person is kept out", row.number)
-        elif _last_one_waits(db, row):
-            # One at a time is on its way to a chat that cannot be reached, or that answers slowly: no queue grows.
+        elif _count_waiting(db, row) >= WAITING_AT_ONCE:
             skipped = row.skipped + 1
         elif row.prompt:
             inbox.add(db, _as_message(row, now, self._text(row, now, late=late)), owner="", at=stored(now))
@@ -262,11 +263,11 @@ class Reminders:
         return f"{text}\n\n{phrases.REMINDER_SKIPPED.format(count=row.skipped)}" if row.skipped else text
 
 
-def _last_one_waits(db: "apsw.Connection", row: ReminderRow) -> bool:
-    """Return whether what was delivered of it last has not reached the chat, or is not answered, yet."""
+def _count_waiting(db: "apsw.Connection", row: ReminderRow) -> int:
+    """Return how much of what it brought has not reached the chat, or is not answered, yet."""
     if row.prompt:
-        return inbox.has_open(db, _PROMPT.format(number=row.number))
-    return inbox.has_undelivered(db, _NOTICE.format(number=row.number))
+        return inbox.count_open_of(db, _PROMPT.format(number=row.number))
+    return inbox.count_undelivered_of(db, _NOTICE.format(number=row.number))
 
 
 def again_in_words(row: ReminderRow) -> str:

@@ -1,5 +1,7 @@
 """Print the documents that come from the code: config.example.toml, docs/settings.md, docs/commands.md.
 
+Of docs/security.md, the table of bounds.
+
 With `--check`, print nothing, but name each file that is stale and exit with 1.
 """
 
@@ -15,6 +17,7 @@ from bot.commands.table import COMMANDS
 from bot.config.errors import dotted
 from bot.config.example import as_toml, example_config, explanations, plain_fields, sections
 from bot.config.fields import in_words, without_none
+from scripts import bounds
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -48,6 +51,9 @@ or else `commonplace` in your data folder: `$XDG_DATA_HOME`, or else `~/.local/s
 stop the start with exit code 2 and one line that names the key and what is allowed. So does asking for
 something that this version does not have. Secrets are never shown.
 """
+
+BOUNDS_BEGIN = "<!-- Printed from scripts/bounds.py by `make docs`; not to be edited by hand. -->"
+BOUNDS_END = "<!-- The end of what is printed. -->"
 
 COMMANDS_OPENING = """\
 # Slash commands
@@ -90,6 +96,15 @@ def commands_page() -> str:
     return COMMANDS_OPENING + "\n".join(rows) + "\n"
 
 
+def with_bounds(page: str) -> str:
+    """docs/security.md with the table of bounds as it is now. Raises ValueError where the page has no place for it."""
+    before, begin, rest = page.partition(BOUNDS_BEGIN)
+    _, end, after = rest.partition(BOUNDS_END)
+    if not (begin and end):
+        raise ValueError(f"docs/security.md has no {BOUNDS_BEGIN} with {BOUNDS_END} below it")
+    return f"{before}{begin}\n\n{bounds.table()}\n\n{end}{after}"
+
+
 def pages() -> dict[Path, str]:
     """What each printed file must hold."""
     docs = ROOT / "docs"
@@ -97,6 +112,7 @@ def pages() -> dict[Path, str]:
         ROOT / "config.example.toml": example_config(),
         docs / "settings.md": settings_page(),
         docs / "commands.md": commands_page(),
+        docs / "security.md": with_bounds((docs / "security.md").read_text("utf-8")),
     }
 
 

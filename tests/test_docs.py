@@ -81,7 +81,8 @@ def test_the_printed_documents_are_not_stale() -> None:
 @pytest.mark.thorough
 def test_a_stale_document_is_named(tmp_path: Path) -> None:
     (tmp_path / "scripts").mkdir()
-    for name in ("scripts/print_docs.py", "config.example.toml"):
+    (tmp_path / "docs").mkdir()
+    for name in ("scripts/print_docs.py", "config.example.toml", "docs/security.md"):
         (tmp_path / name).write_text((ROOT / name).read_text("utf-8"), "utf-8")
     with (tmp_path / "config.example.toml").open("a") as file:
         file.write("# changed\n")

@@ -9,6 +9,7 @@ import pytest
 
 from bot.config.fields import known_keys
 from bot.config.settings import Settings
+from scripts.bounds import BOUNDS, Bound, place_of, value_in_words
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "security.md").read_text("utf-8")
@@ -53,6 +54,20 @@ def test_each_threat_has_its_measures_and_each_measure_its_test(threat: str) -> 
         assert happens
         assert protects
         assert NAMED.search(held_by), happens
+
+
+def test_the_bounds_are_those_of_the_code_and_no_constant_is_named_that_is_gone() -> None:
+    found = [row for row in rows(sections()["Bounds"]) if row[1]]
+    bounds = [bound for group in BOUNDS.values() for bound in group]
+    assert [row[0] for row in found] == [bound.what for bound in bounds]
+    for row, bound in zip(found, bounds, strict=True):
+        assert row[1:] == [value_in_words(bound), bound.beyond, place_of(bound)]
+    with pytest.raises(LookupError, match="is gone"):
+        value_in_words(Bound("x", "bot.reminders:NO_SUCH_BOUND", "", ""))
+    with pytest.raises(LookupError, match="is gone"):
+        value_in_words(Bound("x", "limits.no_such_key", "", ""))
+    with pytest.raises(LookupError, match="no bound"):
+        value_in_words(Bound("x", "limits.daily_tokens", "", ""))
 
 
 def test_every_test_that_is_named_exists() -> None:

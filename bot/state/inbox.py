@@ -166,13 +166,13 @@ def count_open(db: apsw.Connection, *, but: IncomingMessage) -> int:
     return count
 
 
-def has_open(db: apsw.Connection, message: str) -> bool:
-    """Return whether a message whose id begins like this is not delivered yet, in any chat."""
-    found: int = db.execute(
-        "SELECT EXISTS (SELECT 1 FROM inbox WHERE state != 'delivered' AND substr(message, 1, ?) = ?)",
+def count_open_of(db: apsw.Connection, message: str) -> int:
+    """Return how many messages whose ids begin like this are not delivered yet, in all chats."""
+    count: int = db.execute(
+        "SELECT count(*) FROM inbox WHERE state != 'delivered' AND substr(message, 1, ?) = ?",
         (len(message), message),
     ).get
-    return bool(found)
+    return count
 
 
 def take_over(db: apsw.Connection, numbers: Iterable[int], *, owner: str) -> None:
@@ -302,12 +302,12 @@ def when_put(db: apsw.Connection, key: str, *, since: str, until: str) -> tuple[
     return tuple(str(at) for (at,) in rows)
 
 
-def has_undelivered(db: apsw.Connection, key: str) -> bool:
-    """Return whether a notice whose key begins like this is not delivered yet."""
-    found: int = db.execute(
-        "SELECT EXISTS (SELECT 1 FROM outbox WHERE NOT delivered AND substr(key, 1, ?) = ?)", (len(key), key)
+def count_undelivered_of(db: apsw.Connection, key: str) -> int:
+    """Return how many notices whose keys begin like this are not delivered yet."""
+    count: int = db.execute(
+        "SELECT count(*) FROM outbox WHERE NOT delivered AND substr(key, 1, ?) = ?", (len(key), key)
     ).get
-    return bool(found)
+    return count
 
 
 def undelivered(db: apsw.Connection) -> tuple[tuple[str, Notice], ...]:

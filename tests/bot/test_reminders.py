@@ -68,10 +68,16 @@ def opened(state: State, wall: Wall, zone: str = "Europe/Berlin") -> Reminders:
 
 
 async def add(
-    reminders: Reminders, line: str, *, key: str = "", chat: ChatId = HERE, prompt: bool = False
+    reminders: Reminders,
+    line: str,
+    *,
+    key: str = "",
+    chat: ChatId = HERE,
+    person: PersonId = ANNA,
+    prompt: bool = False,
 ) -> int:
     when, text = reminders.read(line)
-    return (await reminders.add(Asked(key or line, chat, ANNA), when, text, prompt=prompt)).number
+    return (await reminders.add(Asked(key or line, chat, person), when, text, prompt=prompt)).number
 
 
 async def notices(state: State) -> list[str]:
@@ -351,8 +357,9 @@ async def test_there_is_a_limit_for_a_chat_for_a_person_and_for_a_text(reminders
     assert await add(reminders, "20m tea", key="key-0"), "it stands already"
     with pytest.raises(NotSet, match="You already have 200"):
         await add(reminders, "20m tea", key="elsewhere", chat=THERE)
-    when, text = reminders.read("20m tea")
-    assert await reminders.add(Asked("Ben's", THERE, BEN), when, text), "it is a bound for each person"
+    assert await add(reminders, "20m tea", key="Ben's", chat=THERE, person=BEN), (
+        "it is a bound for each person"
+    )
     await reminders.cancel(1, chat=HERE, owner=False, key="k")
     assert await add(reminders, "20m tea", key="elsewhere", chat=THERE)
     with pytest.raises(NotSet, match="2001"):
@@ -548,7 +555,8 @@ async def test_processes_that_are_killed_deliver_each_once(tmp_path: Path) -> No
         far = Reminders(state, now=lambda: datetime(2026, 1, 1, tzinfo=UTC), zone="UTC")
         for chat in chats:  # more than two of them deliver before they are killed
             for each in range(150):
-                await add(far, f"{each + 1}s number {each}", key=f"{chat} {each}", chat=chat)
+                person = PersonId(chat.channel, chat.name)
+                await add(far, f"{each + 1}s number {each}", key=f"{chat} {each}", chat=chat, person=person)
         rounds = 0
         while [chat for chat in chats if await far.active(chat)]:
             rounds += 1

@@ -25,7 +25,7 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _NAMED = re.compile(r"\s*([A-Za-z0-9_-]{1,64})\s*(?:\[CALL_ID\]\s*\w*\s*)?\[ARGS\]")
 _MAYBE_NAMED = re.compile(r"\s*[A-Za-z0-9_-]{0,64}\s*(?:\[[\]\w]*)*")
 _XML = re.compile(r"\s*<function=([A-Za-z0-9_-]{1,64})>(.*?)(?:</function>|\Z)", re.DOTALL)
-_XML_PARAMETER = re.compile(r"<parameter=([^>\s]+)>(.*?)(?:</parameter>|(?=<parameter=)|\Z)", re.DOTALL)
+_XML_PARAMETER = re.compile(r"<parameter=([^>\s]{1,200})>(.*?)(?:</parameter>|(?=<parameter=)|\Z)", re.DOTALL)
 _BROKEN = re.compile(
     r'"name"\s*:\s*"([A-Za-z0-9_-]{1,64})".*?(?:"(?:arguments|parameters)"\s*:\s*(.*))?\Z', re.DOTALL
 )

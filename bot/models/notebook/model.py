@@ -1,5 +1,6 @@
 """The model that needs no model: notes what it is told, searches what it is asked, says what it found."""
 
+import asyncio
 import json
 import os
 import re
@@ -53,12 +54,14 @@ LIST = "list_reminders"
 _MOST_LOOKED_THROUGH = 50
 """Passages in which it looks for lines of its own choice."""
 _PATHS: Mapping[Look, str] = {"about_me": "MEMORY.md", "today": "{day}.md"}
+_LONG_CHARS = 10_000
+"""A longer conversation is read in a thread: nobody else is to wait for that."""
 MOST_WEIGHED = 20
 """Of the latest messages, those whose language counts as that of the chat."""
 
 # As bot/attachments/wording.py and bot/heard.py write it.
 _NUMBERED = r"document (\d{1,9})(?=[:. ]|$)"
-_QUOTED = r"\[In reply to [^\]\n]*:\]\n((?:>.*(?:\n|$))+)\s*"
+_QUOTED = r"\[In reply to [^\]\n]{0,200}:\]\n((?:>.*(?:\n|$))+)\s*"
 
 
 class Notebook:
@@ -81,7 +84,10 @@ class Notebook:
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[TextDelta | Answer, None]:
         """Yield the answer, or the calls that it takes to find one; raises nothing."""
-        message = self._answer(request)
+        if sum(len(each.text) for each in request.messages if not isinstance(each, ToolResult)) > _LONG_CHARS:
+            message = await asyncio.to_thread(self._answer, request)
+        else:
+            message = self._answer(request)
         for piece in _pieces(message.text):
             yield TextDelta(piece)
         yield Answer(message)
@@ -173,7 +179,7 @@ def _language_of_chat(messages: Sequence[Message], now: Language) -> Language:
 
 def _place_in(answer: str) -> str:
     """The first place of a note that an answer names, as `path:line`; "" for none."""
-    found = re.search(r"`([^`\s]+\.md)(?::(\d+)[^`]*`|`\D{0,16}?(\d+))", answer)
+    found = re.search(r"`([^`\s]{1,300}\.md)(?::(\d+)[^`]{0,40}`|`\D{0,16}?(\d+))", answer)
     return f"{found[1]}:{found[2] or found[3]}" if found else ""
 
 
@@ -299,7 +305,7 @@ def _quote(text: str) -> str:
 
 def _wish(turn: _Turn) -> Reading:
     """Put together what the messages of a turn want: everything told is noted, the last question is searched."""
-    facts: list[Fact] = []
+    facts: dict[Fact, None] = {}
     queries: tuple[str, ...] = ()
     reminders: list[Reminder] = []
     wanted: list[Wanted] = []
@@ -310,7 +316,7 @@ def _wish(turn: _Turn) -> Reading:
         keep = keep or reading.keep
         if reading.unfinished and (quote := turn.quoted[index]):  # "remember this" means what it replies to
             reading = reading._replace(facts=(_as_fact(quote),), unfinished=False)
-        facts.extend(fact for fact in reading.facts if fact not in facts)
+        facts.update(dict.fromkeys(reading.facts))
         queries = reading.queries or queries
         reminders.extend(each for each in reading.reminders if each not in reminders)
         wanted.extend(each for each in reading.wanted if each not in wanted)

@@ -186,14 +186,14 @@ async def test_an_edit_or_a_note_of_a_megabyte_is_refused_and_says_how_much_fits
     await run(toolbox, "memory_write", content=PASSPORT, target="daily")
     before = (tmp_path / "memory/2026-11-21.md").read_bytes()
     letters = "a" * 1_000_000
-    for name, arguments in (
-        ("memory_edit", {"path": "2026-11-21.md", "old": letters, "new": "b"}),
-        ("memory_edit", {"path": "2026-11-21.md", "old": PASSPORT, "new": letters}),
-        ("memory_write", {"content": letters, "target": "daily"}),
+    for name, most, arguments in (
+        ("memory_edit", "65,536", {"path": "2026-11-21.md", "old": letters, "new": "b"}),
+        ("memory_edit", "65,536", {"path": "2026-11-21.md", "old": PASSPORT, "new": letters}),
+        ("memory_write", "200,000", {"content": letters, "target": "daily"}),
     ):
         told = await run(toolbox, name, **arguments)
         assert "1,000,000 characters" in told["error"]
-        assert "65,536 at most" in told["error"]
+        assert f"{most} at most" in told["error"]
     assert (tmp_path / "memory/2026-11-21.md").read_bytes() == before
 
 

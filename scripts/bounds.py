@@ -1,0 +1,306 @@
+"""The bounds that docs/security.md states: what may grow, up to where, and what happens then.
+
+A row names a constant (`module:NAME`) or a setting (`section.key`), from which `make docs` reads the value.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from importlib import import_module
+from typing import Literal
+
+from pydantic import BaseModel
+
+from bot.config.settings import Settings
+
+Unit = Literal["", "characters", "bytes", "MB", "seconds", "", "", "files"]
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """One row."""
+
+    what: str
+    at: str
+    unit: Unit
+    beyond: str
+    """What happens to what is more."""
+
+    @property
+    def is_setting(self) -> bool:
+        """Whether people can set it; its value is then the default."""
+        return ":" not in self.at
+
+
+BOUNDS: dict[str, tuple[Bound, ...]] = {
+    "What people send": (
+        Bound(
+            "messages of a person in a minute",
+            "limits.messages_per_minute",
+            "",
+            "they are told how long to wait; owners are exempt",
+        ),
+        Bound(
+            "chats that are answered at the same time",
+            "bot.assistant:TURNS_AT_ONCE",
+            "",
+            "the others wait for their turn",
+        ),
+        Bound(
+            "tries of a message over which the process crashes",
+            "bot.assistant:ATTEMPTS",
+            "",
+            "it is skipped, and its sender is told",
+        ),
+        Bound(
+            "size of a file that came along",
+            "attachments.max_megabytes",
+            "MB",
+            "it is not fetched, and the sender is told",
+        ),
+        Bound(
+            "files of a message", "bot.attachments.reading:MOST_ATTACHMENTS", "", "the others are not read"
+        ),
+        Bound("pages of a PDF", "bot.attachments.pdf:MOST_PAGES", "", "the others are not read"),
+        Bound(
+            "memory of the process that reads a PDF",
+            "bot.attachments.pdf:MEMORY_BYTES",
+            "bytes",
+            "it ends, and the file is told of as one that cannot be read",
+        ),
+        Bound("pixels of a picture", "bot.attachments.pictures:MOST_PIXELS", "", "it is not unpacked"),
+        Bound(
+            "words that are read for a moment (`/remind WHEN`)",
+            "bot.when.tokens:MOST_TOKENS",
+            "",
+            "the rest is text",
+        ),
+    ),
+    "Strangers": (
+        Bound(
+            "strangers who wait with a code",
+            "bot.access:CODES_AT_ONCE",
+            "",
+            "owners are told that others were turned away; `/pair clear` makes room",
+        ),
+        Bound(
+            "how long a code counts after it was last told",
+            "bot.access:CODE_TIME",
+            "",
+            "whoever asks then gets a new one",
+        ),
+        Bound("answers to a stranger in ten minutes", "bot.access:TOLD_AT_ONCE", "", "silence"),
+        Bound(
+            "strangers who are told in ten minutes that they cannot talk here",
+            "bot.access:STRANGERS_TOLD",
+            "",
+            "silence",
+        ),
+        Bound(
+            "strangers an owner is told of in an hour",
+            "bot.access:ANNOUNCED",
+            "",
+            "`/pair` lists whoever asks",
+        ),
+        Bound(
+            "wrong codes of an owner in ten minutes",
+            "bot.access:WRONG_CODES",
+            "",
+            "further codes have to wait",
+        ),
+    ),
+    "Reminders": (
+        Bound(
+            "reminders and scheduled prompts of a person, in all chats",
+            "bot.reminders:MOST_OF_A_PERSON",
+            "",
+            "refused, with the way to cancel some",
+        ),
+        Bound(
+            "reminders and scheduled prompts in a chat",
+            "bot.reminders:MOST_IN_A_CHAT",
+            "",
+            "refused, with the way to cancel some",
+        ),
+        Bound("length of a reminder", "bot.reminders:MOST_CHARACTERS", "characters", "refused"),
+        Bound(
+            "notices of one reminder that wait for their chat",
+            "bot.reminders:WAITING_AT_ONCE",
+            "",
+            "it is skipped until that one has arrived, and the next one says how often",
+        ),
+    ),
+    "What a model does": (
+        Bound("steps of a turn", "limits.steps_per_turn", "", "it has to answer"),
+        Bound(
+            "calls of tools in one step",
+            "bot.agent:CALLS_AT_ONCE",
+            "",
+            "the others do not happen, and the model is told",
+        ),
+        Bound("calls of tools in one turn", "bot.agent:CALLS_PER_TURN", "", "it has to answer"),
+        Bound(
+            "arguments of one call",
+            "bot.models.tool_calls:ARGUMENTS_MAX_CHARS",
+            "characters",
+            "they are not read, and the model is told",
+        ),
+        Bound(
+            "result of one call",
+            "bot.tools.toolbox:RESULT_CHARS",
+            "characters",
+            "cut, with a word on how to ask for less",
+        ),
+        Bound(
+            "lines of a note that one call gives",
+            "bot.tools.memory:GET_CHARS",
+            "characters",
+            "cut, with the line from which to go on",
+        ),
+        Bound(
+            "an answer over HTTP",
+            "bot.models.http:ANSWER_BYTES",
+            "bytes",
+            "it is left there, and the next model is asked",
+        ),
+        Bound(
+            "one event of a stream",
+            "bot.models.sse:MOST_BYTES",
+            "bytes",
+            "it counts as broken, and the next model is asked",
+        ),
+        Bound(
+            "time of one answer",
+            "models.total_timeout",
+            "seconds",
+            "it is left there, and the next model is asked",
+        ),
+        Bound(
+            "an answer to a flush",
+            "bot.conversations.section:ANSWER_MAX_CHARS",
+            "characters",
+            "the rest is not read, and what was said is kept beside it",
+        ),
+        Bound(
+            "a section of the daily log",
+            "bot.conversations.section:SECTION_CHARS",
+            "characters",
+            "cut, and marked as cut",
+        ),
+    ),
+    "Notes": (
+        Bound(
+            "size of a note",
+            "memory.notes:NOTE_MAX_BYTES",
+            "bytes",
+            "it is neither indexed nor edited, and `doctor` names it",
+        ),
+        Bound(
+            "a passage that one edit replaces, and the new one",
+            "memory.notes:PASSAGE_MAX_CHARS",
+            "characters",
+            "refused, with what fits",
+        ),
+        Bound(
+            "a text that is noted at once",
+            "bot.journal:TEXT_MAX_CHARS",
+            "characters",
+            "refused, with what fits",
+        ),
+        Bound("a path", "memory.paths:PATH_MAX_CHARS", "characters", "refused"),
+        Bound("a query", "memory.words:LONGEST_QUERY", "characters", "the rest is not looked at"),
+        Bound("words of a query", "memory.words:MOST_TERMS", "", "the rest is not looked for"),
+        Bound(
+            "a question in which dates are looked for",
+            "memory.dates.reading:MOST_CHARACTERS",
+            "characters",
+            "the rest is not looked at",
+        ),
+        Bound(
+            "marks on one letter",
+            "memory.normalization:MOST_MARKS",
+            "",
+            "they are cut apart before they are sorted",
+        ),
+    ),
+    "Requests over HTTP": (
+        Bound("a request's body", "bot.web.bodies:LARGEST_BODY", "bytes", "413"),
+        Bound(
+            "time for a body to arrive", "bot.web.bodies:BODY_SECONDS", "seconds", "the connection is closed"
+        ),
+        Bound("calls in one batch of JSON-RPC", "bot.web.rpc.protocol:MOST_CALLS", "", "refused"),
+        Bound("an answer of JSON-RPC", "bot.web.rpc.protocol:LARGEST_ANSWER", "characters", "refused"),
+        Bound(
+            "wrong tokens from one address in a minute", "bot.web.guard:MOST_WRONG", "", "that address waits"
+        ),
+        Bound(
+            "addresses whose wrong tokens are counted",
+            "bot.web.guard:MOST_ADDRESSES",
+            "",
+            "the oldest is forgotten",
+        ),
+    ),
+    "Archives that are restored": (
+        Bound("files", "bot.archives.archive:MOST_FILES", "", "refused"),
+        Bound("a path", "bot.archives.archive:MOST_NAME", "characters", "refused"),
+        Bound("all paths", "bot.archives.archive:MOST_NAMES", "characters", "refused"),
+        Bound("the header of a file", "bot.archives.tar_members:MOST_EXTENDED", "bytes", "refused"),
+        Bound("the list at the end", "bot.archives.archive:MOST_MANIFEST", "bytes", "refused"),
+    ),
+}
+"""By what they hold back. What an archive says of its size is bounded by the room on the disk."""
+
+
+def value_of(bound: Bound) -> object:
+    """Return a constant's value, or a setting's default. Raises LookupError where there is none of that name."""
+    try:
+        if not bound.is_setting:
+            module, _, name = bound.at.partition(":")
+            return getattr(import_module(module), name)
+        section: type[BaseModel] = Settings
+        *sections, key = bound.at.split(".")
+        for each in sections:
+            found = section.model_fields[each].annotation
+            assert isinstance(found, type)
+            section = found
+        return section.model_fields[key].default
+    except (ImportError, AttributeError, KeyError) as error:
+        raise LookupError(f"{bound.at}, which the bound of {bound.what} names, is gone") from error
+
+
+def value_in_words(bound: Bound) -> str:
+    """`200`, `16 MiB`, `65,536 characters`, `1 h`."""
+    value = value_of(bound)
+    if isinstance(value, timedelta):
+        value, unit = value.total_seconds(), "seconds"
+    else:
+        unit = bound.unit
+    if not isinstance(value, int | float) or isinstance(value, bool) or value <= 0:
+        raise LookupError(f"{bound.at} is {value!r}, and no bound")
+    if unit == "bytes":
+        for size, name in ((1 << 20, "MiB"), (1 << 10, "KiB")):
+            if value >= size and value % size == 0:
+                return f"{value // size:,.0f} {name}"
+    if unit == "seconds" and value >= 3600 and value % 3600 == 0:
+        return f"{value / 3600:,.0f} h"
+    if unit == "seconds":
+        return f"{value:g} s"
+    return f"{value:,} {unit}".rstrip()
+
+
+def place_of(bound: Bound) -> str:
+    """Where it can be set, or stands in the code, as Markdown."""
+    if bound.is_setting:
+        return f"setting `{bound.at}`"
+    module, _, name = bound.at.partition(":")
+    return f"`{name}` in `{module.replace('.', '/')}.py`"
+
+
+def table() -> str:
+    """Return the table, as Markdown."""
+    lines = ["| what | at most | beyond that | where |", "|---|---|---|---|"]
+    for group, bounds in BOUNDS.items():
+        lines.append(f"| **{group}** | | | |")
+        lines += [
+            f"| {each.what} | {value_in_words(each)} | {each.beyond} | {place_of(each)} |" for each in bounds
+        ]
+    return "\n".join(lines)

@@ -1,0 +1,386 @@
+"""Whatever reads text of others takes a time that grows with its length, and no faster.
+
+`python -m tests.test_growth` prints each parser with the shape that costs it most, and the seconds by size.
+"""
+
+import tomllib
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import date, datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from bot import plain_text
+from bot.choices import offered
+from bot.commands.command import command_in, split_command, unknown_command
+from bot.commands.people import read_person
+from bot.conversations import recall, related_notes, section, summary
+from bot.messages import ChatId, Choice, IncomingMessage, PersonId
+from bot.models.llama_cpp.answer_reader import AnswerReader
+from bot.models.notebook.model import GET, REMIND, SEARCH, WRITE, Notebook
+from bot.models.notebook.reading import read as read_message
+from bot.models.overflow import overflow_window
+from bot.models.protocol import (
+    AssistantMessage,
+    Message,
+    ModelRequest,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+    UserMessage,
+)
+from bot.models.sse import EventStream
+from bot.models.tool_calls import read_arguments
+from bot.places import read_place
+from bot.when import NoMoment, Rule, read_when
+from memory import http_answers, search, traces
+from memory.charset import Decoded, decode
+from memory.chunker import split_chunks, split_passages, split_segments
+from memory.dates import passage_dates, read_dates
+from memory.entry import as_entry, clean, corrected_line, lead_in
+from memory.errors import MemoryFault
+from memory.forgetting import Wanted
+from memory.http_answers import Failure
+from memory.note_edits import correction_of, insertion, place_of, replacement
+from memory.notes import as_passages
+from memory.paths import note_parts
+from memory.redaction import Redaction
+from memory.words import cut, place_tokens, query_terms
+from tests.growth import (
+    SIZES,
+    Case,
+    Shape,
+    around,
+    assert_grows_linearly,
+    cases,
+    numbered,
+    repeated,
+    seconds_of,
+)
+
+Call = Callable[[str], object]
+BERLIN = ZoneInfo("Europe/Berlin")
+NOW = datetime(2026, 11, 23, 10, tzinfo=BERLIN)
+SECRETS = ("s3cr3t-token-abc", 'pass word/with%odd\\chars"', "aaaaaaaa", "12345678", "\\\\\\\\")
+TORN = traces.BeforeAppend(0, 1 << 40, True)
+HERE, ANNA = ChatId("telegram", "1"), PersonId("telegram", "7")
+WANTED = Wanted("dentist appointment", ["I will see the dentist on tuesday", "a a a a", "1 1 1 1 1"])
+
+
+def refusing(call: Call, *refusals: type[Exception]) -> Call:
+    """A call that may refuse its text."""
+
+    def run(text: str) -> None:
+        with suppress(*refusals):
+            call(text)
+
+    return run
+
+
+def note(text: str) -> Decoded:
+    return decode(text.encode("utf-8", "surrogatepass"))
+
+
+def edited_around(text: str) -> object:
+    return replacement(note(f"{text}\nZEBRA\n{text}"), old="ZEBRA", new="", path="a.md")
+
+
+def edited_by(text: str) -> object:
+    old, new = as_passages(text[:60_000], "b")
+    return replacement(note(text), old=old, new=new, path="a.md")
+
+
+def put_back(text: str) -> object:
+    lines = text.split("\n")
+    return insertion(note(text), block=text[:1000], stood=place_of(lines, len(lines) // 2), path="a.md")
+
+
+def answered(text: str) -> object:
+    reader = AnswerReader()
+    return reader.feed(text) + reader.end()
+
+
+def said(text: str) -> object:
+    call = AssistantMessage("", (ToolCall("a", "memory_write", '{"content": "a b c"}'),))
+    return section.as_it_was_said([UserMessage(text), call, ToolResult("a", "memory_write", "{}")])
+
+
+def streamed(text: str) -> object:
+    data, stream = text.encode("utf-8", "surrogatepass"), EventStream()
+    return [stream.feed(data[at : at + 4096]) for at in range(0, len(data), 4096)] + [stream.end()]
+
+
+def noted(*messages: Message) -> object:
+    offered = tuple(ToolSpec(name, "", {}) for name in (WRITE, GET, REMIND, SEARCH))
+    return Notebook(now=lambda: NOW)._answer(ModelRequest("", messages, tools=offered))
+
+
+def received(text: str) -> IncomingMessage:
+    return IncomingMessage("1", HERE, ANNA, text, NOW)
+
+
+NOTES: dict[str, Call] = {
+    "a note's bytes": lambda text: note(text).text,
+    "a note's passages": lambda text: split_segments(split_passages(text)),
+    "a note's chunks": lambda text: split_chunks(split_passages(text)),
+    "the days in a note": lambda text: passage_dates("people/ann.md", split_passages(text)),
+    "words": cut,
+    "words with their places": place_tokens,
+    "a text to remember": refusing(as_entry, MemoryFault),
+    "a text made safe": clean,
+    "a corrected line": refusing(lambda text: corrected_line("- [ ] old", text), MemoryFault),
+    "a line to correct": refusing(lambda text: correction_of(note(text), 1, "new", path="a.md"), MemoryFault),
+    "the end of a note": lambda text: lead_in(text, "- a", title="T", at="14:05"),
+    "an edit in the middle": edited_around,
+    "an edit of a long passage": refusing(edited_by, MemoryFault),
+    "lines put back": refusing(put_back, MemoryFault),
+    "where a block stands": lambda text: traces.places(text, text[: len(text) // 3]),
+    "where a short block stands": lambda text: traces.places(text, text[:20]),
+    "a torn block": lambda text: traces.missing_rest(
+        text.encode("utf-8", "surrogatepass") + b"a", f"{text}ab", TORN, title="T"
+    ),
+    "what is to be forgotten": WANTED.found_in,
+    "sentences to be forgotten": lambda text: WANTED.blanked(f"dentist appointment {text}"),
+    "a snippet": lambda text: search.cut_snippet(text, query_terms("dentist 东京 car"), 700),
+    "a path": refusing(note_parts, MemoryFault),
+}
+QUESTIONS: dict[str, Call] = {
+    "a query": query_terms,
+    "dates in a question": lambda text: read_dates(text, date(2026, 11, 23)),
+    "a moment": refusing(lambda text: read_when(text, NOW, BERLIN), NoMoment),
+    "a moment at the end": refusing(lambda text: read_when(f"{text} tomorrow at 9", NOW, BERLIN), NoMoment),
+    "a rule": refusing(Rule.parse, ValueError),
+    "a message to the notebook": read_message,
+    "a turn of the notebook": lambda text: noted(UserMessage(text)),
+    "a turn that quotes": lambda text: noted(UserMessage(f"[In reply to Ann:]\n> {text}\n\nRemember this.")),
+    "a turn after an answer": lambda text: noted(
+        AssistantMessage(text), UserMessage("Where does that stand?")
+    ),
+    "a command": split_command,
+    "a command's options": lambda text: command_in(received(f"/remember {text}")),
+    "an unknown command": lambda text: unknown_command(text, ["remember", "reminders", "recall"]),
+    "a place": refusing(read_place, ValueError, MemoryFault),
+    "a person": read_person,
+    "choices": lambda text: offered([Choice(text, text[:60])]),
+    "words of others on a line": plain_text.one_line,
+    "words of others": plain_text.without_controls,
+}
+ANSWERS: dict[str, Call] = {
+    "an answer to a flush": section.read_answer,
+    "what was said": said,
+    "what the core note lacks": lambda text: section.lacking(["Anna likes tea. And cake!", text[:600]], text),
+    "a log's bullets": recall._bullets,
+    "notes in a prompt": recall.enclosed,
+    "searches before a flush": lambda text: related_notes.queries_of([UserMessage(text)]),
+    "an extract": lambda text: summary.extract([UserMessage(text)], before=text, most_tokens=2_000),
+    "a tool's arguments": refusing(read_arguments, ValueError),
+    "a tool's arguments, broken off": refusing(lambda text: read_arguments(f'{{"a": {text}'), ValueError),
+    "a local model's answer": answered,
+    "a local model's call": lambda text: answered(f"<tool_call>{text}"),
+    "a local model's call as XML": lambda text: answered(f"<tool_call><function=a>{text}</function>"),
+    "events of a stream": streamed,
+    "a refusal": lambda text: overflow_window(Failure(400, text=text)),
+    "an error on a line": http_answers.one_line,
+    "secrets": Redaction(SECRETS),
+    "the settings": refusing(tomllib.loads, ValueError, RecursionError),
+}
+CALLS = {**NOTES, **QUESTIONS, **ANSWERS}
+
+PIECES = (
+    *(" ", "\t", "\n", "\r", "\r\n", "\x00", "\x1b[", "\x1b]", "\x85", " \n"),
+    *("a", "a ", "a\n", "A. ", "aB", "1", "1 ", "1.", "1. a\n", "1,", "²", "0:"),
+    *(
+        "#",
+        "# ",
+        "# a\n",
+        "-",
+        "- ",
+        "- a\n",
+        "- a\n  b\n",
+        "  - a\n",
+        "* ",
+        "*",
+        "_",
+        "+",
+        "> ",
+        "|",
+        "|-|\n",
+        "• a\n",
+    ),
+    *(
+        "`",
+        "```\n",
+        "~~~\n",
+        "``` ",
+        "=",
+        "=\n",
+        "---\n",
+        "[",
+        "[]",
+        "[x] ",
+        "(",
+        "()",
+        "{",
+        '{"a":',
+        "<",
+        "</",
+        "<think>",
+    ),
+    *(
+        ":",
+        ": ",
+        "://",
+        "://a:",
+        "a:",
+        "@",
+        "a@",
+        "&",
+        "&#0",
+        "%25",
+        "%",
+        "\\",
+        '\\"',
+        '"',
+        "'",
+        '"a" ',
+        "a'",
+        "“",
+        "”",
+    ),
+    *(".", "!", "?", "! ", ";", ",", ", ", "…", "。", "？", "/", "./", "a/", "x-", "a-", "_a"),
+    *(
+        "bearer ",
+        "bearer a1",
+        "authorization: ",
+        "cookie: a",
+        "?key=",
+        "/bot1:",
+        "123456:",
+        "sk-a",
+        "a" * 25 + ".",
+    ),
+    *(
+        "nothing",
+        "MEMORY.md",
+        "# MEMORY.md\n",
+        "2024-",
+        "2024-01-01 ",
+        "2024年",
+        "1月",
+        "3.4.",
+        "1:00 ",
+        "1/1 ",
+    ),
+    *(
+        "in 1 ",
+        "in ",
+        "every ",
+        "and ",
+        "tomorrow ",
+        "morgen ",
+        "last ",
+        "remind me ",
+        "remember ",
+        "the ",
+        "what is ",
+    ),
+    *(
+        "今",
+        "你好",
+        "กั",
+        "\u0301",
+        "\u0345\u0334",
+        "e\u0301\u0327",
+        "🙂",
+        "\u200d",
+        "🇩",
+        "ß",
+        "İ",
+        "ﷺ",
+        "ﾊﾞ",
+        "가",
+        "ᄀ",
+    ),
+    *(
+        "<parameter=",
+        "<function=a>",
+        '"name": ',
+        '"name":"a"',
+        '"arguments" ',
+        "[ARGS]",
+        "</tool_call>",
+        "data: ",
+        "data: a\n\n",
+    ),
+)
+WORST = {
+    "blanks after a heading": around("# MEMORY.md", " ", "x"),
+    "blanks after a fence": around("```", " ", "x\n- a\n```"),
+    "blanks after a bullet": around("- ", " ", "\u00a0x"),
+    "dots": around("a", ".", "x"),
+    "dots and blanks": around("a", ". ", "x"),
+    "letters": repeated("a"),
+    "lines of a letter": repeated("a\n"),
+    "bullets with lines beneath": around("- a\n", "  b\n"),
+    "deeper and deeper": lambda size: "\n".join(
+        f"{' ' * depth}- a" for depth in range(int((2 * size) ** 0.5))
+    ),
+    "marks": lambda size: (
+        "a" + "".join(mark * (size // 7) for mark in "\u0345\u0360\u035c\u0315\u0301\u0327\u0334")
+    ),
+    "marks in turn": around("a", "\u0301\u0327"),
+    "numbered lines": numbered("- thing {}\n"),
+    "numbered words": numbered("word{} "),
+    "quotations begun": repeated("[In reply to "),
+    "places begun": around("`", "a.md:1"),
+    "parameters begun": repeated("<parameter="),
+    "digits": repeated("1"),
+    "backslashes": around('"', "\\"),
+    "quotes never closed": around("(", '"a '),
+    "months": repeated("1月"),
+}
+"""What has cost one of them most: tried in each run."""
+SHAPES: dict[str, Shape] = {
+    **WORST,
+    **{repr(piece): repeated(piece) for piece in PIECES},
+    **{f"{piece!r}, then x": around("", piece, "x") for piece in PIECES if len(piece) < 3},
+    **{f"a bullet, {piece!r}, then !": around("- ", piece, "!") for piece in PIECES if len(piece) < 3},
+    **{f"a quote, {piece!r}": around('"', piece) for piece in PIECES if len(piece) < 3},
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_four_times_the_text_takes_little_more_than_four_times_as_long(name: str) -> None:
+    for case in cases([(name, CALLS[name])], WORST):
+        assert_grows_linearly(case, (2_000, 8_000))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", CALLS)
+def test_a_very_long_text_of_the_worst_shapes_takes_no_longer_than_its_length_asks_for(name: str) -> None:
+    for case in cases([(name, CALLS[name])], WORST):
+        assert_grows_linearly(case)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", CALLS)
+def test_no_shape_grows_faster_than_its_length(name: str) -> None:
+    for case in cases([(name, CALLS[name])], SHAPES):
+        assert_grows_linearly(case, (2_000, 8_000, 32_000))
+
+
+def print_table() -> None:
+    """Print each parser with the shape that costs it most, and how long that takes at each size."""
+    print("| parser | its worst shape |", " | ".join(f"{size:,}" for size in SIZES), "|")
+    print("|---" * (2 + len(SIZES)), end="|\n")
+    for name, call in CALLS.items():
+        seconds = {shape: seconds_of(call, make(8_000)) for shape, make in SHAPES.items()}
+        worst = max(seconds, key=lambda shape: seconds[shape])
+        taken = assert_grows_linearly(Case(f"{name}: {worst}", call, SHAPES[worst]))
+        shown = worst.replace("|", "\\|")
+        print(f"| {name} | {shown} |", " | ".join(f"{each:.3f} s" for each in taken), "|", flush=True)
+
+
+if __name__ == "__main__":
+    print_table()
