@@ -83,10 +83,10 @@ class Wanted:
         return FORGOTTEN if self.is_in(blanked) else blanked
 
     def _found(self, lines: Sequence[str]) -> Iterator[tuple[int, int]]:
-        at = 0
+        at, margins = 0, [_indentation(line) if line.strip() else None for line in lines]
         while at < len(lines):
             if _BULLET.match(lines[at]):
-                last, own = _bullet(lines, at)
+                last, own = _bullet(lines, margins, at)
                 if self.is_in("\n".join(lines[at : own + 1])):
                     yield at, last
                     at = last + 1
@@ -102,13 +102,18 @@ class Wanted:
                 at = last + 1
 
 
-def _bullet(lines: Sequence[str], at: int) -> tuple[int, int]:
-    """The last line of a bullet with all that is indented beneath it, and the last of its own text."""
-    margin, last, own = _indentation(lines[at]), at, at
+def _bullet(lines: Sequence[str], margins: Sequence[int | None], at: int) -> tuple[int, int]:
+    """The last line of a bullet with all that is indented beneath it, and the last of its own text.
+
+    `margins`: how far each line is indented; None for a blank one.
+    """
+    own_margin, last, own = margins[at], at, at
+    assert own_margin is not None
     for number in range(at + 1, len(lines)):
-        if not lines[number].strip():
+        margin = margins[number]
+        if margin is None:
             continue
-        if _indentation(lines[number]) <= margin:
+        if margin <= own_margin:
             break
         last = number
     while own < last and lines[own + 1].strip() and not _BULLET.match(lines[own + 1]):

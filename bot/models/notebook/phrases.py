@@ -215,9 +215,12 @@ def body_end(text: str) -> int:
 
 def is_question(text: str) -> bool:
     """Tell whether it ends in a question mark, but not in one of a quotation or of an address."""
-    tail = text
-    while tail and (tail[-1].isspace() or unicodedata.category(tail[-1]) in ("So", "Sk", "Cf", "Mn")):
-        tail = tail[:-1]
+    end = len(text)
+    while end and (
+        text[end - 1].isspace() or unicodedata.category(text[end - 1]) in ("So", "Sk", "Cf", "Mn")
+    ):
+        end -= 1
+    tail = text[:end]
     quoted = tail.rstrip(CLOSERS)
     if quoted != tail and not (quoted and tail[0] in OPENERS):
         return False
