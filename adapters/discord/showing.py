@@ -15,9 +15,9 @@ from adapters.discord.calls import Expired, Gone, HeldBack, MessageGone, Refused
 from adapters.discord.markdown.messages import LIMIT, TextMessage, messages_of, preview_of
 from adapters.discord.pace import SETTLE_SECONDS, Pace
 from adapters.discord.places import DIRECT, Elsewhere, InChannel, Place, Posted, Shown, is_beginning
+from adapters.long_reply import cut_off, render_part, render_whole
 from adapters.newest import Newest
 from adapters.text.blocks import Known
-from adapters.text.long_reply import cut_off, render_part, render_whole
 from adapters.text.sequence import FileMessage
 from bot import phrases
 from bot.messages import ChannelFault, Choice, IncomingMessage, ReplyPart

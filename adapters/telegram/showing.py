@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from zlib import crc32
 
+from adapters.long_reply import cut_off, render_part, render_whole
 from adapters.newest import Newest
 from adapters.telegram.calls import (
     Calls,
@@ -21,7 +22,6 @@ from adapters.telegram.calls import (
 from adapters.telegram.markdown.messages import LIMIT, TextMessage, messages_of, preview_of
 from adapters.telegram.pace import SETTLE_SECONDS, Pace, Turn
 from adapters.text.blocks import Known
-from adapters.text.long_reply import cut_off, render_part, render_whole
 from adapters.text.sequence import FileMessage
 from bot.messages import ChannelFault, Choice, ReplyPart
 

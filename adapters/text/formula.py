@@ -36,7 +36,7 @@ def readable(latex: str) -> str | None:
 
 @lru_cache(maxsize=1)
 def _converter() -> type[Any]:
-    """Return the library's converter, told to give up early: each root within another doubles its result."""
+    r"""Return the library's converter, told to give up early: each `\sqrt` within another doubles its result."""
     # Slow to import, and most replies hold no formula.
     from telegramify_markdown.latex_escape.helper import LatexToUnicodeHelper
 

@@ -850,3 +850,21 @@ async def test_an_answer_waits_until_the_command_is_acknowledged(
     await stage.deferred(interaction, private=False)
     await showing
     assert interaction.texts == ["It is blue."]
+
+
+# -- stopped --------------------------------------------------------------------------------------------------
+
+
+async def test_a_reply_whose_sending_was_stopped_stays_so_after_a_restart(
+    stage: Stage, general: Channel
+) -> None:
+    story = "\n\n".join(f"Line {number} of a long story." for number in range(300))
+    await stage.show(general, at_once(story))
+    whole = general.texts
+    shown = [str(each.id) for each in general.replies][:2]
+    await stage.show(general, at_once(story), shown=[*shown, "cut-2"], key="reply-2")
+    assert len(whole) > 3
+    assert general.texts[len(whole) :] == [phrases.SENDING_STOPPED, ""]
+    (file,) = general.replies[-1].attachments
+    assert (file.name, file.text) == ("reply.md", f"{story}\n")
+    assert stage.kept[-1][-1] == "cut-2"

@@ -11,6 +11,7 @@ from adapters.telegram.calls import Calls, Gone, Place
 from adapters.telegram.connection import open_bot
 from adapters.telegram.pace import Pace, Rates
 from adapters.telegram.showing import Showing
+from bot import phrases
 from bot.messages import ChannelFault, Choice, ReplyPart
 from tests.fakes.bot_api.chats import Chat
 from tests.fakes.bot_api.faults import Fault
@@ -474,3 +475,27 @@ async def test_who_shows_it_can_be_cancelled_and_the_parts_be_closed(stage: Stag
     with pytest.raises(asyncio.CancelledError):
         await showing
     await parts.aclose()  # type: ignore[attr-defined]
+
+
+# -- stopped --------------------------------------------------------------------------------------------------
+
+
+async def test_a_reply_whose_sending_was_stopped_stays_so_after_a_restart(stage: Stage, anna: Person) -> None:
+    story = "\n\n".join(f"Line {number} of a long story." for number in range(600))
+    await stage.show(anna.chat, at_once(story))
+    whole = anna.chat.texts
+    shown = [str(each.id) for each in anna.chat.replies][:2]
+    await stage.show(anna.chat, at_once(story), shown=[*shown, "cut-2"])
+    assert len(whole) > 3
+    assert anna.chat.texts[len(whole) :] == [phrases.SENDING_STOPPED.strip("*"), ""]
+    file = anna.chat.replies[-1].document
+    assert file
+    assert (file.name, file.data.decode()) == ("reply.md", f"{story}\n")
+    assert stage.kept[-1][-1] == "cut-2"
+
+
+async def test_a_single_message_that_is_left_is_sent_all_the_same(stage: Stage, anna: Person) -> None:
+    story = "\n\n".join(f"Line {number} of a long story." for number in range(250))
+    await stage.show(anna.chat, at_once(story), shown=["cut-1"])
+    assert len(anna.chat.texts) == 2
+    assert "stopped" not in "".join(anna.chat.texts)

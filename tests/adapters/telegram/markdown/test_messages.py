@@ -342,3 +342,28 @@ def test_what_stands_beside_a_fence_takes_no_time(info: str) -> None:
     began = thread_time()
     messages_of(f"~~~python {info}\nx\n~~~")
     assert thread_time() - began < 0.2
+
+
+# -- without measure ------------------------------------------------------------------------------------------
+
+
+def test_a_formula_of_roots_within_roots_is_shown_as_it_was_written() -> None:
+    formula = "\\sqrt" * 40 + "x"
+    assert the_message(f"${formula}$").text == formula
+
+
+def test_roots_side_by_side_are_readable() -> None:
+    assert the_message("$" + " + ".join(["\\sqrt{x}"] * 30) + "$").text == " + ".join(["√x̅"] * 30)
+
+
+def test_emphasis_nested_beyond_measure_is_shown_as_it_was_written() -> None:
+    markdown = "*a **b " * 50 + "c" + "** d*" * 50
+    assert the_message(markdown).text == markdown
+
+
+def test_a_long_name_of_a_column_stands_whole_once() -> None:
+    name = "n" * 300
+    text = the_message(f"|{name}|b|c|\n|-|-|-|\n|1|2|3|\n|4|5|6|\n|7|8|9|\n").text
+    assert text.count(name) == 1
+    assert "1" in text
+    assert len(text) < 500

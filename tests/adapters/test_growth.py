@@ -1,0 +1,39 @@
+"""Replies of any shape are rendered in a time that grows with their length, and no faster."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adapters.discord.markdown import messages as discord
+from adapters.telegram.markdown import messages as telegram
+from tests.adapters.text.shapes import QUICK, REPEATED, SHAPES
+from tests.growth import QUICK_SIZES, Case, assert_grows_linearly, cases, nested, repeated
+
+CHANNELS = (("Telegram", telegram.messages_of), ("Discord", discord.messages_of))
+GROWING = (("Telegram, growing", telegram.preview_of), ("Discord, growing", discord.preview_of))
+quick_shapes = {name: SHAPES[name] for name in QUICK}
+pieces = st.lists(st.sampled_from(sorted(set(REPEATED.values()))), min_size=1, max_size=4).map("".join)
+
+
+def name_of(case: Case) -> str:
+    return case.name
+
+
+@pytest.mark.parametrize("case", cases(CHANNELS, quick_shapes), ids=name_of)
+def test_a_reply_four_times_as_long_takes_little_more_than_four_times_as_long(case: Case) -> None:
+    assert_grows_linearly(case, QUICK_SIZES)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("case", [*cases(CHANNELS, SHAPES), *cases(GROWING, quick_shapes)], ids=name_of)
+def test_a_very_long_reply_takes_no_longer_than_its_length_asks_for(case: Case) -> None:
+    assert_grows_linearly(case)
+
+
+@pytest.mark.thorough
+@settings(max_examples=60)
+@given(pieces, pieces)
+def test_no_mixture_of_shapes_grows_faster_than_its_length(one: str, other: str) -> None:
+    for shape in (repeated(one), nested(one, other)):
+        for name, call in CHANNELS:
+            assert_grows_linearly(Case(f"{name}: {one!r} {other!r}", call, shape), (5_000, 20_000))
