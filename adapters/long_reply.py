@@ -15,7 +15,7 @@ Render = Callable[[str], list[Text | FileMessage]]
 LONGEST_IN_CHAT = 20_000
 """Characters of a reply, without code that is a file already, that are sent as messages: a quarter of an hour to read,
 ten messages of Discord's, five of Telegram's."""
-LONGEST_RENDERED = 200_000
+LONGEST_RENDERED = 100_000
 """Characters of Markdown that are read at all to find that out: of more, the beginning alone."""
 QUICK = 2_000
 """Characters that are rendered on the event loop, which takes some milliseconds; more goes to a thread."""

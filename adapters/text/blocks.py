@@ -27,7 +27,7 @@ _BLANK_BEFORE = re.compile(rb"\n[ \t>]*\n[ \t>]*$")
 _LABEL = rb"\[(?:[^\[\]\\]|\\.)++\]:"
 _DEFINITION = re.compile(rb"(" + _LABEL + rb").*?(?=\n[^\S\n]*+" + _LABEL + rb"|\Z)|\S[^\n]*+", re.DOTALL)
 _NUMBER = re.compile(rb"\d+")
-_MOST_EVENTS = 4
+_MOST_EVENTS = 2
 """For each byte: beyond that, it is a table whose short rows the parser fills up with cells by the hundred thousand."""
 _log = logging.getLogger(__name__)
 

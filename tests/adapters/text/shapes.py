@@ -315,7 +315,7 @@ SHAPES: dict[str, Shape] = {
     "deeper and deeper quotes": _steps(">", " a\n"),
     "deeper and deeper lists": _steps("  ", "- a\n"),
     "longer and longer backticks": _steps("`", " "),
-    "definitions by number": numbered("[a{}]: https://a.org/{}\n"),
+    "definitions by number": numbered("[a{0}]: https://a.org/{0}\n"),
     "footnotes by number": numbered("a[^{0}]\n\n[^{0}]: b\n\n"),
     "a list by number": numbered("{}. a\n"),
     "formulas by number": numbered("$x_{{{}}}$ "),
