@@ -3,6 +3,8 @@
 import re
 from dataclasses import dataclass
 
+from bot.file_names import meant_path, shown_path
+
 _PLACE = re.compile(r"(.+):([0-9]{1,9})(?:-([0-9]{1,9}))?", re.DOTALL)
 
 
@@ -16,12 +18,14 @@ class Place:
 
 
 def written_place(path: str, line_start: int, line_end: int) -> str:
-    """`path:3` or `path:3-9`."""
-    return f"{path}:{line_start}" if line_start == line_end else f"{path}:{line_start}-{line_end}"
+    """`path:3` or `path:3-9`, with nothing hidden in the path."""
+    lines = f"{line_start}" if line_start == line_end else f"{line_start}-{line_end}"
+    return f"{shown_path(path)}:{lines}"
 
 
 def read_place(text: str) -> Place:
     """Read a path as a search shows it, with or without its lines; `.md` may be missing."""
+    text = meant_path(text)
     match = _PLACE.fullmatch(text)
     if match is None:
         return Place(text)

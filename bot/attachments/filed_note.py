@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 
 from bot import phrases
 from bot.attachments.documents import DocumentText
+from bot.file_names import shown_path
 from bot.plain_text import one_line
 from memory.documents import document_path
 
@@ -53,7 +54,7 @@ def filed_note(document: DocumentText, *, name: str, title: str, sender: str, da
 
     Markdown stays Markdown, below one heading; text stays in its paragraphs; all else stands in a fence.
     """
-    name = one_line(name)
+    name = shown_path(one_line(name))
     whole = document.text.replace("\f", "\n\n").strip("\n")
     text = _beginning(whole, is_cut=not document.is_whole)
     kept, is_whole = len(text), document.is_whole and len(text) == len(whole)

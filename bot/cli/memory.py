@@ -15,6 +15,7 @@ from typing import Any, TextIO
 
 from bot.cli.main import DONE, CommandFailed, WrongUsage
 from bot.config.settings import Settings
+from bot.file_names import shown_path
 from bot.memory_json import note_as_json, search_as_json, status_as_json, written_as_json
 from bot.places import read_place, written_place
 from bot.plain_text import json_for_terminals, without_controls
@@ -262,7 +263,7 @@ async def _index(memory: Memory, options: argparse.Namespace, embedding: Embeddi
 
 def _print_problems(problems: Iterable[Problem]) -> None:
     for problem in problems:
-        _print(f"problem       {problem.path}: {problem.reason}")
+        _print(f"problem       {shown_path(problem.path)}: {problem.reason}")
 
 
 def _print(text: str) -> None:

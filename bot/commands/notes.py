@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from bot import phrases
 from bot.attachments.wording import in_bytes
 from bot.commands.command import CommandCall, CommandContext
+from bot.file_names import meant_path, shown_path
 from bot.places import read_place, written_place
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ async def list_notes(call: CommandCall, context: CommandContext, what: str) -> s
 
 def _folder(what: str, paths: Iterable[str]) -> str | None:
     """The folder that is meant, with a slash at its end, "" for all notes; None where there is none like it."""
-    wanted = what.strip("/` ")
+    wanted = meant_path(what).strip("/` ")
     if wanted in ("", "."):
         return ""
     known = {path[: at + 1] for path in paths for at, sign in enumerate(path) if sign == "/"}
@@ -76,14 +77,15 @@ def _folders_in(folder: str, notes: Iterable["NoteStat"]) -> Sequence[str]:
     inside = (note.path[len(folder) :].partition("/") for note in notes)
     counts = Counter(name for name, slash, _ in inside if slash)
     told = [
-        phrases.FOLDER_ROW.format(folder=f"{folder}{name}", count=counts[name]) for name in sorted(counts)
+        phrases.FOLDER_ROW.format(folder=shown_path(f"{folder}{name}"), count=counts[name])
+        for name in sorted(counts)
     ]
     more = [phrases.FOLDERS_MORE.format(count=len(told) - FOLDERS_LISTED)] if told[FOLDERS_LISTED:] else []
     return [phrases.FOLDERS.format(folders=", ".join([*told[:FOLDERS_LISTED], *more])), ""] if told else []
 
 
 def _row(note: "NoteStat", now: datetime) -> str:
-    row = phrases.NOTE_ROW.format(path=note.path, size=in_bytes(note.size))
+    row = phrases.NOTE_ROW.format(path=shown_path(note.path), size=in_bytes(note.size))
     changed = note.modified(now.tzinfo)
     return f"{row}, {changed:%Y-%m-%d %H:%M}" if changed else row
 
@@ -96,7 +98,7 @@ async def correct_line(call: CommandCall, context: CommandContext) -> str:
     line = int(wanted["line"])
     if wanted["last"] and int(wanted["last"]) != line:
         return phrases.CORRECT_ONE_LINE
-    done = await context.journal.correct(wanted["path"], line, wanted["text"], key=call.key)
+    done = await context.journal.correct(meant_path(wanted["path"]), line, wanted["text"], key=call.key)
     place = written_place(done.written.path, done.written.line_start, done.written.line_end)
     if done.correction is None:
         return phrases.CORRECTED_BEFORE.format(place=place)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from functools import partial
 from itertools import groupby
@@ -11,6 +11,7 @@ from typing import Final
 from aiohttp import web
 
 from bot.attachments.wording import in_bytes
+from bot.file_names import shown_path
 from bot.web.inside import inside_key
 from bot.web.page.addresses import LINES_A_PAGE, NOTES, folder_address, note_address
 from bot.web.page.note_markdown import lines_as_html, note_as_html
@@ -92,7 +93,7 @@ async def _folder(request: web.Request, folder: str) -> web.Response:
     return page(
         request,
         "folder.html",
-        folder=folder,
+        folder=shown_path(folder),
         steps=steps_to(folder),
         folders=folders,
         notes=notes[(number - 1) * NOTES_A_PAGE : number * NOTES_A_PAGE],
@@ -101,7 +102,7 @@ async def _folder(request: web.Request, folder: str) -> web.Response:
         later=folder_address(folder, number + 1) if number < pages else "",
         number=number,
         pages=pages,
-        problems=problems[:MOST_PROBLEMS],
+        problems=[replace(each, path=shown_path(each.path)) for each in problems[:MOST_PROBLEMS]],
         more_problems=max(0, len(problems) - MOST_PROBLEMS),
     )
 
@@ -126,8 +127,8 @@ async def _note(request: web.Request, path: str) -> web.Response:
     return page(
         request,
         "note.html",
-        title=name,
-        path=note.path,
+        title=shown_path(name),
+        path=shown_path(note.path),
         steps=steps_to(folder),
         html=html,
         plain=f"{note_address(note.path)}?plain",
@@ -147,7 +148,7 @@ def within(
     inside = sorted((each.path[len(start) :], each) for each in notes if each.path.startswith(start))
     below = [name.partition("/")[0] for name, _ in inside if "/" in name]
     folders = [
-        Folder(name, folder_address(start + name), sum(1 for _ in group))
+        Folder(shown_path(name), folder_address(start + name), sum(1 for _ in group))
         for name, group in groupby(sorted(below))
     ]
     here = sorted(
@@ -155,7 +156,7 @@ def within(
     )
     listed = [
         ListedNote(
-            name,
+            shown_path(name),
             note_address(note.path),
             in_bytes(note.size),
             note.modified(zone),
@@ -176,7 +177,10 @@ def _order(name: str) -> tuple[int, int, str]:
 def steps_to(folder: str) -> list[Step]:
     """The way from the memory's own folder to this one, both with it."""
     names = folder.split("/") if folder else []
-    below = [Step(name, folder_address("/".join(names[: number + 1]))) for number, name in enumerate(names)]
+    below = [
+        Step(shown_path(name), folder_address("/".join(names[: number + 1])))
+        for number, name in enumerate(names)
+    ]
     return [Step("Notes", folder_address("")), *below]
 
 

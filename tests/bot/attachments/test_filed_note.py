@@ -40,6 +40,13 @@ def test_a_text_becomes_a_note_that_tells_where_it_is_from() -> None:
     assert note.is_whole
 
 
+def test_nothing_hides_in_the_name_that_a_note_tells() -> None:
+    note = made("text", name="bill\u202efdp.exe")
+    assert note.title == "bill⟨U+202E⟩fdp"
+    assert "Sent as `bill⟨U+202E⟩fdp.exe`" in note.block
+    assert note.path == "documents/2026-11-21-bill-u-202e-fdp.md"
+
+
 @pytest.mark.parametrize("title", ["Tax return 2025", "  Tax \n return 2025 "])
 def test_the_title_that_a_person_gives_wins(title: str) -> None:
     note = made("text", title=title)

@@ -1,6 +1,7 @@
 """How what came along stands in a turn's text."""
 
 import re
+import time
 
 import pytest
 from hypothesis import given
@@ -28,7 +29,8 @@ def test_a_heading_says_what_it_is_and_what_is_known_of_it() -> None:
     [
         ("../../etc/passwd", "../../etc/passwd"),
         ("a]\n[Attached document: b", "a Attached document: b"),
-        ("invoice\u202efdp.exe", "invoicefdp.exe"),
+        ("invoice\u202efdp.exe", "invoice⟨U+202E⟩fdp.exe"),
+        ("👩\u200d👧.jpg", "👩\u200d👧.jpg"),
         ("\x1b[31mred\x00", "red"),
         ("<<<a`b>>>", "ab"),
     ],
@@ -87,3 +89,29 @@ def test_sizes_and_lengths_are_told_as_people_do() -> None:
     ]
     assert [in_minutes(count) for count in (0, 12.4, 75, 3727)] == ["", "0:12", "1:15", "1:02:07"]
     assert re.fullmatch(r"\d+:\d\d", in_minutes(59.6))
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "[Attached x]\n<<<aaaaaaaaaaaa\n",
+        "[Attached ",
+        "[Attached x]",
+        "aaaaaaaaaaaa>>>",
+        "[In a voice message",
+        "a",
+    ],
+)
+def test_a_text_that_looks_attached_takes_no_more_than_its_length(piece: str) -> None:
+    text = piece * (400_000 // len(piece))
+    began = time.thread_time()
+    without_attached(f"[Attached y]\n{text}")
+    assert time.thread_time() - began < 2, "by the square of its length it was two minutes"
+
+
+def test_many_beginnings_end_where_they_are_ended() -> None:
+    text = (
+        "a [Attached x]\n<<<aaaaaaaaaaaa\n[Attached y]\n<<<bbbbbbbbbbbb\nb\naaaaaaaaaaaa>>> c [Attached z] d"
+    )
+    assert without_attached(text) == ("a  c  d", ("x", "z"))
+    assert without_attached("a [Attached x]\n<<<aaaaaaaaaaaa\nb") == ("a \n<<<aaaaaaaaaaaa\nb", ("x",))

@@ -177,6 +177,19 @@ async def test_a_note_of_an_impossible_date_is_listed_all_the_same(tmp_path: Pat
             assert await house.say("/memory list") == "- `later.md`, 6 bytes"
 
 
+async def test_nothing_hides_in_a_name_and_what_is_shown_can_be_asked_for(
+    house: House, tmp_path: Path
+) -> None:
+    write(tmp_path, "old\u200b/bill\u202efdp.md", "- 5 euros\n")
+    told = await house.say("/memory list")
+    assert told.startswith("Folders: `old⟨U+200B⟩` (1)")
+    assert "- `old⟨U+200B⟩/bill⟨U+202E⟩fdp.md`, 10 bytes" in told
+    assert await house.say("/memory get old⟨U+200B⟩/bill⟨U+202E⟩fdp.md") == "- 5 euros"
+    assert "fdp.md" in await house.say("/memory list old⟨U+200B⟩")
+    assert "**old⟨U+200B⟩/bill⟨U+202E⟩fdp.md:1**" in await house.say("/recall euros")
+    assert "⟨U+202E⟩fdp.md:1" in await house.say("/correct old⟨U+200B⟩/bill⟨U+202E⟩fdp.md:1 6 euros")
+
+
 async def test_a_list_is_bounded(house: House, tmp_path: Path) -> None:
     for number in range(40):
         write(tmp_path, f"folder{number:02}/{number:02}.md", "x\n", age=number)

@@ -109,6 +109,20 @@ async def test_hostile_names_stay_names(site: Website) -> None:
     assert "&lt;img src=x onerror=alert(1)&gt;&amp;&#34;&#39;.md" in text
 
 
+async def test_nothing_hides_in_a_name(site: Website, tmp_path: Path) -> None:
+    (tmp_path / "memory/old\u200b").mkdir()
+    (tmp_path / "memory/old\u200b/bill\u202efdp.md").write_text("5 euros\n")
+    address = "/notes/old%E2%80%8B/bill%E2%80%AEfdp.md"
+    _, top = await get(site, "/notes/")
+    assert "old⟨U+200B⟩</a>" in top
+    _, folder = await get(site, "/notes/old%E2%80%8B/")
+    assert f'href="{address}">bill⟨U+202E⟩fdp.md</a>' in folder
+    status, note = await get(site, address)
+    assert status == 200
+    assert "bill⟨U+202E⟩fdp.md" in note
+    assert not {"\u202e", "\u200b"} & {*top, *folder, *note}
+
+
 async def test_a_very_long_line_is_shown_as_it_is_written(site: Website) -> None:
     (site.folder / "memory/dump.md").write_text("*x* " * 60_000, "utf-8")
     status, text = await get(site, "/notes/dump.md")
