@@ -7,6 +7,8 @@ from typing import Any
 from bot.config.errors import ConfigError, printable
 
 LARGEST_FILE = 1_000_000
+MOST_DOTS = 1_000
+"""Before a line's "=": of a key of so many parts each would be looked up again from the first."""
 
 
 def read_toml(file: Path) -> dict[str, Any]:
@@ -28,6 +30,8 @@ def read_toml(file: Path) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         before = content[: error.start].decode("utf-8", "replace")
         raise ConfigError(f"{name} is not UTF-8 text ({_position(before)})") from None
+    if any(line.partition("=")[0].count(".") > MOST_DOTS for line in text.splitlines()):
+        raise ConfigError(f"{name} is not valid TOML: it is nested too deeply")
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

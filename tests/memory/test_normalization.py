@@ -1,19 +1,14 @@
 import unicodedata
-from functools import partial
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.normalization import MOST_MARKS, Form, is_normalized, normalize
-from tests.growth import Case, assert_grows_linearly
+from tests.growth import assert_grows_linearly, cases, repeated
 
 FORMS: tuple[Form, ...] = ("NFC", "NFD", "NFKC", "NFKD")
 MARKS = "\u0345\u0360\u035c\u0315\u0301\u0327\u0334"
-
-
-def repeat(row: str, size: int) -> str:
-    return row * (size // len(row))
 
 
 @given(st.text(alphabet=st.sampled_from(f"aé가ᄀﾊ🙂。- \n{MARKS}\uff9e\uff9f"), max_size=MOST_MARKS))
@@ -41,19 +36,15 @@ def test_more_marks_are_cut_apart_and_none_is_lost(mark: str) -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_the_time_grows_with_the_text(form: Form) -> None:
-    for name, row in {
+    rows = {
         "two marks in turn": MARKS[:2] * 50,
         "each mark a hundred times": "".join(mark * 100 for mark in MARKS),
         "marks of Japanese": "\uff9e\u0301" * 50,
         "signs and marks": "。" * 40 + MARKS * 20,
         "signs": "。" * 30 + "字",
-    }.items():
-        assert_grows_linearly(
-            Case(
-                f"{form}: {name}",
-                partial(normalize, form),
-                partial(repeat, row),
-            )
-        )
+    }
+    shapes = {name: repeated(row) for name, row in rows.items()}
+    for case in cases([(form, lambda text: normalize(form, text))], shapes):
+        assert_grows_linearly(case)
     whole = MARKS[0] * 100_000 + MARKS[-1] * 100_000
     assert len(normalize(form, f"a{whole}")) > len(whole)
