@@ -56,13 +56,12 @@ def plan_change(
     correction = read_correction(said[0], language)
     if correction is None or last.turns_ago > (_TURNS_AGO if correction.certain else 1):
         return None
-    line = _meant(correction, last)
-    if language_of(line.text).script != language.script:
-        return None
-    new = corrected(line.text, correction, language)
-    if new is None or new == line.text:
-        return None
-    return _replace(line, new, language)
+    for line in _likely(correction, last):
+        if language_of(line.text).script == language.script:
+            new = corrected(line.text, correction, language)
+            if new is not None and new != line.text:
+                return _replace(line, new, language)
+    return None
 
 
 def _asks(before: str) -> bool:
@@ -92,15 +91,13 @@ def _replace(line: NoteLine, new: str, language: Language) -> Change:
     return Change(language, line.path, line.text, new)
 
 
-def _meant(correction: Correction, last: LastLines) -> NoteLine:
-    """The line that shares most with what is said, and with what was asked.
+def _likely(correction: Correction, last: LastLines) -> Sequence[NoteLine]:
+    """The lines, the one first that shares most with what is said, and with what was asked.
 
     Of equal ones the first that was found, or the last that was noted.
     """
     from memory.words import query_terms
 
-    if len(last.lines) == 1:
-        return last.lines[0]
     words = set(query_terms(f"{last.query} {correction.rest}"))
     lines = last.lines if last.done == "found" else last.lines[::-1]
-    return max(lines, key=lambda each: len(words & set(query_terms(each.text))))
+    return sorted(lines, key=lambda each: -len(words & set(query_terms(each.text))))

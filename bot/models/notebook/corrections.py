@@ -147,7 +147,7 @@ def corrected(old: str, correction: Correction, language: Language) -> str | Non
     tokens, said = _tokens(statement, language), _tokens(value, language)
     start = _behind_copula(tokens, language)
     if pronoun is None and not _is_fragment(said, tokens[:start], tokens, language):
-        return finish(rest) if _is_about(rest, statement, correction, language) else None
+        return _replaced(tokens, rest, statement, correction, language)
     begun = start or (0 if language.spacing == "none" else 1)
     says_what = pronoun is None or _ends_in_copula(pronoun, language)
     if (found := _place(said, tokens[begun:])) is not None:
@@ -206,14 +206,22 @@ def _is_fragment(
     return len(said) < len(tokens)
 
 
-def _is_about(rest: str, old: str, correction: Correction, language: Language) -> bool:
-    """Whether two statements are about the same thing."""
+def _replaced(
+    tokens: Sequence[str], rest: str, old: str, correction: Correction, language: Language
+) -> str | None:
+    """A statement of its own takes the place of the old one, or of a part of it that begins alike."""
     from memory.words import query_terms
 
+    new = _tokens(rest, language)
+    for at in range(1, len(tokens) - 1):
+        if language.spacing != "none" and _begin_alike(new, tokens[at:], 2):
+            return finish(" ".join([*tokens[:at], *new, *tokens[at + len(new) :]]))
     new_terms, old_terms = set(query_terms(rest)), set(query_terms(old))
-    if correction.certain and _begin_alike(_tokens(rest, language), _tokens(old, language), 2):
-        return True
-    return bool(new_terms) and len(new_terms & old_terms) / len(new_terms) >= _SAME
+    most = max(len(new_terms), len(old_terms), 1)
+    is_same = len(new_terms & old_terms) / most >= _SAME or (
+        correction.certain and _begin_alike(new, tokens, 2)
+    )
+    return finish(rest) if is_same else None
 
 
 def _begin_alike(one: Sequence[str], other: Sequence[str], count: int) -> bool:

@@ -74,6 +74,7 @@ def test_in_every_language(code: str, old: str, said: str, new: str) -> None:
         ("We moved to Oslo.", "no, Bergen", "We moved to Bergen."),
         ("I have 2 cats.", "actually 3", "I have 3 cats."),
         ("I like fish.", "no, I like tea", "I like tea."),
+        ("Maya is 7 and Leo is 4.", "no, Leo is 5", "Maya is 7 and Leo is 5"),
     ],
 )
 def test_what_stays_true_stays(old: str, said: str, new: str) -> None:
@@ -112,6 +113,10 @@ def test_where_it_is_not_plain_what_gives_way_both_stand_in_the_line(old: str, s
 )
 def test_what_tells_something_else_corrects_nothing(said: str) -> None:
     assert told("en", BIRTHDAY, said) is None
+
+
+def test_a_statement_about_a_part_of_it_does_not_replace_the_whole() -> None:
+    assert told("en", "I have two kids, Maya and Leo.", "no, Leo is 5") is None
 
 
 def test_spanish_no_es_denies_a_fact_and_is_no_correction() -> None:
