@@ -204,7 +204,9 @@ def phrases_of_the_table() -> list[str]:
         if name not in ("code", "say", "script", "foreign", "letters", "spacing")
     ]
     listed = [getattr(language, name) for language in LANGUAGES for name in fields]
-    return sorted({phrase for each in listed if isinstance(each, tuple) for phrase in each})
+    phrases = [phrase for each in listed if isinstance(each, tuple) for phrase in each]
+    groups = [phrase for group in phrases if isinstance(group, tuple) for phrase in group]
+    return sorted({*groups, *(phrase for phrase in phrases if isinstance(phrase, str))})
 
 
 PHRASES = phrases_of_the_table()
@@ -373,7 +375,15 @@ def test_an_entry_of_the_table_is_whole(language: object) -> None:
     for name in set(entry.__slots__) - {"say"}:
         listed = getattr(entry, name)
         if isinstance(listed, tuple):
-            assert all(phrase == phrase.strip().lower() and "’" not in phrase for phrase in listed), name
+            groups = listed if name == "same_thing" else (listed,)
+            assert all(
+                phrase == phrase.strip().lower() and "’" not in phrase for group in groups for phrase in group
+            ), name
+    corrected = say.corrected.format(place="PLACE", old="OLD", new="NEW")
+    assert all(each in corrected for each in ("PLACE", "OLD", "NEW"))
+    assert any(each in corrected for each in entry.undo), "it says how to take that back"
+    assert any(each in say.removed.format(place="", old="") for each in entry.undo)
+    assert all(each.count("…") == 1 for each in entry.on_day)
     assert set(entry.recall) <= set(entry.remember)
     assert set(entry.conjunctions) <= set(entry.ask_first)
 
