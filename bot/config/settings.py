@@ -465,7 +465,7 @@ class Settings(Section, BaseSettings):
     """Folder that holds everything. A relative one is relative to the settings file's folder."""
     timezone: str = ""
     """Your time zone by its IANA name, such as "Europe/Berlin"; empty for this machine's.
-    It decides which day a daily log is. Reminders keep their time of day when it changes."""
+    It decides which day a daily log is and when reminders come."""
     log_level: Literal["debug", "info", "warning", "error", "critical"] = "info"
     """How much is logged."""
     log_format: Literal["auto", "text", "json"] = "auto"

@@ -167,7 +167,7 @@ def _goes_on_to_another_hour(moment: ReadMoment) -> Doubtful:
         return (
             line.kind(end - 1) == line.kind(end + 1) == "number" and line.glued(end) and line.glued(end + 1)
         )
-    if moment.behind in ("到", "至"):
+    if moment.behind in ("到", "至", "から"):
         return bool(moment.grammar.read(end + 1)[0].clocks)
     return moment.behind in ("to", "till") and line.kind(end + 1) in _CLOCK_KINDS
 

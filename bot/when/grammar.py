@@ -591,6 +591,8 @@ class Grammar:
             behind = line.find(words.units, unit[1]), line.find(words.weekdays, unit[1])
             if unit[0] == "second" and any(behind):
                 return self._second(said, unit[1])
+            if unit[0] == "month" and line.folded(unit[1]) == "末":  # 毎月末
+                return replace(said, every=Every("month"), day=OnDayOfMonth(LAST)), unit[1] + 1
             return replace(said, every=_every_of(1, unit[0])), unit[1]
         after = line.skip(words.second, at)
         if after == at and (nth := self._nth(at)) and nth[0] == 2:

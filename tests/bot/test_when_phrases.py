@@ -37,6 +37,7 @@ amanhã às 2 da madrugada sair | 2026-11-19 02:00 | | sair
 明天3点打电话 | 2026-11-19 15:00 | | 打电话
 明天凌晨3点看球 | 2026-11-19 03:00 | | 看球
 明天凌晨12点半看球 | 2026-11-19 00:30 | | 看球
+毎月末に家賃 | 2026-11-30 09:00 | every 1 months from 2026-11-18 on -1 at 09:00 | 家賃
 明早7点起床 | 2026-11-19 07:00 | | 起床
 明早起床 | 2026-11-19 09:00 | | 起床
 工作日早上7点锻炼 | 2026-11-19 07:00 | every 1 weeks from 2026-11-18 on mon,tue,wed,thu,fri at 07:00 | 锻炼
@@ -46,7 +47,7 @@ amanhã às 2 da madrugada sair | 2026-11-19 02:00 | | sair
 다음 주 수요일 10시에 회의 | 2026-11-25 10:00 | | 회의
 월요일마다 8시에 운동 | 2026-11-23 08:00 | every 1 weeks from 2026-11-18 on mon at 08:00 | 운동
 모레 정오에 점심 | 2026-11-20 12:00 | | 점심
-los lunes y miércoles a las 19 gimnasio | 2026-11-18 19:00 | every 1 weeks from 2026-11-18 on mon,wed at 19:00 | gimnasio
+los lunes y miércoles a las 19 gym | 2026-11-18 19:00 | every 1 weeks from 2026-11-18 on mon,wed at 19:00 | gym
 по понедельникам в 8 мусор | 2026-11-23 08:00 | every 1 weeks from 2026-11-18 on mon at 08:00 | мусор
 le 1er de chaque mois payer | 2026-12-01 09:00 | every 1 months from 2026-11-18 on 1 at 09:00 | payer
 le 1er décembre payer | 2026-12-01 09:00 | | payer
@@ -585,6 +586,7 @@ appeler Tom demain à 9h et Eva à 10h
 tomorrow at dawn run
 明天凌晨看球
 下下周三开会
+3時から4時まで会議
 会議を再来週の水曜日10時
 除了星期天每天8点吃药
 除了周日，每天8点吃药
