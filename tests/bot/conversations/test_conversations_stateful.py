@@ -122,7 +122,7 @@ HOW = st.tuples(st.booleans(), st.booleans())
 """Alone, and through the second process."""
 SOON = st.integers(0, 120) | st.integers(0, 20)
 """Iterations until the next thing happens."""
-BESIDE = {"Supervisor._keep_running", "Event.wait"}
+BESIDE = {"Supervisor.run", "Event.wait"}
 """What goes on by itself, also when all is quiet."""
 
 _WORD = re.compile(r"\bw\d+\b")
