@@ -25,7 +25,7 @@ from bot.config.settings import (
 from memory.disk import make_private
 
 CHANNELS = ("telegram", "discord")
-QUEUED_CONNECTIONS = 1024
+QUEUED_CONNECTIONS = 2048
 """Held by the system until they are accepted; beyond it a new one has to try again, after a second."""
 LONGEST_LEAVE = 9.0
 """Seconds after which the program leaves in any case, once it was told to."""

@@ -50,14 +50,14 @@ class Stage(IntEnum):
 class Connection(web.RequestHandler):
     """One connection; it knows what it waits for, and since when."""
 
-    __slots__ = ("_connections", "address", "client", "request", "since", "unsent_since")
+    __slots__ = ("address", "client", "connections", "request", "since", "unsent_since")
 
     def __init__(
         self, connections: "Connections", server: web.Server, address: str, options: dict[str, Any]
     ) -> None:
         loop = asyncio.get_running_loop()
         super().__init__(server, loop=loop, **options)
-        self._connections = connections
+        self.connections = connections
         self.address = address
         """The client's, as it is counted."""
         self.client: asyncio.Transport | None = None
@@ -76,13 +76,13 @@ class Connection(web.RequestHandler):
         super().connection_made(transport)
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        self._connections.forget(self)
+        self.connections.forget(self)
         self.client = None
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._connections.bound_unsent()
+        self.connections.bound_unsent()
 
     @property
     def unsent(self) -> int:
@@ -119,34 +119,48 @@ class Connections:
         self._send_seconds = send_seconds
         self._unsent_bytes = unsent_bytes
         self._open: set[Connection] = set()
+        self._waiting: dict[Connection, None] = {}
+        """Those without a request that is being answered, in the order since when; a flood has to be looked through
+        often."""
         self._of_address: Counter[str] = Counter()
         self._repeats = Repeats()
 
     def __len__(self) -> int:
         return len(self._open)
 
-    def make_room(self, *, address: str = "", spare: int = 1) -> bool:
-        """See that `spare` more connections may be opened, closing others; return False where all are at work.
+    def make_room(self, *, address: str = "") -> bool:
+        """Close a connection if there may not be one more; return False where all are at work.
 
         With an `address` only its own ones count and are closed, and those of this machine and of proxies do not.
         """
         if address and self._is_of_many(address):
             return True
-        while len(self._of(address)) + spare > (MOST_PER_ADDRESS if address else self._most):
-            if not self.close_one(address=address):
-                return False
-        return True
+        is_full = (
+            self._of_address[counted_as(address)] >= MOST_PER_ADDRESS
+            if address
+            else len(self._open) >= self._most
+        )
+        return not is_full or self.close_one(address=address)
 
     def close_one(self, *, address: str = "") -> bool:
         """Close the connection that is missed least; return False where all are at work.
 
         It is one that waits longest of the address that has most: who opens many closes his own.
         """
-        idle = [each for each in self._of(address) if each.client and each.stage is not Stage.WORK]
-        if not idle:
-            return False
-        count = self._of_address
-        closed = min(idle, key=lambda each: (each.stage, -count[each.address], each.since))
+        count, counted = self._of_address, counted_as(address) if address else ""
+
+        def may_be_closed(connection: Connection) -> bool:
+            return connection.client is not None and counted in ("", connection.address)
+
+        waiting = filter(may_be_closed, self._waiting)
+        closed = max(
+            waiting, key=lambda each: count[each.address], default=None
+        )  # of equals the first, the oldest
+        if closed is None or closed.unsent:
+            idle = [each for each in self._open if may_be_closed(each) and each.stage is not Stage.WORK]
+            if not idle:
+                return False
+            closed = min(idle, key=lambda each: (each.stage, -count[each.address], each.since))
         self._warn("too many connections to the HTTP server: unfinished and idle ones are closed")
         closed.abort()
         self.forget(closed)
@@ -156,6 +170,7 @@ class Connections:
         """Make a connection that counts from now on; raises nothing."""
         connection = Connection(self, server, counted_as(address), options)
         self._open.add(connection)
+        self._waiting[connection] = None
         self._of_address[connection.address] += 1
         return connection
 
@@ -163,6 +178,7 @@ class Connections:
         """Count it no more."""
         if connection in self._open:
             self._open.remove(connection)
+            self._waiting.pop(connection, None)
             self._of_address[connection.address] -= 1
             if not self._of_address[connection.address]:
                 del self._of_address[connection.address]
@@ -171,6 +187,18 @@ class Connections:
         """Close all at once."""
         for each in list(self._open):
             self._cut_off(each)
+
+    def begins(self, connection: Connection, request: web.BaseRequest) -> None:
+        """Note that a request is being answered from now on."""
+        connection.request = request
+        self._waiting.pop(connection, None)
+
+    def ends(self, connection: Connection) -> None:
+        """Note that nothing is being answered any more."""
+        connection.request = None
+        connection.since = asyncio.get_running_loop().time()
+        if connection in self._open:
+            self._waiting[connection] = None
 
     def bound_unsent(self) -> None:
         """Cut off those who read least while too much waits to be read."""
@@ -198,12 +226,6 @@ class Connections:
         connection.abort()
         self.forget(connection)
 
-    def _of(self, address: str) -> Sequence[Connection]:
-        if not address:
-            return tuple(self._open)
-        counted = counted_as(address)
-        return [each for each in self._open if each.address == counted]
-
     def _is_of_many(self, address: str) -> bool:
         try:
             return ip_address(address.partition("%")[0]).is_loopback or is_within(address, self._proxies)
@@ -221,9 +243,8 @@ async def note_request(request: web.Request, handler: Handler) -> web.StreamResp
     connection = request.protocol
     if not isinstance(connection, Connection):  # another server of the library
         return await handler(request)
-    connection.request = request
+    connection.connections.begins(connection, request)
     try:
         return await handler(request)
     finally:
-        connection.request = None
-        connection.since = asyncio.get_running_loop().time()
+        connection.connections.ends(connection)
