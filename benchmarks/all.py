@@ -50,6 +50,7 @@ BENCHMARKS = (
     Benchmark("conversations", "2 minutes", ("--signal=TERM", "--kills=60", "--messages=400")),
     Benchmark("conversations", "3 minutes", ("--full-disk", "--kills=20", "--messages=300")),
     Benchmark("conversations", "4 minutes", ("--clock", "--kills=150", "--messages=500")),
+    Benchmark("standstill", "4 minutes"),
     Benchmark("soak", "12 minutes"),
 )
 

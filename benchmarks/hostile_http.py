@@ -1,0 +1,181 @@
+"""Ways to stop the service over HTTP, without knowing its token unless it is said."""
+
+import asyncio
+import itertools
+import sys
+import time
+import zlib
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from under_attack import TOKEN, Scenario, Target
+from workspaces import ROOT
+
+sys.path.insert(0, str(ROOT))
+from tests.fakes.crowd import HALF_BODY, HALF_HEAD, crowd, enough_descriptors
+
+HALF_REQUESTS = 1100
+PACKED_SENDERS = 8
+SLOW_CLIENTS = 300
+LARGE_NOTE_BYTES = 900_000
+JSON = "Content-Type: application/json"
+
+
+def bomb() -> bytes:
+    """Return 0.9 MB that unpack to 900."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+    head = packer.compress(b"") + packer.flush(zlib.Z_FULL_FLUSH)
+    return head + 900 * (packer.compress(b"\0" * 1_000_000) + packer.flush(zlib.Z_FULL_FLUSH))
+
+
+def post(path: str, *headers: str, length: int) -> bytes:
+    lines = [f"POST {path} HTTP/1.1", "Host: 127.0.0.1", f"Content-Length: {length}", *headers, "", ""]
+    return "\r\n".join(lines).encode()
+
+
+async def packed_bodies(target: Target) -> None:
+    """Send what unpacks to a thousand times its size, where a token is wanted and where none is."""
+    body = bomb()
+    forms = "Content-Type: application/x-www-form-urlencoded"
+
+    async def send(path: str, kind: str) -> None:
+        head = post(path, kind, "Content-Encoding: gzip", "Connection: close", length=len(body))
+        writer, close = await _connect(target)
+        writer.write(head + body)
+        await writer.drain()
+        await close(read=True)
+
+    await _again_and_again(target, PACKED_SENDERS, lambda _: send("/rpc", JSON))
+    await _again_and_again(target, PACKED_SENDERS, lambda _: send("/sign-in", forms))
+
+
+async def costly_heads(target: Target) -> None:
+    """Send heads whose fields take long to parse."""
+    quotes = 'a/b;a="' + '"' * 7900
+    cookies = "; ".join(f"c{number}=1" for number in range(1000))[:8000]
+    hops = [f"X-Forwarded-For: {','.join(['127.0.0.1'] * 700)}"] * 50
+    said = [
+        post("/sign-in", f"Content-Type: {quotes}", "Connection: close", length=1) + b"a",
+        post("/rpc", f"Cookie: {cookies}", "Connection: close", length=1) + b"a",
+        post("/rpc", *hops, "Authorization: Bearer guess", "Connection: close", length=1) + b"a",
+    ]
+
+    async def send(number: int) -> None:
+        writer, close = await _connect(target)
+        writer.write(said[number % len(said)])
+        await writer.drain()
+        await close(read=True)
+
+    await _again_and_again(target, PACKED_SENDERS, send)
+
+
+async def half_requests(target: Target) -> None:
+    """Open 1,100 connections at once and finish no request; again once those have been closed."""
+    until = time.monotonic() + target.seconds
+    for said in itertools.cycle((HALF_HEAD, HALF_BODY, b"")):
+        async with crowd(target.port, HALF_REQUESTS, said):
+            await asyncio.sleep(min(3.0, max(0.0, until - time.monotonic())))
+        if time.monotonic() > until:
+            return
+
+
+async def slow_writers(target: Target) -> None:
+    """Send heads byte by byte, and bodies in chunks of one byte, as fast as they are taken and slowly."""
+    until = time.monotonic() + target.seconds
+    head = post("/sign-in", "Connection: close", length=60_000)
+    chunked = b"POST /sign-in HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+    async def drip(_: int) -> None:
+        writer, close = await _connect(target)
+        for byte in head + b"a" * 1000:
+            writer.write(bytes([byte]))
+            await writer.drain()
+            await asyncio.sleep(0.2)
+            if time.monotonic() > until:
+                break
+        await close()
+
+    async def flood(_: int) -> None:
+        writer, close = await _connect(target)
+        writer.write(chunked)
+        while time.monotonic() < until:
+            writer.write(b"1\r\na\r\n" * 5000)
+            await writer.drain()
+        await close()
+
+    with enough_descriptors(SLOW_CLIENTS):
+        await asyncio.gather(
+            _again_and_again(target, SLOW_CLIENTS, drip), _again_and_again(target, PACKED_SENDERS, flood)
+        )
+
+
+def large_note(folder: Path) -> None:
+    """Write a note of 0.9 MB."""
+    line = "The boat lies at the second pier, and its name is on the stern in white letters.\n"
+    (folder / "memory" / "large.md").write_text(line * (LARGE_NOTE_BYTES // len(line)), "utf-8")
+
+
+async def slow_readers(target: Target) -> None:
+    """Ask again and again for the page to sign in and, with the token, for a large note; read nothing."""
+    pages = b"GET /sign-in HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 200
+    call = b'{"jsonrpc":"2.0","id":1,"method":"memory.get","params":{"path":"large.md"}}'
+    note = post("/rpc", JSON, f"Authorization: Bearer {TOKEN}", length=len(call)) + call
+
+    async def ask(number: int) -> None:
+        writer, close = await _connect(target)
+        writer.transport.pause_reading()  # type: ignore[attr-defined]
+        for _ in range(20):
+            writer.write(note * 5 if number % 3 == 0 else pages)
+            await writer.drain()
+            await asyncio.sleep(target.seconds / 20)
+        await close()
+
+    with enough_descriptors(SLOW_CLIENTS):
+        await _again_and_again(target, SLOW_CLIENTS, ask)
+
+
+async def nothing(target: Target) -> None:
+    """Do nothing: how the service fares on this machine by itself."""
+    await asyncio.sleep(target.seconds)
+
+
+async def _connect(
+    target: Target,
+) -> tuple[asyncio.StreamWriter, Callable[..., Awaitable[None]]]:
+    reader, writer = await asyncio.open_connection("127.0.0.1", target.port)
+
+    async def close(*, read: bool = False) -> None:
+        if read:
+            async with asyncio.timeout(60):
+                while await reader.read(65_536):
+                    pass
+        writer.transport.abort()
+
+    return writer, close
+
+
+async def _again_and_again(
+    target: Target, clients: int, act: Callable[[int], Awaitable[None]], pause: float = 0.01
+) -> None:
+    """Have so many clients do the same, each as soon as it is done or was cut off, for a part of the time."""
+    until = time.monotonic() + target.seconds
+
+    async def client(number: int) -> None:
+        while time.monotonic() < until:
+            with suppress(OSError, TimeoutError):
+                async with asyncio.timeout(max(1.0, until - time.monotonic())):
+                    await act(number)
+            await asyncio.sleep(pause)
+
+    await asyncio.gather(*map(client, range(clients)))
+
+
+def scenarios() -> Iterator[Scenario]:
+    """Return all of them, with doing nothing for comparison."""
+    yield Scenario("nothing", nothing)
+    yield Scenario("packed bodies", packed_bodies)
+    yield Scenario("costly heads", costly_heads)
+    yield Scenario("1,100 half requests", half_requests)
+    yield Scenario("slow writers", slow_writers)
+    yield Scenario("slow readers", slow_readers, prepare=large_note)

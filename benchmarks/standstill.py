@@ -1,0 +1,73 @@
+"""Whether anybody can bring the service to a standstill: it is attacked in many ways, and watched.
+
+`python benchmarks/standstill.py [--seconds 15] [--only NAME]`
+
+The service is a process of its own on Telegram, beside the tests' server that behaves like the Bot API, with the 1,024
+descriptors that most systems give. While each attack goes on, another process looks at /healthz ten times a second,
+and the owner notes something every second. Printed are, for each, the longest wait of /healthz (0.5 s is wanted, 2 s is
+the most), how many notes were lost, by how much the log has grown, and how much memory the service had at most.
+"""
+
+import argparse
+from collections.abc import Iterator
+
+import hostile_http
+import hostile_people
+from figures import measure_to_the_end
+from under_attack import Outcome, Scenario, measure
+
+WANTED_SECONDS = 0.5
+MOST_SECONDS = 2.0
+MOST_LOG_KILOBYTES = 200.0
+MOST_MEGABYTES = 300.0
+
+
+def scenarios() -> Iterator[Scenario]:
+    """Return every scenario, in the order of the table."""
+    yield from hostile_http.scenarios()
+    yield from hostile_people.scenarios()
+
+
+def failures(outcome: Outcome) -> list[str]:
+    """Return what is not as promised."""
+    return [
+        *([f"/healthz took {outcome.longest_wait:.2f} s"] if outcome.longest_wait > MOST_SECONDS else []),
+        *([f"/healthz failed {outcome.failed_probes} times"] if outcome.failed_probes else []),
+        *([f"{outcome.lost} notes were lost"] if outcome.lost else []),
+        *([f"{outcome.log_kilobytes:.0f} kB of log"] if outcome.log_kilobytes > MOST_LOG_KILOBYTES else []),
+        *([f"{outcome.megabytes:.0f} MB of memory"] if outcome.megabytes > MOST_MEGABYTES else []),
+    ]
+
+
+async def attack(chosen: str, seconds: float) -> list[str]:
+    """Print a line for each scenario; return what is not as promised."""
+    print(f"{'':30}{'/healthz s':>11}{'failed':>8}{'notes':>7}{'lost':>6}{'log kB':>9}{'MB':>7}", flush=True)
+    failed = []
+    for scenario in scenarios():
+        if chosen not in scenario.name:
+            continue
+        outcome = await measure(scenario, seconds)
+        missed = failures(outcome)
+        remark = "  NOT KEPT" if missed else "  slow" if outcome.longest_wait > WANTED_SECONDS else ""
+        print(
+            f"{scenario.name:30}{outcome.longest_wait:11.2f}{outcome.failed_probes:8}{outcome.notes:7}"
+            f"{outcome.lost:6}{outcome.log_kilobytes:9.1f}{outcome.megabytes:7.0f}{remark}",
+            flush=True,
+        )
+        failed += [f"{scenario.name}: {each}" for each in missed]
+    return failed
+
+
+def main() -> None:
+    """Print the table; exit 1 where something is not as promised."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument(
+        "--seconds", type=float, default=15.0, help="of each attack that has no end of its own"
+    )
+    parser.add_argument("--only", default="", metavar="NAME", help="a part of a scenario's name")
+    arguments = parser.parse_args()
+    measure_to_the_end(attack(arguments.only, arguments.seconds))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,196 @@
+"""The service while somebody tries to stop it: started, talked to and watched until the attack is over."""
+
+import asyncio
+import http.client
+import json
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bot_process import BotProcess, free_port
+from workspaces import COMMAND, ROOT, make_workspace, write_config
+
+sys.path.insert(0, str(ROOT))
+from tests.fakes.bot_api.server import BotApi
+
+TOKEN = "a token that nobody guesses"
+OWNER = 7
+"""The owner's id on Telegram."""
+DESCRIPTORS = 1024
+"""Soft limit of the service, as most systems start a program."""
+PROBE_SECONDS = 0.1
+"""Between two looks at /healthz."""
+LONGEST_PROBE = 30.0
+NOTE_SECONDS = 1.1
+"""Between two notes; Telegram wants a second between two replies."""
+WRITTEN_SECONDS = 20.0
+"""For the last notes to be written once the attack is over."""
+
+Tables = Mapping[str, dict[str, object]]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What an attack is given."""
+
+    port: int
+    """Of the service's HTTP server, on 127.0.0.1."""
+    api: BotApi
+    """Telegram; people there may be made by `api.person`."""
+    folder: Path
+    """The workspace, for notes that are there before."""
+    seconds: float
+    """How long to go on, where the attack has no end of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A way to stop the service."""
+
+    name: str
+    attack: Callable[[Target], Awaitable[None]]
+    tables: Tables = field(default_factory=dict)
+    """Settings beyond the usual ones, as `write_config` has them; a table replaces the usual one."""
+    prepare: Callable[[Path], None] = lambda folder: None
+    """Given the workspace before the start, puts there what the attack needs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How the service fared."""
+
+    longest_wait: float
+    """Of /healthz, over a new connection each time; seconds."""
+    failed_probes: int
+    """Looks at /healthz that were not answered with 200."""
+    notes: int
+    """That the owner asked for."""
+    lost: int
+    """… of which so many were never written."""
+    log_kilobytes: float
+    megabytes: float
+    """Resident, at most."""
+
+
+async def measure(scenario: Scenario, seconds: float) -> Outcome:
+    """Start the service in a new workspace, attack it, and look on."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "workspace"
+        scenario.prepare(make_workspace(folder))
+        async with BotApi() as api, _service(folder, api, scenario.tables) as (bot, port, log):
+            before = log.stat().st_size
+            target = Target(port, api, folder, seconds)
+            async with _probing(port) as probe:
+                notes = asyncio.create_task(_note_things(api))
+                await scenario.attack(target)
+                notes.cancel()
+                told = await _told(notes)
+            lost = await _lost(folder / "memory", told)
+            return Outcome(
+                longest_wait=probe["longest"],
+                failed_probes=int(probe["failed"]),
+                notes=len(told),
+                lost=lost,
+                log_kilobytes=(log.stat().st_size - before) / 1000,
+                megabytes=bot.megabytes("VmHWM"),
+            )
+
+
+@asynccontextmanager
+async def _service(folder: Path, api: BotApi, tables: Tables) -> AsyncIterator[tuple[BotProcess, int, Path]]:
+    port, log = free_port(), folder.with_suffix(".log")
+    usual: Tables = {
+        "server": {"port": port, "token": TOKEN},
+        "access": {"owners": [f"telegram:{OWNER}"]},
+        "memory_embedding": {"provider": "none"},
+        "telegram": {"token": api.token, "api_base": api.url},
+    }
+    config = write_config(folder.with_suffix(".toml"), folder, **{**usual, **tables})
+    limited = ("sh", "-c", f'ulimit -Sn {DESCRIPTORS} && exec "$@"', "sh")
+    bot = await BotProcess.run([*limited, *COMMAND, "run", "--config", str(config)], folder.parent, log)
+    try:
+        await api.polled(within=60)
+        await asyncio.sleep(2)  # menus are set
+        yield bot, port, log
+    finally:
+        await bot.leave()
+
+
+# -- who looks at /healthz: a process of its own, which nothing here holds up ---------------------------------
+
+
+@asynccontextmanager
+async def _probing(port: int) -> AsyncIterator[dict[str, float]]:
+    """Look at /healthz again and again; gives a table that is filled at the end."""
+    prober = await asyncio.create_subprocess_exec(
+        *(sys.executable, __file__, str(port)),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    found: dict[str, float] = {}
+    try:
+        yield found
+    finally:
+        printed, _ = await prober.communicate(b"")  # its standard input ends
+        found.update(json.loads(printed))
+
+
+def probe(port: int) -> dict[str, float]:
+    """Look until standard input ends; return the longest wait in seconds, and how many looks failed."""
+    import select
+
+    longest = failed = looks = 0.0
+    while not select.select([sys.stdin], [], [], PROBE_SECONDS)[0]:
+        began, well = time.monotonic(), False
+        with suppress(OSError, http.client.HTTPException):
+            client = http.client.HTTPConnection("127.0.0.1", port, timeout=LONGEST_PROBE)
+            client.request("GET", "/healthz")
+            well = client.getresponse().status == 200
+            client.close()
+        longest = max(longest, time.monotonic() - began)
+        failed += not well
+        looks += 1
+    return {"longest": longest, "failed": failed, "looks": looks}
+
+
+# -- the owner, who goes on as if nothing were ----------------------------------------------------------------
+
+
+async def _note_things(api: BotApi) -> list[str]:
+    """Have the owner ask for a note every second until cancelled; return what each holds."""
+    owner = api.person(OWNER, "Anna")
+    told: list[str] = []
+    with suppress(asyncio.CancelledError):
+        while True:
+            text = f"note {len(told):03} of the owner"
+            await owner.say(f"/remember {text}")
+            told.append(text)
+            await asyncio.sleep(NOTE_SECONDS)
+    return told
+
+
+async def _told(notes: "asyncio.Task[list[str]]") -> list[str]:
+    return await notes
+
+
+async def _lost(memory: Path, told: list[str]) -> int:
+    """How many are not in the notes, once there was time to write them."""
+    until = time.monotonic() + WRITTEN_SECONDS
+    while True:
+        written = _written(memory)
+        lost = sum(written.count(text) != 1 for text in told)
+        if not lost or time.monotonic() > until:
+            return lost
+        await asyncio.sleep(0.2)
+
+
+def _written(memory: Path) -> str:
+    return "".join(each.read_text("utf-8") for each in memory.glob("*.md"))
+
+
+if __name__ == "__main__":
+    print(json.dumps(probe(int(sys.argv[1]))))
