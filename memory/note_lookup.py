@@ -1,9 +1,9 @@
 """Pure: which notes somebody means who leaves out the folder, `.md`, or all but the date."""
 
-import unicodedata
 from collections.abc import Sequence
 
 from memory.dates.note_name import note_date
+from memory.normalization import normalize
 
 NEAREST = 3
 """How many notes are named to somebody who asked for one that is not there."""
@@ -47,4 +47,4 @@ def nearest_notes(asked: str, paths: Sequence[str]) -> Sequence[str]:
 
 
 def _folded(path: str) -> str:
-    return unicodedata.normalize("NFC", path).casefold()
+    return normalize("NFC", path).casefold()

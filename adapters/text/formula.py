@@ -1,9 +1,10 @@
 """Formulas in LaTeX as text that can be read."""
 
 import re
-import unicodedata
 from functools import lru_cache
 from typing import Any
+
+from memory.normalization import normalize
 
 _COMMAND = re.compile(r"\\(?:begin|end)\{[^}]*\}|\\[A-Za-z]+")
 _LONGEST = 1000
@@ -58,5 +59,5 @@ def _converter() -> type[Any]:
 
 def _holds(shown: str, source: str) -> bool:
     """Whether each letter and digit of `source` is in `shown`, in order; ² counts as 2."""
-    letters = iter(unicodedata.normalize("NFKC", shown))
-    return all(char in letters for char in unicodedata.normalize("NFKC", source) if char.isalnum())
+    letters = iter(normalize("NFKC", shown))
+    return all(char in letters for char in normalize("NFKC", source) if char.isalnum())

@@ -12,6 +12,7 @@ from bot.attachments.documents import DocumentText
 from bot.file_names import shown_path
 from bot.plain_text import one_line
 from memory.documents import document_path
+from memory.normalization import normalize
 
 MOST_BYTES = 2_000_000
 """Of text, in UTF-8, that one note takes up."""
@@ -89,7 +90,7 @@ def is_title(text: str) -> bool:
 
 def slug(title: str) -> str:
     """A title as part of a file name: letters and digits of any script, and hyphens between them."""
-    folded = unicodedata.normalize("NFC", title).lower()
+    folded = normalize("NFC", title).lower()
     letters = (
         letter if letter.isalnum() or unicodedata.category(letter)[0] == "M" else " "
         for letter in folded
