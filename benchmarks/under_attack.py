@@ -27,7 +27,7 @@ PROBE_SECONDS = 0.1
 LONGEST_PROBE = 30.0
 NOTE_SECONDS = 1.1
 """Between two notes; Telegram wants a second between two replies."""
-WRITTEN_SECONDS = 20.0
+WRITTEN_SECONDS = 90.0
 """For the last notes to be written once the attack is over."""
 
 Tables = Mapping[str, dict[str, object]]

@@ -12,7 +12,7 @@ from bot.web.bodies import LARGEST_BODY, NOT_HTTP
 from bot.web.connections import note_request
 from bot.web.guard import WrongTokens, guard, wrong_key
 from bot.web.headers import add_headers
-from bot.web.health import Watched, healthz, watched_key
+from bot.web.health import HEALTH, Watched, healthz, watched_key
 from bot.web.hooks import Hook, add_hooks
 from bot.web.inside import Inside, inside_key
 from bot.web.metrics import add_metrics
@@ -28,8 +28,6 @@ LEAVE_SECONDS = 1.0
 QUEUED_REQUESTS = 1
 """Read of a connection ahead of the one that is being answered; each may have a head of half a megabyte."""
 HTTP_LOG = "bot.web.http"
-
-HEALTH = "/healthz"
 
 
 def build_web_app(

@@ -17,6 +17,7 @@ from aiohttp.typedefs import Handler
 
 from bot.log.repeats import Repeats
 from bot.web.guard import Network, counted_as, is_within
+from bot.web.health import HEALTH
 
 log = logging.getLogger(__name__)
 
@@ -24,6 +25,8 @@ MOST_CONNECTIONS = 128
 """In all. A new one closes the oldest that has nothing to do; where all are at work, it waits."""
 MOST_PER_ADDRESS = 32
 """Of one address, of IPv6 one /64; not for this machine and trusted proxies, behind which there are many clients."""
+GRACE_SECONDS = 0.1
+"""For a new connection to bring its request, before it may be closed for another that comes later."""
 SEND_SECONDS = 60.0
 """For a client to read a response."""
 UNSENT_BYTES = 32 * 1024 * 1024
@@ -43,14 +46,16 @@ class Stage(IntEnum):
     """The client to send the rest of a body."""
     READER = 2
     """The client to read the response."""
-    WORK = 3
+    TURN = 3
+    """Its turn: the request has come, and others are before it."""
+    WORK = 4
     """Us."""
 
 
 class Connection(web.RequestHandler):
     """One connection; it knows what it waits for, and since when."""
 
-    __slots__ = ("address", "client", "connections", "request", "since", "unsent_since")
+    __slots__ = ("address", "client", "connections", "is_queued", "request", "since", "unsent_since")
 
     def __init__(
         self, connections: "Connections", server: web.Server, address: str, options: dict[str, Any]
@@ -64,6 +69,8 @@ class Connection(web.RequestHandler):
         """Kept until the connection is lost; the library forgets its own when it begins to close."""
         self.request: web.BaseRequest | None = None
         """The one that is being answered."""
+        self.is_queued = False
+        """Whether that one waits for its turn."""
         self.since = loop.time()
         """When it began to wait for what it waits for."""
         self.unsent_since: float | None = None
@@ -93,7 +100,9 @@ class Connection(web.RequestHandler):
     def stage(self) -> Stage:
         """What it waits for now."""
         if self.request is not None:
-            return Stage.WORK if self.request.content.is_eof() else Stage.BODY
+            if not self.request.content.is_eof():
+                return Stage.BODY
+            return Stage.TURN if self.is_queued else Stage.WORK
         return Stage.READER if self.unsent else Stage.REQUEST
 
     def abort(self) -> None:
@@ -124,12 +133,14 @@ class Connections:
         often."""
         self._of_address: Counter[str] = Counter()
         self._repeats = Repeats()
+        self.turnstile = asyncio.Lock()
+        """One request begins in each step of the event loop: many at once would make a step long for everybody."""
 
     def __len__(self) -> int:
         return len(self._open)
 
     def make_room(self, *, address: str = "") -> bool:
-        """Close a connection if there may not be one more; return False where all are at work.
+        """Close a connection if there may not be one more; return False where all are at work, or too new.
 
         With an `address` only its own ones count and are closed, and those of this machine and of proxies do not.
         """
@@ -140,22 +151,24 @@ class Connections:
             if address
             else len(self._open) >= self._most
         )
-        return not is_full or self.close_one(address=address)
+        return not is_full or self.close_one(address=address, grace=0.0 if address else GRACE_SECONDS)
 
-    def close_one(self, *, address: str = "") -> bool:
+    def close_one(self, *, address: str = "", grace: float = 0.0) -> bool:
         """Close the connection that is missed least; return False where all are at work.
 
-        It is one that waits longest of the address that has most: who opens many closes his own.
+        It is one that waits longest of the address that has most: who opens many closes his own. It has waited
+        for at least `grace` seconds.
         """
         count, counted = self._of_address, counted_as(address) if address else ""
+        before = asyncio.get_running_loop().time() - grace
 
         def may_be_closed(connection: Connection) -> bool:
-            return connection.client is not None and counted in ("", connection.address)
+            is_asked_for = counted in ("", connection.address)
+            return is_asked_for and connection.client is not None and connection.since <= before
 
+        # Of equals the first is taken, which is the oldest.
         waiting = filter(may_be_closed, self._waiting)
-        closed = max(
-            waiting, key=lambda each: count[each.address], default=None
-        )  # of equals the first, the oldest
+        closed = max(waiting, key=lambda each: count[each.address], default=None)
         if closed is None or closed.unsent:
             idle = [each for each in self._open if may_be_closed(each) and each.stage is not Stage.WORK]
             if not idle:
@@ -245,6 +258,11 @@ async def note_request(request: web.Request, handler: Handler) -> web.StreamResp
         return await handler(request)
     connection.connections.begins(connection, request)
     try:
+        if request.path != HEALTH:
+            connection.is_queued = True
+            async with connection.connections.turnstile:
+                await asyncio.sleep(0)
+            connection.is_queued = False
         return await handler(request)
     finally:
         connection.connections.ends(connection)

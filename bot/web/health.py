@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from bot.instances.status import InstanceStatus
     from bot.supervision import TaskFailure
 
+HEALTH = "/healthz"
 WELL = ("up", "standby", "stand-in")
 VectorsHealth = Literal["ok", "filling", "off", "failing", "unknown"]
 Role = Literal["active", "standby", "stand-in"]

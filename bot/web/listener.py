@@ -21,8 +21,8 @@ log = logging.getLogger(__name__)
 
 ACCEPTS_AT_ONCE = 8
 """In one step of the event loop. More, and a flood would close a new connection before its request is read."""
-PAUSE_SECONDS = 0.1
-"""Without accepting, where all connections are at work or no descriptor is left."""
+PAUSE_SECONDS = 0.02
+"""Without accepting, where all connections are at work or too new to be closed, or no descriptor is left."""
 SPARE_DESCRIPTORS = 96
 """Kept free of connections, for notes, state.db and calls to models and platforms."""
 KEEP_ALIVE_SECONDS = 15.0

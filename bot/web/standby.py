@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any
 from aiohttp import web
 
 from bot import phrases
-from bot.web.app import HEALTH
 from bot.web.bodies import LARGEST_BODY, expect_later
 from bot.web.connections import note_request
 from bot.web.guard import Network, WrongTokens, guard, wrong_key
 from bot.web.headers import add_headers
-from bot.web.health import tasks_health
+from bot.web.health import HEALTH, tasks_health
 from bot.web.metrics import METRICS
 from bot.web.rpc.route import RPC, rpc_refused
 

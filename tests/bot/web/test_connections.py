@@ -12,7 +12,14 @@ import pytest
 from aiohttp import web
 
 from bot.web.app import http_log, web_runner
-from bot.web.connections import MOST_CONNECTIONS, MOST_PER_ADDRESS, Connection, Connections, note_request
+from bot.web.connections import (
+    GRACE_SECONDS,
+    MOST_CONNECTIONS,
+    MOST_PER_ADDRESS,
+    Connection,
+    Connections,
+    note_request,
+)
 from bot.web.listener import OPTIONS, Listener
 from tests.fakes.crowd import HALF_BODY, HALF_HEAD, crowd, is_closed, is_open_now
 from tests.fakes.served import Served, serve
@@ -106,6 +113,8 @@ async def test_room_is_made_by_the_address_that_has_most() -> None:
     async with opened(
         connections, "198.51.100.1", "203.0.113.9", "203.0.113.9", "198.51.100.2"
     ) as by_address:
+        assert not connections.make_room(), "they are all too new"
+        await asyncio.sleep(GRACE_SECONDS)
         assert connections.make_room()
         await asyncio.sleep(0)
         assert [each.transport is None for each in by_address["203.0.113.9"]] == [True, False]
@@ -219,3 +228,12 @@ async def test_requests_sent_ahead_are_answered_in_order_without_being_read_ahea
     async with serve(tmp_path) as (served, _):
         answer = await served.say(ahead * 60 + HEALTHZ, ends=False)
         assert answer.count(b"HTTP/1.1 200 OK\r\n") == 61
+
+
+async def test_a_crowd_of_requests_does_not_hold_up_the_health_check(tmp_path: Path) -> None:
+    ahead = b"GET /sign-in HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 200
+    async with serve(tmp_path) as (served, _), crowd(served.port, 2 * MOST_CONNECTIONS, ahead):
+        for _ in range(3):
+            began = time.monotonic()
+            assert status(await served.say(HEALTHZ, ends=False)) == 200
+            assert time.monotonic() - began < 2
