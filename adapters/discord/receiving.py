@@ -99,8 +99,8 @@ class _Lane:
     is_direct: bool = False
     missed: int | None = None
     """The message after which the history is to be read, before anything else."""
-    is_dropped: bool = False
-    """Whether something that waited is left to the history, of which a part may have been read before it was said."""
+    read_again: bool = False
+    """Whether the history may hold more than what was read of it: something was left to it after that."""
     waiting: deque[Said | _Bad] = field(default_factory=deque)
     members: dict[int, discord.Member | None] = field(default_factory=dict)
     """Those that were asked for, while there is something to take in."""
@@ -367,13 +367,14 @@ class Receiver:
         else:
             lane.missed = up_to
             lane.waiting.clear()
-            lane.is_dropped = True
+            lane.read_again = True
 
     def _read_from(self, channel: int, after: int, *, is_direct: bool = False) -> None:
         lane = self._lanes.get(channel)
         if lane is None:
             lane = self._begin(_Lane(channel))
         lane.is_direct |= is_direct
+        lane.read_again = True
         up_to = lane.up_to()
         lane.missed = after if up_to is None else min(after, up_to)
 
@@ -394,7 +395,9 @@ class Receiver:
         """Look for what was missed in direct conversations, of which Discord tells nothing. Raises StateFault."""
         mark = self._heard.mark
         if mark:
-            for channel in self._heard.direct.values():
+            # One whose first message is still being taken in is not noted yet.
+            begun = {lane.channel for lane in self._lanes.values() if lane.is_direct}
+            for channel in {*self._heard.direct.values(), *begun}:
                 self._read_from(channel, self._heard.behind.pop(channel, mark), is_direct=True)
         backoff = self._begin_backoff()
         while session == self._session:
@@ -453,7 +456,7 @@ class Receiver:
         while lane.missed is not None:
             client = self._client
             after = max(lane.missed, oldest(is_direct=lane.is_direct))
-            lane.is_dropped = False
+            lane.read_again = False
             try:
                 if client is None or client.is_closed():
                     raise ConnectionError
@@ -473,7 +476,7 @@ class Receiver:
             self._can_read(lane.channel)
             if not await self._take_in_page(lane, client, channel, page):
                 continue  # a new session has begun: more may be missed than was known
-            if len(page) < PAGE and not lane.is_dropped:
+            if len(page) < PAGE and not lane.read_again:
                 lane.missed = None
 
     async def _take_in_page(

@@ -466,6 +466,51 @@ async def test_a_new_session_takes_in_nothing_twice(
     assert ear.twice == 0
 
 
+class SlowEar(Ear):
+    """One whose disk is slow: it is done with a message only once it may be."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.may_end = asyncio.Event()
+
+    async def accept(self, said: Said) -> bool:
+        is_new = await super().accept(said)
+        await self.may_end.wait()
+        return is_new
+
+
+async def test_what_is_said_between_two_sessions_is_not_missed_while_the_first_message_of_all_is_accepted(
+    api: DiscordApi, anna: Person, tmp_path: Path
+) -> None:
+    ear = SlowEar()
+    async with listening(api, tmp_path, ear) as life:
+        await anna.say("one")
+        await ear.until(lambda: ear.messages)
+        await api.gateway.close(4009)
+        await anna.say("two")
+        await ear.until(lambda: len(life.ready) == 2)
+        ear.may_end.set()
+        await ear.until(lambda: len(ear.messages) == 2)
+    assert ear.texts == ["one", "two"]
+
+
+async def test_what_is_said_between_two_sessions_is_not_missed_while_a_history_is_taken_in(
+    api: DiscordApi, anna: Person, general: Channel, tmp_path: Path
+) -> None:
+    async with listening(api, tmp_path, Ear()):
+        pass
+    await anna.ask("one", general)
+    ear = SlowEar()
+    async with listening(api, tmp_path, ear) as life:
+        await ear.until(lambda: ear.messages)
+        await api.gateway.close(4009)
+        await anna.ask("two", general)
+        await ear.until(lambda: len(life.ready) == 2)
+        ear.may_end.set()
+        await ear.until(lambda: len(ear.messages) == 2)
+    assert ear.texts == ["one", "two"]
+
+
 async def test_a_guild_that_the_bot_comes_into_is_heard(
     api: DiscordApi, anna: Person, tmp_path: Path
 ) -> None:
