@@ -157,7 +157,7 @@ def test_any_file_is_used_or_refused_with_one_line(folder: Path, content: bytes)
 
 
 @pytest.mark.thorough
-@settings(quick, max_examples=1000)
+@settings(quick, max_examples=400)
 @given(settled | broken)
 def test_any_of_many_files_is_used_or_refused_with_one_line(folder: Path, content: bytes) -> None:
     assert_used_or_refused(folder, content)

@@ -546,7 +546,7 @@ def test_every_body_is_answered_by_the_standard(site: Site, body: bytes) -> None
 
 
 @pytest.mark.thorough
-@settings(quick, max_examples=600)
+@settings(quick, max_examples=300)
 @given(documents | broken_bodies)
 def test_every_one_of_many_bodies_is_answered_by_the_standard(site: Site, body: bytes) -> None:
     assert_answered_by_the_standard(site, body)

@@ -167,7 +167,7 @@ def test_a_word_is_found_whatever_stands_around_it(notes: Notes, before: str, af
 
 
 @pytest.mark.thorough
-@settings(quick, max_examples=500)
+@settings(quick, max_examples=200)
 @given(texts, texts)
 def test_a_word_is_found_whatever_of_many_things_stands_around_it(
     notes: Notes, before: str, after: str

@@ -23,9 +23,10 @@ LEAST = {
 LEAST_BY_MEANING = {"locomo-dev, own": 0.88, "locomo-dev, merged": 0.865, "locomo-dev, merged, flat": 0.865}
 """The same with all-MiniLM-L6-v2 beside the words."""
 
-pytestmark = pytest.mark.skipif(
-    not FOLDER, reason="EVAL_FOLDER names no folder with questions and evaluate.py"
-)
+pytestmark = [
+    pytest.mark.thorough,
+    pytest.mark.skipif(not FOLDER, reason="EVAL_FOLDER names no folder with questions and evaluate.py"),
+]
 
 
 def too_low(least: dict[str, float], *options: str) -> dict[str, float]:

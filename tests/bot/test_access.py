@@ -725,7 +725,7 @@ def test_at_most_three_codes_count_each_once_and_for_an_hour(steps: list[tuple[s
 
 
 @pytest.mark.thorough
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.lists(STEPS, min_size=5, max_size=80))
 def test_at_most_three_codes_count_each_once_and_for_an_hour_whatever_happens(
     steps: list[tuple[str, int]],

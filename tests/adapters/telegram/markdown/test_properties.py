@@ -113,7 +113,7 @@ def test_a_preview_can_always_be_sent(markdown: str, size: int) -> None:
 
 
 @pytest.mark.thorough
-@settings(quick, max_examples=1500)
+@settings(quick, max_examples=500)
 @given(hard_markdown, st.integers(2, 300))
 def test_no_word_of_much_hard_markdown_is_lost(markdown: str, limit: int) -> None:
     messages = messages_of(markdown, limit=limit)
