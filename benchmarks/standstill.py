@@ -13,6 +13,8 @@ from collections.abc import Iterator
 
 import hostile_http
 import hostile_people
+import hostile_replies
+import standstill_attachments
 from figures import measure_to_the_end
 from under_attack import Outcome, Scenario, measure
 
@@ -26,6 +28,8 @@ def scenarios() -> Iterator[Scenario]:
     """Return every scenario, in the order of the table."""
     yield from hostile_http.scenarios()
     yield from hostile_people.scenarios()
+    yield from hostile_replies.scenarios()
+    yield Scenario(standstill_attachments.NAME, standstill_attachments.attack, standstill_attachments.TABLES)
 
 
 def failures(outcome: Outcome) -> list[str]:

@@ -6,7 +6,7 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +16,8 @@ from workspaces import COMMAND, ROOT, make_workspace, write_config
 
 sys.path.insert(0, str(ROOT))
 from tests.fakes.bot_api.server import BotApi
+from tests.fakes.model_server import Says
+from tests.fakes.openai_server import OpenAIServer
 
 TOKEN = "a token that nobody guesses"
 OWNER = 7
@@ -57,6 +59,8 @@ class Scenario:
     """Settings beyond the usual ones, as `write_config` has them; a table replaces the usual one."""
     prepare: Callable[[Path], None] = lambda folder: None
     """Given the workspace before the start, puts there what the attack needs."""
+    replies: Sequence[str] = ()
+    """What its language model answers, in order; without any, the notebook answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +85,11 @@ async def measure(scenario: Scenario, seconds: float) -> Outcome:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "workspace"
         scenario.prepare(make_workspace(folder))
-        async with BotApi() as api, _service(folder, api, scenario.tables) as (bot, port, log):
+        async with (
+            BotApi() as api,
+            _model(scenario.replies) as models,
+            _service(folder, api, {**models, **scenario.tables}) as (bot, port, log),
+        ):
             before = log.stat().st_size
             target = Target(port, api, folder, seconds)
             async with _probing(port) as probe:
@@ -97,6 +105,24 @@ async def measure(scenario: Scenario, seconds: float) -> Outcome:
                 lost=lost,
                 log_kilobytes=(log.stat().st_size - before) / 1000,
                 megabytes=bot.megabytes("VmHWM"),
+            )
+
+
+@asynccontextmanager
+async def _model(replies: Sequence[str]) -> AsyncIterator[Tables]:
+    """Run a model that answers with these; give the settings to reach it."""
+    if not replies:
+        yield {}
+        return
+    async with OpenAIServer() as server:
+        server.enqueue(*(Says([text[: len(text) // 2], text[len(text) // 2 :]]) for text in replies))
+        yield {
+            "models": {"chain": [f"openai/{server.model}"]},
+            "providers_openai": {"base_url": server.base_url, "api_key": server.key},
+        }
+        if server.left:
+            raise RuntimeError(
+                f"{server.left} of {len(replies)} replies were never asked for: give more --seconds"
             )
 
 

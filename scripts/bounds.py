@@ -75,6 +75,44 @@ BOUNDS: dict[str, tuple[Bound, ...]] = {
             "the rest is text",
         ),
     ),
+    "Files": (
+        Bound(
+            "crashes over a message's files",
+            "bot.attempts:READING_ATTEMPTS",
+            "",
+            "the files are left alone, and their sender is told",
+        ),
+        Bound(
+            "time for all files that are read together",
+            "bot.attachments.allowance:READING_SECONDS",
+            "seconds",
+            "PDFs count as far as they were read; the sender is told of the others",
+        ),
+        Bound(
+            "bytes of files on their way, in all",
+            "bot.attachments.reading:FETCHED_BYTES",
+            "bytes",
+            "the next ones wait",
+        ),
+        Bound(
+            "… of one person",
+            "bot.attachments.reading:FETCHED_BYTES_PER_PERSON",
+            "bytes",
+            "that person's next ones wait",
+        ),
+        Bound(
+            "processes that read PDFs and pictures",
+            "bot.attachments.reading:PROCESSES",
+            "",
+            "the next ones wait",
+        ),
+        Bound(
+            "memory of the process that reads a picture",
+            "bot.attachments.pictures:MEMORY_BYTES",
+            "bytes",
+            "it ends, and the sender is told",
+        ),
+    ),
     "Strangers": (
         Bound(
             "strangers who wait with a code",
@@ -130,6 +168,12 @@ BOUNDS: dict[str, tuple[Bound, ...]] = {
         ),
     ),
     "What a model does": (
+        Bound(
+            "a reply in a chat",
+            "adapters.long_reply:LONGEST_IN_CHAT",
+            "characters",
+            "its beginning is shown, and all of it comes as a file",
+        ),
         Bound("steps of a turn", "limits.steps_per_turn", "", "it has to answer"),
         Bound(
             "calls of tools in one step",
@@ -226,6 +270,47 @@ BOUNDS: dict[str, tuple[Bound, ...]] = {
         Bound("a request's body", "bot.web.bodies:LARGEST_BODY", "bytes", "413"),
         Bound(
             "time for a body to arrive", "bot.web.bodies:BODY_SECONDS", "seconds", "the connection is closed"
+        ),
+        Bound(
+            "connections of the HTTP server",
+            "bot.web.connections:MOST_CONNECTIONS",
+            "",
+            "the oldest that is idle or unfinished is closed; where all are at work, a new one waits",
+        ),
+        Bound(
+            "… from one address (of IPv6 a /64), but this machine and trusted proxies",
+            "bot.web.connections:MOST_PER_ADDRESS",
+            "",
+            "its own oldest is closed",
+        ),
+        Bound("time to read a response", "bot.web.connections:SEND_SECONDS", "seconds", "cut off"),
+        Bound(
+            "responses that wait to be read, in all",
+            "bot.web.connections:UNSENT_BYTES",
+            "bytes",
+            "clients that have read least are cut off",
+        ),
+        Bound(
+            "time for a request's head, and between two requests",
+            "bot.web.listener:KEEP_ALIVE_SECONDS",
+            "seconds",
+            "the connection is closed",
+        ),
+        Bound("a line of a request's head", "bot.web.listener:LONGEST_LINE", "bytes", "400"),
+        Bound("lines of a request's head", "bot.web.listener:MOST_FIELDS", "", "400"),
+        Bound(
+            "file descriptors kept for notes, state and calls",
+            "bot.web.listener:SPARE_DESCRIPTORS",
+            "",
+            "connections are closed or turned away before they are touched",
+        ),
+        Bound("a sign-in form", "bot.web.bodies:LARGEST_FORM", "bytes", "413"),
+        Bound("a `Host` header", "bot.web.guard:LONGEST_HOST", "characters", "403 without a token"),
+        Bound(
+            "time between two log entries of the same error",
+            "bot.log.repeats:REPEAT_SECONDS",
+            "seconds",
+            "they are counted, and the next entry says how many there were",
         ),
         Bound("calls in one batch of JSON-RPC", "bot.web.rpc.protocol:MOST_CALLS", "", "refused"),
         Bound("an answer of JSON-RPC", "bot.web.rpc.protocol:LARGEST_ANSWER", "characters", "refused"),
