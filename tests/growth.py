@@ -18,7 +18,7 @@ MOST_GROWTH = 2.5
 FLOOR = 0.05
 """Seconds of processor time that count as none: less than that is noise."""
 TRIES = 4
-"""Measurements of one size; the best counts, and one is enough where it is quick enough."""
+"""Measurements of one size; one is enough where it is quick enough."""
 
 Shape = Callable[[int], str]
 """Returns a text of about so many characters."""
@@ -76,24 +76,22 @@ def seconds_of(call: Callable[[str], object], text: str) -> float:
 def assert_grows_linearly(case: Case, sizes: Sequence[int] = SIZES) -> list[float]:
     """Raise AssertionError where the time grows much faster than the input; return the seconds by size.
 
-    The first size that is too slow ends it, so that a quadratic shape is not tried at its largest. A busy machine only
-    adds time: a size that seems too slow is measured again.
+    The first size that is too slow ends it, so that a quadratic shape is not tried at its largest. Where a size seems
+    too slow, it and the one before are measured again, next to each other: a busy machine slows down both.
     """
     texts = [case.shape(size) for size in sizes]
     taken = [seconds_of(case.call, texts[0])]
     for smaller, text in pairwise(texts):
-        doublings = math.log2(max(len(text), 2) / max(len(smaller), 1))
-        allowed = max(taken[-1] * MOST_GROWTH**doublings, FLOOR)
-        best = min(_until_quick_enough(case.call, text, allowed))
-        assert best <= allowed, (
-            f"{case.name}: {len(smaller):,} characters took {taken[-1]:.3f} s, {len(text):,} took {best:.3f} s"
-        )
-        taken.append(best)
+        most = MOST_GROWTH ** math.log2(max(len(text), 2) / max(len(smaller), 1))
+        before = taken[-1]
+        for _ in range(TRIES):
+            seconds = seconds_of(case.call, text)
+            if seconds <= max(before * most, FLOOR):
+                break
+            before = seconds_of(case.call, smaller)
+        else:
+            raise AssertionError(
+                f"{case.name}: {len(smaller):,} characters took {before:.3f} s, {len(text):,} took {seconds:.3f} s"
+            )
+        taken.append(seconds)
     return taken
-
-
-def _until_quick_enough(call: Callable[[str], object], text: str, allowed: float) -> Iterable[float]:
-    for _ in range(TRIES):
-        yield (seconds := seconds_of(call, text))
-        if seconds <= allowed:
-            return
