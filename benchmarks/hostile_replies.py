@@ -1,4 +1,4 @@
-"""Ways to stop the service by what a model answers: replies that are costly to render, at full length and as they grow."""
+"""Ways to stop the service by what a model answers: replies that are costly to render, also while they grow."""
 
 import asyncio
 import sys
