@@ -25,7 +25,12 @@ def test_links_and_targets_exist(page: Path) -> None:
 def test_every_benchmark_is_in_the_list_that_make_bench_runs() -> None:
     folder = ROOT / "benchmarks"
     scripts = {path.stem for path in folder.glob("*.py") if "__main__" in path.read_text("utf-8")}
-    scripts -= {"all", "platform_bot", "under_attack", "watched_bot"}  # one runs them, the others are run by some of them
+    scripts -= {
+        "all",
+        "platform_bot",
+        "under_attack",
+        "watched_bot",
+    }  # one runs them, the others are run by some of them
     assert scripts == set(re.findall(r'Benchmark\("(\w+)"', (folder / "all.py").read_text("utf-8")))
 
 
