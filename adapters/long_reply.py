@@ -15,8 +15,9 @@ Render = Callable[[str], list[Text | FileMessage]]
 LONGEST_IN_CHAT = 20_000
 """Characters of a reply, without code that is a file already, that are sent as messages: a quarter of an hour to read,
 ten messages of Discord's, five of Telegram's."""
-LONGEST_RENDERED = 100_000
-"""Characters of Markdown that are read at all to find that out: of more, the beginning alone."""
+LONGEST_RENDERED = 30_000
+"""Characters of Markdown, code included, that are rendered whole; of more, the beginning alone. Rendering so many takes
+the event loop less than a tenth of a second at a time, since the thread and the collector of garbage share it."""
 QUICK = 2_000
 """Characters that are rendered on the event loop, which takes some milliseconds; more goes to a thread."""
 FILE_BYTES = 8 << 20
