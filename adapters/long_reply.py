@@ -2,6 +2,8 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import TypeVar
 
 from adapters.text.mending import closed, sendable
@@ -81,4 +83,11 @@ def as_files(markdown: str) -> list[FileMessage]:
 async def _rendered(markdown: str, render: Render[Text]) -> list[Text | FileMessage]:
     if len(markdown) <= QUICK:
         return render(markdown)
-    return await asyncio.to_thread(render, markdown)
+    return await asyncio.get_running_loop().run_in_executor(_renderer(), render, markdown)
+
+
+@cache
+def _renderer() -> ThreadPoolExecutor:
+    # A single thread: several would take turns with the event loop, which then waits for all of them at each step. And
+    # not one of asyncio's own: notes and state.db are read and written in those.
+    return ThreadPoolExecutor(1, "renderer")

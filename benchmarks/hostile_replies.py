@@ -4,11 +4,12 @@ import asyncio
 import sys
 from collections.abc import Iterator
 
-from under_attack import Scenario, Target
+from under_attack import Scenario, Tables, Target
 from workspaces import ROOT
 
 sys.path.insert(0, str(ROOT))
 from tests.adapters.text.shapes import SHAPES
+from tests.fakes.discord_api.server import DiscordApi
 
 READERS = range(100, 120)
 """Who ask for them, each in a chat of their own."""
@@ -21,7 +22,7 @@ TABLES: dict[str, dict[str, object]] = {
 }
 
 
-async def read_all(target: Target) -> None:
+async def read_on_telegram(target: Target) -> None:
     """Ask for one reply after the other; give each a moment to be rendered and sent."""
     readers = [target.api.person(number, f"Reader {number}") for number in READERS]
     for number in range(len(REPLIES)):
@@ -31,6 +32,23 @@ async def read_all(target: Target) -> None:
     await asyncio.sleep(target.seconds)
 
 
+def people_on_discord(discord: DiscordApi) -> Tables:
+    """Make the readers, and let them in."""
+    readers = [discord.person(f"reader{number}") for number in READERS]
+    allow = [f"discord:{reader.id}" for reader in readers]
+    return {**TABLES, "access": {"owners": ["telegram:7"], "allow": allow}}
+
+
+async def read_on_discord(target: Target) -> None:
+    """Do the same in direct messages on Discord."""
+    for number in range(len(REPLIES)):
+        await target.discord.person(f"reader{READERS[number % len(READERS)]}").say(f"Go on, {number}")
+        await asyncio.sleep(target.seconds / len(REPLIES))
+    await asyncio.sleep(target.seconds)
+
+
 def scenarios() -> Iterator[Scenario]:
     """Return all of them."""
-    yield Scenario(f"{len(REPLIES)} hostile replies", read_all, TABLES, replies=REPLIES)
+    count = len(REPLIES)
+    yield Scenario(f"{count} replies on Telegram", read_on_telegram, TABLES, replies=REPLIES)
+    yield Scenario(f"{count} replies on Discord", read_on_discord, people=people_on_discord, replies=REPLIES)

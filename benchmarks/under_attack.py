@@ -16,6 +16,7 @@ from workspaces import COMMAND, ROOT, make_workspace, write_config
 
 sys.path.insert(0, str(ROOT))
 from tests.fakes.bot_api.server import BotApi
+from tests.fakes.discord_api.server import DiscordApi
 from tests.fakes.model_server import Says
 from tests.fakes.openai_server import OpenAIServer
 
@@ -43,6 +44,8 @@ class Target:
     """Of the service's HTTP server, on 127.0.0.1."""
     api: BotApi
     """Telegram; people there may be made by `api.person`."""
+    discord: DiscordApi
+    """Discord, where the service is on it too."""
     folder: Path
     """The workspace, for notes that are there before."""
     seconds: float
@@ -59,6 +62,8 @@ class Scenario:
     """Settings beyond the usual ones, as `write_config` has them; a table replaces the usual one."""
     prepare: Callable[[Path], None] = lambda folder: None
     """Given the workspace before the start, puts there what the attack needs."""
+    people: Callable[[DiscordApi], Tables] | None = None
+    """Makes those who talk on Discord, and returns the settings that let them in; None: Telegram is alone."""
     replies: Sequence[str] = ()
     """What its language model answers, in order; without any, the notebook answers."""
 
@@ -87,11 +92,18 @@ async def measure(scenario: Scenario, seconds: float) -> Outcome:
         scenario.prepare(make_workspace(folder))
         async with (
             BotApi() as api,
+            DiscordApi() as discord,
             _model(scenario.replies) as models,
-            _service(folder, api, {**models, **scenario.tables}) as (bot, port, log),
+            _service(folder, api, {**models, **scenario.tables, **_on_discord(scenario, discord)}) as (
+                bot,
+                port,
+                log,
+            ),
         ):
             before = log.stat().st_size
-            target = Target(port, api, folder, seconds)
+            if scenario.people:
+                await discord.connected(within=60)
+            target = Target(port, api, discord, folder, seconds)
             async with _probing(port) as probe:
                 notes = asyncio.create_task(_note_things(api))
                 await scenario.attack(target)
@@ -106,6 +118,12 @@ async def measure(scenario: Scenario, seconds: float) -> Outcome:
                 log_kilobytes=(log.stat().st_size - before) / 1000,
                 megabytes=bot.megabytes("VmHWM"),
             )
+
+
+def _on_discord(scenario: Scenario, discord: DiscordApi) -> Tables:
+    if scenario.people is None:
+        return {}
+    return {"discord": {"token": discord.token, "api_base": discord.api_base}, **scenario.people(discord)}
 
 
 @asynccontextmanager
