@@ -80,10 +80,11 @@ class Supervisor:
 
     async def run(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
         """Run `work`, again after each failure, until it returns."""
+        failure: TaskFailure | None = None
         try:
             while True:
                 well = asyncio.get_running_loop().call_later(
-                    self._steady_seconds, self._failures.pop, name, None
+                    self._steady_seconds, self._forget, name, failure
                 )
                 try:
                     return await work()
@@ -91,16 +92,22 @@ class Supervisor:
                     # A cancellation may also come out of what the task awaits, such as a lost connection.
                     if isinstance(error, asyncio.CancelledError) and being_cancelled():
                         raise
-                    pause = self._note(name, error)
+                    failure, pause = self._note(name, error)
                 finally:
                     well.cancel()
                 await asyncio.sleep(pause)
-                self._failures[name] = replace(self._failures[name], restarts_at=None)
+                if self._failures.get(name) is failure:
+                    failure = self._failures[name] = replace(failure, restarts_at=None)
         finally:
-            self._failures.pop(name, None)
+            self._forget(name, failure)
 
-    def _note(self, name: str, error: BaseException) -> float:
-        """Log and keep a failure; return the seconds until the next start."""
+    def _forget(self, name: str, failure: TaskFailure | None) -> None:
+        """Take a failure for mended, unless it is of another task of that name, which began before this one ended."""
+        if failure is not None and self._failures.get(name) is failure:
+            del self._failures[name]
+
+    def _note(self, name: str, error: BaseException) -> tuple[TaskFailure, float]:
+        """Log and keep a failure; return it with the seconds until the next start."""
         before = self._failures.get(name)
         count = before.failures + 1 if before else 1
         pause = self._pauses[min(count, len(self._pauses)) - 1]
@@ -119,5 +126,6 @@ class Supervisor:
             exc_info=None if is_expected else error,
         )
         now = self._now()
-        self._failures[name] = TaskFailure(name, told, now, count, now + timedelta(seconds=pause))
-        return pause
+        failure = TaskFailure(name, told, now, count, now + timedelta(seconds=pause))
+        self._failures[name] = failure
+        return failure, pause

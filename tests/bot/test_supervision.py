@@ -134,3 +134,34 @@ async def test_a_known_fault_is_one_line_without_a_traceback(caplog: pytest.LogC
     assert record.exc_info is None
     task.cancel()
     await asyncio.wait([task])
+
+
+async def test_one_that_ends_late_takes_nothing_from_the_next_of_its_name() -> None:
+    begun, may_end = asyncio.Event(), asyncio.Event()
+    tries = 0
+
+    async def ends_late() -> None:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await may_end.wait()
+
+    async def fails_once() -> None:
+        nonlocal tries
+        tries += 1
+        if tries == 1:
+            raise IndexUnavailable("the disk is full")
+
+    supervisor = Supervisor(pauses=(0.05,))
+    first = supervisor.start("menus", ends_late)
+    await begun.wait()
+    first.cancel()
+    second = supervisor.start("menus", fails_once)
+    await until(lambda: supervisor.failures)
+    may_end.set()
+    await asyncio.wait([first])
+    assert supervisor.is_stopped("menus"), "the next one has not recovered yet"
+    await second
+    assert tries == 2
+    assert supervisor.failures == ()
