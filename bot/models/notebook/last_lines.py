@@ -108,7 +108,7 @@ def _found(done: Mapping[str, Any], answer: str) -> tuple[NoteLine, ...]:
     lines: list[NoteLine] = []
     for hit in hits if isinstance(hits, list) else []:
         path, first = str(hit.get("path", "")), _number(hit)
-        if not first or f"`{path}:{first}" not in answer:
+        if not first or not re.search(rf"`{re.escape(path)}:{first}(?![0-9])", answer):
             continue
         snippet = str(hit.get("snippet", "")).splitlines()
         lines += [
