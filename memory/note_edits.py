@@ -110,10 +110,13 @@ def insertion(note: Decoded, *, block: str, stood: LinePlace | None, path: str) 
     return _edit(note, start, start, f"{block}\n", path=path)
 
 
-def replaced_lines(text: str, *, stood: LinePlace, new: NewLines, old: str) -> Correction | None:
+def replaced_lines(
+    text: str, *, stood: LinePlace, new: NewLines, old: str, were_removed: bool = False
+) -> Correction | None:
     """Return how lines that replaced `old` are replaced by it again; None where they cannot be told from others.
 
-    `text`: the note now. Where they stand more than once, the place counts that has above it what was above `old`.
+    `text`: the note now. Where they stand more than once, or `were_removed` since, the place counts that has above it
+    what was above `old`.
     """
     lines = text.removesuffix("\n").split("\n")
     same = [
@@ -121,7 +124,7 @@ def replaced_lines(text: str, *, stood: LinePlace, new: NewLines, old: str) -> C
         for at in range(1, len(lines) - new.count + 2)
         if new_lines("\n".join(lines[at - 1 : at - 1 + new.count])) == new
     ]
-    if len(same) > 1:
+    if len(same) > 1 or were_removed:
         at_place = [at for at in same if place_of(lines, at).above == stood.above]
         same = [at for at in at_place if at == stood.line] or at_place
     if len(same) != 1:

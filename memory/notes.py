@@ -260,17 +260,23 @@ class Notes:
         except NoteMissing:
             return None
         stood, new = removed.stood, removed.new_lines
-        for later in (removed, *reversed(self.removed())):
-            if later is not removed:
-                if later.at <= removed.at or later.is_restored or later.note != removed.note:
-                    continue
-                if new_lines(self.removed_text(later).removesuffix("\n")) != new:
-                    continue
-                stood, new = later.stood, later.new_lines
+        later = iter(
+            [
+                (each, new_lines(self.removed_text(each).removesuffix("\n")))
+                for each in reversed(self.removed())
+                if each.at > removed.at and not each.is_restored and each.note == removed.note
+            ]
+        )
+        while True:
             if stood is None or new is None:
                 return None
-            if found := replaced_lines(text, stood=stood, new=new, old=block):
+            following = next((each for each, lines in later if lines == new), None)
+            were_removed = following is not None
+            if found := replaced_lines(text, stood=stood, new=new, old=block, were_removed=were_removed):
                 return found
+            if following is None:
+                break
+            stood, new = following.stood, following.new_lines
         if removed.stood and (line := stands_again(text, stood=removed.stood, block=block)):
             raise EditRefused(f"{removed.note}:{line} already says that again, so nothing was restored.")
         return None

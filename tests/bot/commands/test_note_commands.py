@@ -268,6 +268,18 @@ async def test_restoring_after_a_correction_puts_the_old_line_in_place_of_the_ne
     assert "The boiler is red.\n- The boiler is yellow." in path.read_text()
 
 
+async def test_restoring_leaves_a_line_alone_that_only_reads_like_the_correction(
+    house: House, tmp_path: Path
+) -> None:
+    path = write(tmp_path, "shopping.md", "# Shopping\n\n- milk\n- eggs\n")
+    await house.say("/correct shopping.md:3 eggs")
+    await house.say("/correct shopping.md:3 bread")
+    _, milk = await numbers(house)
+    told = await house.say(f"/memory trash restore {milk}")
+    assert told.startswith("Restored shopping.md:3. It said:\n\n> - bread\n\nNow it says:\n\n> - milk\n")
+    assert path.read_text() == "# Shopping\n\n- milk\n- eggs\n"
+
+
 async def test_what_two_owners_put_back_at_once_comes_back_once(house: House, tmp_path: Path) -> None:
     path = write(tmp_path, "house.md", "# House\n\n- one\n- two\n")
     await house.say("/correct house.md:4 three")
