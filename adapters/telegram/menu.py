@@ -99,10 +99,9 @@ class Menus:
                 wanted = self._wanted.popleft()
                 try:
                     await self._set_for(*wanted)
-                except Exception:
-                    self._wanted.append(
-                        wanted
-                    )  # at the end, so that one for whom it fails keeps no others waiting
+                except BaseException:  # cancelled too: `register` may be called again
+                    if all(person != wanted[0] for person, _ in self._wanted):
+                        self._wanted.append(wanted)  # at the end: it keeps no others waiting
                     raise
             self.settled.set()
             await self._woken.wait()

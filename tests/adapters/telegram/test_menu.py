@@ -230,6 +230,35 @@ async def test_what_telegram_refuses_is_told_once_and_keeps_nothing_else_back(
     assert menu(api, "default", "de") == list(FOR_ALL), "with the next start it is tried again"
 
 
+async def test_who_was_being_seen_to_when_the_connection_ended_is_seen_to_by_the_next(
+    api: BotApi, tmp_path: Path
+) -> None:
+    api.person(7, started=True)
+    waits = asyncio.Event()
+
+    async def sleep(seconds: float) -> None:
+        if seconds:
+            waits.set()
+            await asyncio.Event().wait()
+
+    async with State(tmp_path / "state.db") as state, open_bot(api.token, api.url) as bot:
+        store = ChannelStore(state, "telegram")
+        menus = Menus(bot, store, commands=COMMANDS, owners=(), between=0, sleep=sleep)
+        first = asyncio.create_task(menus.register())
+        async with asyncio.timeout(10):
+            await menus.settled.wait()
+            api.fail("setMyCommands", Fault.retry_after(5))
+            await menus.register_for(PersonId("telegram", "7"), Standing.ALLOWED)
+            await waits.wait()
+            first.cancel()
+            await asyncio.wait([first])
+            second = asyncio.create_task(menus.register())
+            await menus.settled.wait()
+        second.cancel()
+        await asyncio.wait([second])
+    assert menu(api, "chat:7") == names(Standing.ALLOWED)
+
+
 def test_what_everybody_sees_is_harmless_and_there() -> None:
     guests = names(Standing.GUEST)
     assert set(FOR_ALL) < set(guests)
