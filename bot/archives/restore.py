@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
-from bot.archives.archive import NOTES, STATE, Manifest, manifest_of, read_archive
+from bot.archives.archive import MOST_MANIFEST, NOTES, STATE, Manifest, manifest_of, read_archive
 from bot.archives.backup import BackupFault
 from bot.presence import PENDING, UNFINISHED, is_unfinished, others_alive
 from bot.state.database import StateFault
@@ -66,8 +66,13 @@ def restore(file: Path, *, notes: Path, private: Path, now: Callable[[], datetim
         with _alone(private):
             finished = _resume(notes, private)
             with _opened(file) as source:
-                # What says that it is larger than the disk is not even read: it may be two hundred bytes.
-                manifest = read_archive(source, name=file.name, most_bytes=shutil.disk_usage(private).free)
+                # What says that it is larger than the disk is not even read: it may be two hundred bytes. What has
+                # just been put in place is on the disk, and needs no more room.
+                most = max(
+                    shutil.disk_usage(private).free,
+                    finished.manifest.bytes + MOST_MANIFEST if finished else 0,
+                )
+                manifest = read_archive(source, name=file.name, most_bytes=most)
                 if finished and finished.manifest == manifest:
                     return _told(finished, private, resumed=True)
                 _must_have_room(manifest.bytes, file.name, notes=notes, private=private)
@@ -145,7 +150,7 @@ def _stage(
     staging = private / f"{_STAGING}{os.urandom(8).hex()}"
     staging.mkdir(mode=0o700)
     try:
-        again = read_archive(source, name=name, into=staging, most_bytes=manifest.bytes + (1 << 16))
+        again = read_archive(source, name=name, into=staging, most_bytes=manifest.bytes + MOST_MANIFEST)
         if again != manifest:
             raise BackupFault(f"{name} is being written just now: wait, then restore")
         if manifest.state:

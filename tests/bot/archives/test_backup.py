@@ -840,6 +840,24 @@ async def test_where_only_the_two_folders_can_be_written_to_a_backup_comes_back(
             assert not (workspace.private / PENDING).exists()
 
 
+async def test_what_broke_off_is_finished_though_there_is_no_room_for_it_twice(
+    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = await workspace.backups.make()
+    file = tmp_path / "archive.tar.gz"
+    made.file.rename(file)
+    for step in range(1, 100):
+        here = Workspace(tmp_path / f"crash{step}")
+        shutil.copytree(workspace.folder, here.folder)
+        command = [sys.executable, "-c", DIES, str(step), str(file), str(here.notes), str(here.private)]
+        await asyncio.to_thread(subprocess.run, command, cwd=ROOT, capture_output=True, check=False)
+        if is_unfinished(here.private):
+            break
+    monkeypatch.setattr("bot.archives.restore.shutil.disk_usage", lambda _: type("Usage", (), {"free": 1}))
+    assert restore(file, notes=here.notes, private=here.private, now=here.clock).resumed
+    assert here.read() == NOTES
+
+
 @pytest.mark.thorough
 async def test_where_there_is_no_room_for_it_nothing_changes(workspace: Workspace, tmp_path: Path) -> None:
     (workspace.notes / "large.bin").write_bytes(b"\0" * 30_000_000)
