@@ -144,12 +144,23 @@ def _as_section(lines: Sequence[str]) -> tuple[str, str]:
         headings = [(at - below, level, title) for at, level, title in headings[1:]]
         highest = highest[1:]
     if highest:
-        for at, level, title in reversed(headings):
-            if _is_underlined(lines, at):
-                lines[at : at + 2] = [f"## {title}"]
-            elif level < 6:
-                lines[at] = _HEADING.sub(r"\1\2#", lines[at], count=1)
+        lines = _one_level_down(lines, headings)
     return own, "\n".join(_with_fence_closed(lines)).strip("\n")
+
+
+def _one_level_down(lines: Sequence[str], headings: Sequence[tuple[int, int, str]]) -> list[str]:
+    """Give each heading another sign, and those that are underlined two; a document may have half a million."""
+    lowered: list[str] = []
+    kept = 0
+    for at, level, title in headings:
+        lowered += lines[kept:at]
+        kept = at + 1
+        if _is_underlined(lines, at):
+            lowered.append(f"## {title}")
+            kept = at + 2
+        else:
+            lowered.append(_HEADING.sub(r"\1\2#", lines[at], count=1) if level < 6 else lines[at])
+    return [*lowered, *lines[kept:]]
 
 
 def _headings(lines: Sequence[str]) -> list[tuple[int, int, str]]:

@@ -179,3 +179,12 @@ def test_a_long_line_is_filed_at_once(line: str) -> None:
     began = thread_time()
     made(line, kind="text")
     assert thread_time() - began < 2
+
+
+@pytest.mark.parametrize("heading", ["a\n=\n\n", "# a\n"])
+def test_a_document_of_nothing_but_headings_is_filed_at_once(heading: str) -> None:
+    text = heading * 400_000
+    began = thread_time()
+    note = made(text[:MOST_BYTES], kind="Markdown")
+    assert thread_time() - began < 8
+    assert note.block.endswith("\n## a")
