@@ -7,6 +7,7 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from bot.models.notebook.language import Language
+from bot.models.notebook.languages import LANGUAGES
 from bot.models.notebook.languages.english import ENGLISH
 from bot.models.notebook.phrases import OPENERS, SEPARATORS, body_end, fold, language_of, skip
 from bot.models.notebook.reading import read
@@ -42,7 +43,7 @@ def read_day_asked(text: str, now: datetime, spoken: Language) -> DayAsked | Non
     """Read "What's on tomorrow?", "Was steht am Freitag an?"; None for any other message. `now` is aware."""
     if len(text) > _LONGEST or "\n" in text.strip():
         return None
-    for language in dict.fromkeys((spoken, ENGLISH)):
+    for language in dict.fromkeys((spoken, ENGLISH, *LANGUAGES)):  # "was", "am" and "an" are English too
         for said in _in_frames(text, language):
             if day := _day_of(said, now, language):
                 return DayAsked(day, said, language)

@@ -22,6 +22,7 @@ NOW = datetime(2026, 11, 23, 12, 0, tzinfo=ZoneInfo("Europe/Berlin"))
         ("Do I have anything on 27 November?", 27, "27 November"),
         ("Was steht morgen an?", 24, "morgen"),
         ("Was habe ich am Freitag vor?", 27, "Freitag"),
+        ("Was steht am Freitag an?", 27, "Freitag"),
         ("Qu'est-ce que j'ai demain ?", 24, "demain"),
         ("¿Qué tengo mañana?", 24, "mañana"),
         ("O que tenho para amanhã?", 24, "amanhã"),
