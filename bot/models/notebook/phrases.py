@@ -67,6 +67,7 @@ def own_words(language: Language) -> frozenset[str]:
         language.fine,
         language.remember,
         language.search,
+        language.undo,
     )
     listed = [phrase for each in single for phrase in each if " " not in phrase]
     listed += language.subjects

@@ -403,3 +403,10 @@ def test_every_command_of_the_table_is_understood(language: object) -> None:
     for command in (*entry.remember, *entry.never_forget):
         facts = read(f"{command.rstrip(':：、')}: {text}").facts
         assert [each.text[1:].rstrip(".。।") for each in facts] == [text[1:]], command
+
+
+@pytest.mark.parametrize(("text", "code"), [("deshacer", "es"), ("annule", "fr"), ("annulla", "it")])
+def test_undo_alone_is_read_in_its_own_language(text: str, code: str) -> None:
+    reading = read(text)
+    assert reading.wanted == ("undo",)
+    assert reading.language.code == code
