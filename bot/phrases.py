@@ -493,6 +493,9 @@ WHEN = {
         "I can't stop a reminder on a set date. Please leave out the end; you can stop it later with "
         "`/reminders cancel N`."
     ),
+    "zone": (
+        "I can't work with “{zone}”. Please write the time in your own time zone, for example `tomorrow 9:00`."
+    ),
 }
 """Why no moment can be made of what was written, and how to write it; by `bot.when.moment.Refusal`."""
 REMIND_WHAT = "What shall I remind you of? For example: `/remind tomorrow 9:00 call mum`"

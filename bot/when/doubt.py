@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
+from zoneinfo import available_timezones
 
 from bot.when.grammar import Grammar
 from bot.when.moment import NoMoment, Refusal
@@ -25,6 +26,13 @@ _EACH = ("ごと", "おき", "마다")
 _HAN_WEEK = ("周", "週", "星期", "礼拜")
 _HAN_WEEKDAYS = frozenset("一二三四五六日天")
 _KOREAN_WEEKDAYS = tuple(f"{day}요일" for day in "월화수목금토일")
+_SHORT_ZONE = re.compile(
+    r"(?:UTC|GMT|BST|CES?T|MES?Z|EES?T|WES?T|[ECMP][SD]T|JST|MSK|AE[SD]T)(?![A-Za-z])(?:[+-][0-9]{1,2})?"
+)
+_NAMED_ZONE = re.compile(
+    r"(?P<place>[A-Z][a-z]{1,20}(?: [A-Z][a-z]{1,20}){0,2}) (?:time|Time|Zeit)(?![A-Za-z])"
+)
+_ZONES_OF_AMERICA = ("Eastern", "Central", "Mountain", "Pacific")
 _JOINS = frozenset((",", "、", "/", "&", "-", "–", "—"))
 _OF = ("of", "von", "de", "di")
 """Before a day that belongs to the text: "plan of friday"."""
@@ -207,6 +215,25 @@ def _begins_span(moment: ReadMoment) -> Doubtful:
     return within > end and said.span is not None and after > within + 1
 
 
+def _is_in_another_zone(moment: ReadMoment) -> Doubtful:
+    """At 9 Tokyo time, 9 Uhr Londoner Zeit, 9 EST: it would ring at 9:00 here."""
+    if not moment.said.clocks or moment.end >= len(moment.line.tokens):
+        return False
+    behind = moment.line.text[moment.line.tokens[moment.end].start :]
+    if short := _SHORT_ZONE.match(behind):
+        return {"zone": short[0]}
+    named = _NAMED_ZONE.match(behind)
+    return named is not None and _is_zone(named["place"]) and {"zone": named[0]}
+
+
+def _is_zone(place: str) -> bool:
+    if place in _ZONES_OF_AMERICA:
+        return True
+    known = {name.rsplit("/", 1)[-1] for name in available_timezones()}
+    words = place.replace(" ", "_")
+    return words in known or words.removesuffix("er") in known
+
+
 def _is_ago(moment: ReadMoment) -> Doubtful:
     """5 minutes ago."""
     after = moment.line.skip(moment.words.ago, moment.end)
@@ -384,6 +411,7 @@ _BEHIND = (
     Doubt("a range", _begins_range, "no_range"),
     Doubt("a span behind a day", _begins_span, "unread"),
     Doubt("a span that has passed", _is_ago, "ago"),
+    Doubt("another zone", _is_in_another_zone, "zone"),
     Doubt("an event", lambda each: each.goes_on_with(each.words.before_or_after), "relative"),
     Doubt("by then", lambda each: each.behind.startswith(_BY_THEN), "relative"),
     Doubt("minutes past noon", _has_minutes_past_part, "unread"),

@@ -31,6 +31,7 @@ Refusal = Literal[
     "day_in_text",
     "day_of_text",
     "until",
+    "zone",
 ]
 """Why no moment can be made of what was written; "unread": nothing in it is one."""
 

@@ -346,6 +346,11 @@ iron, friday | 2026-11-20 09:00 | | iron
 
 # Ranges, what is past, what is counted from an event, days left out, two days, a time in the text, and the like.
 REFUSED = """\
+at 9am Tokyo time call Ken
+tomorrow at 9 EST join the call
+9:00 New York time to call Bo
+morgen um 9 Uhr Londoner Zeit anrufen
+18:00 UTC call Bo
 tomorrow between 9 and 10 to call Bo
 tomorrow at 10 and at 15 to drink
 tomorrow at 10 and 15 drink
@@ -647,3 +652,10 @@ def test_days_that_are_left_out_first_are_the_reason(phrase: str) -> None:
     with pytest.raises(NoMoment) as refused:
         read_when(phrase, NOW, BERLIN)
     assert refused.value.refusal == "except"
+
+
+@pytest.mark.parametrize("line", ["20:00 Bed time", "tomorrow at 5 Tea time", "at 9 Pacific ocean film"])
+def test_a_text_about_time_is_no_time_zone(line: str) -> None:
+    _, text = read_when(line, NOW, BERLIN)
+    assert line.endswith(text)
+    assert len(text.split()) > 1

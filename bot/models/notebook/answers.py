@@ -220,6 +220,7 @@ _REASONS: Mapping[Refusal, str] = {
     "time_in_text": "unclear",
     "day_in_text": "unclear",
     "day_of_text": "unclear",
+    "zone": "unclear",
 }
 """Which of a language's `Reasons` tells why a moment was refused."""
 
