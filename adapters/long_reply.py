@@ -52,6 +52,12 @@ async def render_whole(
     return [*texts[: max(begun, 1)], *render(note), *as_files(markdown)]
 
 
+def comes_as_file(messages: Sequence[Text | FileMessage]) -> bool:
+    """Return whether these end with the whole reply as a file."""
+    last = messages[-1] if messages else None
+    return isinstance(last, FileMessage) and last.name.startswith(NAME)
+
+
 def cut_off(
     markdown: str, messages: Sequence[Text | FileMessage], render: Render[Text], sent: int, *, files: bool
 ) -> list[Text | FileMessage]:

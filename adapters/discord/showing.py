@@ -15,7 +15,7 @@ from adapters.discord.calls import Expired, Gone, HeldBack, MessageGone, Refused
 from adapters.discord.markdown.messages import LIMIT, TextMessage, messages_of, preview_of
 from adapters.discord.pace import SETTLE_SECONDS, Pace
 from adapters.discord.places import DIRECT, Elsewhere, InChannel, Place, Posted, Shown, is_beginning
-from adapters.long_reply import cut_off, render_part, render_whole
+from adapters.long_reply import comes_as_file, cut_off, render_part, render_whole
 from adapters.newest import Newest
 from adapters.text.blocks import Known
 from adapters.text.sequence import FileMessage
@@ -40,6 +40,8 @@ FILE = "f"
 """Before the id of a message that is a file, where ids are kept."""
 CUT = "cut-"
 """Before the number of messages after which the sending was stopped, where ids are kept."""
+BEGUN = "begun-"
+"""Before the number of messages that stood there when a reply that comes as a file was whole, where ids are kept."""
 SHORTEST_LIMIT = 256
 
 
@@ -91,9 +93,11 @@ class Showing:
         self._place = place
         self._pace = pace
         self._key = f"{key}|{answers.chat}|{answers.id}" if answers else f"{key}|{place.number}"
-        self._sent = [Sent.read(each) for each in shown if not each.startswith(CUT)]
-        self._cut_at = next((int(each[len(CUT) :]) for each in shown if each.startswith(CUT)), None)
+        self._sent = [Sent.read(each) for each in shown if not each.startswith((CUT, BEGUN))]
+        self._cut_at = _number_behind(CUT, shown)
         """How many messages had been sent when its sending was stopped."""
+        self._begun = _number_behind(BEGUN, shown)
+        """How many there were when it was whole; later there are the note and the file, which are none of its text."""
         self._is_direct = any(sent.is_direct for sent in self._sent)
         self._keep = keep
         self._answers = answers
@@ -262,8 +266,10 @@ class Showing:
         """The messages that show all of a reply; where its sending was stopped, a file takes the place of the rest."""
         files = self._takes_files
         render = partial(messages_of, limit=self._limit, known=self._read, files=files)
-        begun = sum(not each.is_file for each in self._sent)
+        begun = sum(not each.is_file for each in self._sent) if self._begun is None else self._begun
         messages = await render_whole(text, render, lambda each: len(each.content), files=files, begun=begun)
+        if comes_as_file(messages):
+            self._begun = begun
         return (
             cut_off(text, messages, render, self._cut_at, files=files)
             if self._cut_at is not None
@@ -343,6 +349,8 @@ class Showing:
         ids = [each.kept for each in self._sent]
         if ids and self._cut_at is not None:
             ids.append(f"{CUT}{self._cut_at}")
+        if ids and self._begun is not None:
+            ids.append(f"{BEGUN}{self._begun}")
         await self._keep(ids)
 
     async def _take_back(self, first: int) -> None:
@@ -361,3 +369,7 @@ class Showing:
         if elsewhere.is_direct:
             self._is_direct = True
             self._sent.clear()
+
+
+def _number_behind(mark: str, kept: Sequence[str]) -> int | None:
+    return next((int(each[len(mark) :]) for each in kept if each.startswith(mark)), None)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from zlib import crc32
 
-from adapters.long_reply import cut_off, render_part, render_whole
+from adapters.long_reply import comes_as_file, cut_off, render_part, render_whole
 from adapters.newest import Newest
 from adapters.telegram.calls import (
     Calls,
@@ -37,6 +37,8 @@ FILE = "f"
 """Before the id of a message that is a file, where ids are kept."""
 CUT = "cut-"
 """Before the number of messages after which the sending was stopped, where ids are kept."""
+BEGUN = "begun-"
+"""Before the number of messages that stood there when a reply that comes as a file was whole, where ids are kept."""
 SHORTEST_LIMIT = 256
 
 
@@ -86,9 +88,11 @@ class Showing:
         self._pace = pace
         self._place = place
         self._draft = crc32(key.encode()) & 0x7FFFFFFF or 1
-        self._sent = [Sent.read(each) for each in shown if not each.startswith(CUT)]
-        self._cut_at = next((int(each[len(CUT) :]) for each in shown if each.startswith(CUT)), None)
+        self._sent = [Sent.read(each) for each in shown if not each.startswith((CUT, BEGUN))]
+        self._cut_at = _number_behind(CUT, shown)
         """How many messages had been sent when its sending was stopped."""
+        self._begun = _number_behind(BEGUN, shown)
+        """How many there were when it was whole; later there are the note and the file, which are none of its text."""
         self._keep = keep
         self._reply_to = reply_to
         self._moved = moved
@@ -270,8 +274,10 @@ class Showing:
         """The messages that show all of a reply; where its sending was stopped, a file takes the place of the rest."""
         files = self._takes_files
         render = partial(messages_of, limit=self._limit, known=self._known, files=files)
-        begun = sum(not each.is_file for each in self._sent)
+        begun = sum(not each.is_file for each in self._sent) if self._begun is None else self._begun
         messages = await render_whole(text, render, lambda each: len(each.text), files=files, begun=begun)
+        if comes_as_file(messages):
+            self._begun = begun
         return (
             cut_off(text, messages, render, self._cut_at, files=files)
             if self._cut_at is not None
@@ -310,6 +316,8 @@ class Showing:
         ids = [each.kept for each in self._sent]
         if ids and self._cut_at is not None:
             ids.append(f"{CUT}{self._cut_at}")
+        if ids and self._begun is not None:
+            ids.append(f"{BEGUN}{self._begun}")
         await self._keep(ids)
 
     async def _take_back(self, first: int) -> None:
@@ -340,3 +348,7 @@ def _give_back(waiting: "asyncio.Task[Turn]") -> None:
 
     waiting.cancel()
     waiting.add_done_callback(given)
+
+
+def _number_behind(mark: str, kept: Sequence[str]) -> int | None:
+    return next((int(each[len(mark) :]) for each in kept if each.startswith(mark)), None)

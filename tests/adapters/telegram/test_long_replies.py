@@ -68,6 +68,19 @@ async def test_a_longer_one_is_its_beginning_a_note_and_a_file(here: Life, anna:
     assert await here.house.history(f"telegram:{anna.id}") == ["Tell me", story]
 
 
+async def test_a_file_that_could_not_be_sent_at_first_adds_nothing_to_its_beginning(
+    api: BotApi, here: Life, anna: Person
+) -> None:
+    story = told(LONGEST_IN_CHAT * 3)
+    here.model.enqueue(story)
+    api.fail("sendDocument", Fault.refuse(502, "Bad Gateway"), times=10)
+    await anna.say("Tell me")
+    await anna.chat.watch(lambda: documents(anna.chat.replies), what="the file", within=30)
+    await quiet(here)
+    assert len(anna.chat.replies) == 3
+    assert sum("All of it is in the file" in each for each in anna.chat.texts) == 1
+
+
 async def test_what_had_grown_of_it_by_then_stays(here: Life, anna: Person) -> None:
     story = told(LONGEST_IN_CHAT * 3)
     here.model.enqueue([story[:10_000], story[10_000:]], delay=1.0)
