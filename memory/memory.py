@@ -54,6 +54,8 @@ LOOK_AGAIN_SECONDS = 0.5
 """A search looks at the folder itself, but not more often than this."""
 
 _TRIES = 3
+_QUICK_QUERY = 300
+"""Characters that are read on the event loop."""
 
 _Result = TypeVar("_Result")
 _Work = Callable[[Index, Tell], SyncReport]
@@ -450,11 +452,14 @@ class Memory:
         settings = self._settings.search
         most = limit or settings.final_top_k
         asked = _beginning(query)
-        terms = query_terms(asked)
         if not query.strip():
             return SearchResults(query, ())
         today = self._now().date()
-        times = _times(asked, terms, today)
+        # In a thread where it is long: one of nothing but months takes a tenth of a second.
+        is_long = len(asked) > _QUICK_QUERY
+        terms, times = (
+            await asyncio.to_thread(_read_query, asked, today) if is_long else _read_query(asked, today)
+        )
         days = [(time.first, time.last) for time in times if not time.is_open]
         likeness, notice = await self._likeness(asked, most=max(settings.vector_top_k, most))
         source: Source = "fts"
@@ -744,6 +749,12 @@ def _beginning(query: str) -> str:
     beginning = query[:LONGEST_QUERY]
     normal = normalize("NFKC", beginning)
     return beginning if len(normal) <= LONGEST_QUERY else normal[:LONGEST_QUERY]
+
+
+def _read_query(query: str, today: date) -> tuple[list[Term], list[Time]]:
+    """Return what is looked for, and the times that are named."""
+    terms = query_terms(query)
+    return terms, _times(query, terms, today)
 
 
 def _times(query: str, terms: Sequence[Term], today: date) -> list[Time]:

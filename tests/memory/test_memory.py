@@ -5,11 +5,12 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from memory.dates import read_dates
 from memory.errors import EditRefused, IndexUnavailable, NoteMissing, NothingToWrite, PathRefused
 from memory.memory import Memory
 from memory.settings import MemorySettings
@@ -529,6 +530,23 @@ async def test_the_event_loop_is_free_while_much_is_ranked(tmp_path: Path) -> No
         took = time.process_time() - began
         print(f"search {took:.3f} s of CPU, busiest tick {max(busy):.3f} s, latest {max(late):.3f} s")
         assert max(busy) < took / 2
+
+
+async def test_a_query_of_nothing_but_months_is_not_read_on_the_event_loop(
+    memory: Memory, tmp_path: Path
+) -> None:
+    put(tmp_path, "a.md", "The passport is in the drawer\n")
+    await memory.search("passport")
+    query = "1月 " * 1_000
+    read_dates(query, date(2026, 11, 23))  # which compiles what it looks for
+    began = time.thread_time()
+    read_dates(query, date(2026, 11, 23))
+    took = time.thread_time() - began
+    async with ticking() as (_, busy):
+        await asyncio.sleep(0.02)  # the first tick has begun
+        await memory.search(query)
+        await asyncio.sleep(0.02)  # a tick that was held up to the end has its turn
+    assert max(busy) < took / 2
 
 
 async def test_of_a_query_without_end_the_beginning_is_looked_for(memory: Memory, tmp_path: Path) -> None:
