@@ -21,7 +21,7 @@ CANNOT_KEEP_YET = (
     "I cannot keep our conversation at the moment, so I wait; I will answer as soon as I can write again."
 )
 FILES_SET_ASIDE = (
-    "Sorry, I crashed twice while I was reading your files, so I skipped them. I still have your message. Please send "
+    "Sorry, I crashed twice while reading your files, so I skipped them. I still have your message. Please send "
     "the files again one at a time, or as plain text."
 )
 GIVEN_UP = "Sorry, I ended again and again over this message, so I leave it. It is in the log."
@@ -48,7 +48,7 @@ NOTHING_IS_HEARD = "Nothing that is said can be heard in it."
 ATTACHMENT_TOO_LARGE = "It was not fetched: it is larger than {most} MB."
 ATTACHMENT_GONE = "It is not there any more; sending it again helps."
 NOT_READ = "It was not read."
-NOT_READ_AGAIN = "It was not read: I crashed twice while I was reading what came with this message."
+NOT_READ_AGAIN = "It was not read: I crashed twice while reading what came with this message."
 NOT_FETCHED = "It could not be fetched just now; sending it again later may help."
 TOO_MANY_PICTURES = "It was not looked at: {most} pictures in a message are the most."
 TOO_MANY_ATTACHED = "They were not read: that is too much for one message."
@@ -299,7 +299,9 @@ RESTORED_BESIDE = (
     "Restored to {place}. The text that had replaced it isn't there any more, so please check the lines "
     "around it."
 )
-TRASH_SEVERAL = "Number {number} fits several entries by now. Please take a longer one from `/memory trash`."
+TRASH_SEVERAL = (
+    "Number {number} now fits several entries. Please use the longer number that `/memory trash` shows."
+)
 RESTORED_BEFORE = "Number {number} has already been restored."
 
 IN_COMPANY = (
@@ -351,7 +353,7 @@ PAIR_WRONG = (
     "workspace folder has codes of its own. Anyone who writes to me gets a new one."
 )
 PAIR_LOOKED_IN = (
-    "I looked in {folder}. If your bot runs with another folder, go there, or name it: "
+    "I looked in {folder}. If your bot uses another folder, run this there, or name the folder: "
     "`commonplace chat --workspace FOLDER`"
 )
 PAIR_FORM = (
