@@ -39,7 +39,7 @@ def test_a_chat_in_another_folder_says_that_its_memory_is_another_one(tmp_path: 
             first = window.until("›").splitlines()[0]
             assert first == f"Commonplace: your notes are in {folder / 'workspace' / 'memory'}"
             window.type("/pair CCCCCCCC\r")
-            window.until(f"I looked in {folder / 'workspace'}. If your bot runs with another folder")
+            window.until(f"I looked in {folder / 'workspace'}. If your bot uses another folder")
             window.type("exit\r")
             assert window.leave() == 0
 
