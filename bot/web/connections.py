@@ -139,6 +139,11 @@ class Connections:
     def __len__(self) -> int:
         return len(self._open)
 
+    @property
+    def is_full(self) -> bool:
+        """Whether there are as many as there may be."""
+        return len(self._open) >= self._most
+
     def make_room(self, *, address: str = "") -> bool:
         """Close a connection if there may not be one more; return False where all are at work, or too new.
 
@@ -263,6 +268,9 @@ async def note_request(request: web.Request, handler: Handler) -> web.StreamResp
             async with connection.connections.turnstile:
                 await asyncio.sleep(0)
             connection.is_queued = False
-        return await handler(request)
+        response = await handler(request)
+        if connection.connections.is_full:  # somebody else's turn: what it sent ahead is asked again
+            response.force_close()
+        return response
     finally:
         connection.connections.ends(connection)
