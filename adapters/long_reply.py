@@ -25,6 +25,57 @@ QUICK = 2_000
 FILE_BYTES = 8 << 20
 """Of one file: Discord takes 10 MB, Telegram 50 MB."""
 NAME = "reply"
+CUT = "cut-"
+"""Before the number of messages after which the sending was stopped."""
+BEGUN = "begun-"
+"""Before the number of messages of text that had been sent when the reply was whole."""
+
+
+class LongReply:
+    """What is remembered of one reply beside the ids of its messages, so that a retry shows the same ones again.
+
+    `marks` are kept among the ids, and read again after a restart.
+    """
+
+    def __init__(self, kept: Sequence[str]) -> None:
+        self._cut_at = _number_behind(CUT, kept)
+        self._begun = _number_behind(BEGUN, kept)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether its sending was stopped."""
+        return self._cut_at is not None
+
+    @property
+    def marks(self) -> list[str]:
+        """What to keep behind the ids."""
+        numbers = ((CUT, self._cut_at), (BEGUN, self._begun))
+        return [f"{mark}{number}" for mark, number in numbers if number is not None]
+
+    def cut(self, sent: int) -> None:
+        """Stop the sending: after the first `sent` messages come a note and a file."""
+        self._cut_at = sent
+
+    async def messages(
+        self, markdown: str, render: Render[Text], length: Callable[[Text], int], *, files: bool, begun: int
+    ) -> list[Text | FileMessage]:
+        """Return the messages that show the whole reply.
+
+        `files`: whether files can be sent. `begun`: messages of text that have been sent. They stay, but only those
+        count that were there when the reply was first whole: later ones are the note.
+        """
+        before = begun if self._begun is None else self._begun
+        messages = await render_whole(markdown, render, length, files=files, begun=before)
+        if messages and _is_whole_reply(messages[-1]):
+            self._begun = before
+        if self._cut_at is None:
+            return messages
+        return cut_off(markdown, messages, render, self._cut_at, files=files)
+
+
+def ids_in(kept: Sequence[str]) -> list[str]:
+    """Return what is kept of a reply without the marks of `LongReply`."""
+    return [each for each in kept if not each.startswith((CUT, BEGUN))]
 
 
 async def render_part(markdown: str, render: Render[Text]) -> list[Text | FileMessage]:
@@ -50,12 +101,6 @@ async def render_whole(
     texts = [each for each in beginning if not isinstance(each, FileMessage)]
     note = phrases.WHOLE_IN_FILE.format(characters=len(markdown))
     return [*texts[: max(begun, 1)], *render(note), *as_files(markdown)]
-
-
-def comes_as_file(messages: Sequence[Text | FileMessage]) -> bool:
-    """Return whether these end with the whole reply as a file."""
-    last = messages[-1] if messages else None
-    return isinstance(last, FileMessage) and last.name.startswith(NAME)
 
 
 def cut_off(
@@ -84,6 +129,14 @@ def as_files(markdown: str) -> list[FileMessage]:
     if len(pieces) == 1:
         return [FileMessage(f"{NAME}.md", f"{pieces[0]}\n")]
     return [FileMessage(f"{NAME}-{number}.md", piece) for number, piece in enumerate(pieces, 1)]
+
+
+def _is_whole_reply(message: object) -> bool:
+    return isinstance(message, FileMessage) and message.name.startswith(NAME)
+
+
+def _number_behind(mark: str, kept: Sequence[str]) -> int | None:
+    return next((int(each[len(mark) :]) for each in kept if each.startswith(mark)), None)
 
 
 async def _rendered(markdown: str, render: Render[Text]) -> list[Text | FileMessage]:

@@ -66,7 +66,7 @@ class _Running:
         return self.turn.goes_on
 
     def stop_sending(self) -> bool:
-        """Send no more of a reply that is whole already; return False where nobody is being shown it."""
+        """Send no more of a reply that is whole already, if any of it is left; always return True."""
         self.turn.unwanted.set()
         return True
 

@@ -2,7 +2,6 @@
 
 import errno
 import time
-import unicodedata
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Protocol
 
 from memory.disk import make_private, reason
 from memory.errors import NoteUnwritable
+from memory.normalization import normalize
 
 LOCK_SECONDS = 10.0
 # A second writer in a tight loop leaves gaps of a millisecond: look often enough to meet one.
@@ -40,7 +40,7 @@ class SharedLocks(Protocol):
 
 def same_name(path: str) -> str:
     """What all spellings become that some file system takes for the same name (case, NFC and NFD)."""
-    return unicodedata.normalize("NFC", path).casefold()
+    return normalize("NFC", path).casefold()
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from memory.dates.note_name import note_date
-from memory.normalization import normalize
+from memory.locks import same_name
 
 NEAREST = 3
 """How many notes are named to somebody who asked for one that is not there."""
@@ -19,9 +19,9 @@ def notes_meant(asked: str, paths: Sequence[str]) -> Sequence[str]:
 
     A path that fits but for case counts before a name in some folder, and that before another note of the same date.
     """
-    wanted = _folded(with_ending(asked))
-    named = [path for path in paths if _folded(path) == wanted]
-    named = named or [path for path in paths if _folded(path).endswith(f"/{wanted}")]
+    wanted = same_name(with_ending(asked))
+    named = [path for path in paths if same_name(path) == wanted]
+    named = named or [path for path in paths if same_name(path).endswith(f"/{wanted}")]
     day = note_date(asked)
     if not named and day and len(asked) == len(day.isoformat()):
         named = [path for path in paths if note_date(path) == day]
@@ -37,14 +37,10 @@ def nearest_notes(asked: str, paths: Sequence[str]) -> Sequence[str]:
             return [path for _, path in sorted(dated)[:NEAREST]]
     from difflib import get_close_matches  # 3 ms, for nothing where the note is there
 
-    wanted = _folded(with_ending(asked))
-    names = sorted((_folded(path).rpartition("/")[2], path) for path in paths)
+    wanted = same_name(with_ending(asked))
+    names = sorted((same_name(path).rpartition("/")[2], path) for path in paths)
     like = get_close_matches(wanted.rpartition("/")[2], {name for name, _ in names}, n=NEAREST)
     found = [path for each in like for name, path in names if name == each]
-    whole = {_folded(path): path for path in paths}
+    whole = {same_name(path): path for path in paths}
     found += [whole[each] for each in get_close_matches(wanted, whole, n=NEAREST)]
     return list(dict.fromkeys(found))[:NEAREST]
-
-
-def _folded(path: str) -> str:
-    return normalize("NFC", path).casefold()

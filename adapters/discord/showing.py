@@ -15,7 +15,7 @@ from adapters.discord.calls import Expired, Gone, HeldBack, MessageGone, Refused
 from adapters.discord.markdown.messages import LIMIT, TextMessage, messages_of, preview_of
 from adapters.discord.pace import SETTLE_SECONDS, Pace
 from adapters.discord.places import DIRECT, Elsewhere, InChannel, Place, Posted, Shown, is_beginning
-from adapters.long_reply import comes_as_file, cut_off, render_part, render_whole
+from adapters.long_reply import LongReply, ids_in, render_part
 from adapters.newest import Newest
 from adapters.text.blocks import Known
 from adapters.text.sequence import FileMessage
@@ -38,10 +38,6 @@ NONCE_GOOD_FOR = timedelta(minutes=2)
 NONCE_DIGITS = 20
 FILE = "f"
 """Before the id of a message that is a file, where ids are kept."""
-CUT = "cut-"
-"""Before the number of messages after which the sending was stopped, where ids are kept."""
-BEGUN = "begun-"
-"""Before the number of messages that stood there when a reply that comes as a file was whole, where ids are kept."""
 SHORTEST_LIMIT = 256
 
 
@@ -93,11 +89,8 @@ class Showing:
         self._place = place
         self._pace = pace
         self._key = f"{key}|{answers.chat}|{answers.id}" if answers else f"{key}|{place.number}"
-        self._sent = [Sent.read(each) for each in shown if not each.startswith((CUT, BEGUN))]
-        self._cut_at = _number_behind(CUT, shown)
-        """How many messages had been sent when its sending was stopped."""
-        self._begun = _number_behind(BEGUN, shown)
-        """How many there were when it was whole; later there are the note and the file, which are none of its text."""
+        self._sent = [Sent.read(each) for each in ids_in(shown)]
+        self._long = LongReply(shown)
         self._is_direct = any(sent.is_direct for sent in self._sent)
         self._keep = keep
         self._answers = answers
@@ -231,8 +224,9 @@ class Showing:
     async def _complete(self, text: str, choices: Sequence[Choice]) -> None:
         messages = await self._messages(text)
         for number, message in enumerate(messages):
-            if self._stopped.is_set() and self._cut_at is None and number >= len(self._sent):
-                self._cut_at = number
+            is_next = number >= len(self._sent)
+            if is_next and self._stopped.is_set() and not self._long.is_cut:
+                self._long.cut(number)
                 await self._keep_ids()
                 await self._complete(text, choices)
                 return
@@ -266,14 +260,9 @@ class Showing:
         """The messages that show all of a reply; where its sending was stopped, a file takes the place of the rest."""
         files = self._takes_files
         render = partial(messages_of, limit=self._limit, known=self._read, files=files)
-        begun = sum(not each.is_file for each in self._sent) if self._begun is None else self._begun
-        messages = await render_whole(text, render, lambda each: len(each.content), files=files, begun=begun)
-        if comes_as_file(messages):
-            self._begun = begun
-        return (
-            cut_off(text, messages, render, self._cut_at, files=files)
-            if self._cut_at is not None
-            else messages
+        begun = sum(not each.is_file for each in self._sent)
+        return await self._long.messages(
+            text, render, lambda each: len(each.content), files=files, begun=begun
         )
 
     async def _send(self, message: Message, *, choices: Sequence[Choice] = (), growing: bool = False) -> None:
@@ -347,11 +336,7 @@ class Showing:
 
     async def _keep_ids(self) -> None:
         ids = [each.kept for each in self._sent]
-        if ids and self._cut_at is not None:
-            ids.append(f"{CUT}{self._cut_at}")
-        if ids and self._begun is not None:
-            ids.append(f"{BEGUN}{self._begun}")
-        await self._keep(ids)
+        await self._keep([*ids, *self._long.marks] if ids else ids)
 
     async def _take_back(self, first: int) -> None:
         """Delete what was sent from here on: something else stands in its place, or nothing."""
@@ -369,7 +354,3 @@ class Showing:
         if elsewhere.is_direct:
             self._is_direct = True
             self._sent.clear()
-
-
-def _number_behind(mark: str, kept: Sequence[str]) -> int | None:
-    return next((int(each[len(mark) :]) for each in kept if each.startswith(mark)), None)

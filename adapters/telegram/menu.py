@@ -82,7 +82,7 @@ class Menus:
         """Whether the log knows that something has to wait."""
 
     async def register(self) -> None:
-        """Set the menus of all, of groups and of the owners, then of whoever comes along, until cancelled.
+        """Set the menus for everybody, for groups and for the owners, then for each new person; run until cancelled.
 
         May be called again after it failed. Raises StateFault.
         """

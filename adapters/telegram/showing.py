@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from zlib import crc32
 
-from adapters.long_reply import comes_as_file, cut_off, render_part, render_whole
+from adapters.long_reply import LongReply, ids_in, render_part
 from adapters.newest import Newest
 from adapters.telegram.calls import (
     Calls,
@@ -35,10 +35,6 @@ AFTER_FAULT = 2.0
 """Seconds in which a reply does not grow after Telegram could not be reached."""
 FILE = "f"
 """Before the id of a message that is a file, where ids are kept."""
-CUT = "cut-"
-"""Before the number of messages after which the sending was stopped, where ids are kept."""
-BEGUN = "begun-"
-"""Before the number of messages that stood there when a reply that comes as a file was whole, where ids are kept."""
 SHORTEST_LIMIT = 256
 
 
@@ -88,11 +84,8 @@ class Showing:
         self._pace = pace
         self._place = place
         self._draft = crc32(key.encode()) & 0x7FFFFFFF or 1
-        self._sent = [Sent.read(each) for each in shown if not each.startswith((CUT, BEGUN))]
-        self._cut_at = _number_behind(CUT, shown)
-        """How many messages had been sent when its sending was stopped."""
-        self._begun = _number_behind(BEGUN, shown)
-        """How many there were when it was whole; later there are the note and the file, which are none of its text."""
+        self._sent = [Sent.read(each) for each in ids_in(shown)]
+        self._long = LongReply(shown)
         self._keep = keep
         self._reply_to = reply_to
         self._moved = moved
@@ -232,10 +225,11 @@ class Showing:
     async def _complete(self, text: str, choices: Sequence[Choice]) -> None:
         messages = await self._messages(text)
         for number, message in enumerate(messages):
-            if number and number >= len(self._sent):
+            is_next = number >= len(self._sent)
+            if number and is_next:
                 await self._wait_for_room()
-            if self._stopped.is_set() and self._cut_at is None and number >= len(self._sent):
-                self._cut_at = number
+            if is_next and self._stopped.is_set() and not self._long.is_cut:
+                self._long.cut(number)
                 await self._keep_ids()
                 await self._complete(text, choices)
                 return
@@ -274,15 +268,8 @@ class Showing:
         """The messages that show all of a reply; where its sending was stopped, a file takes the place of the rest."""
         files = self._takes_files
         render = partial(messages_of, limit=self._limit, known=self._known, files=files)
-        begun = sum(not each.is_file for each in self._sent) if self._begun is None else self._begun
-        messages = await render_whole(text, render, lambda each: len(each.text), files=files, begun=begun)
-        if comes_as_file(messages):
-            self._begun = begun
-        return (
-            cut_off(text, messages, render, self._cut_at, files=files)
-            if self._cut_at is not None
-            else messages
-        )
+        begun = sum(not each.is_file for each in self._sent)
+        return await self._long.messages(text, render, lambda each: len(each.text), files=files, begun=begun)
 
     async def _send(
         self, message: TextMessage, *, choices: Sequence[Choice] = (), growing: bool = False
@@ -314,11 +301,7 @@ class Showing:
 
     async def _keep_ids(self) -> None:
         ids = [each.kept for each in self._sent]
-        if ids and self._cut_at is not None:
-            ids.append(f"{CUT}{self._cut_at}")
-        if ids and self._begun is not None:
-            ids.append(f"{BEGUN}{self._begun}")
-        await self._keep(ids)
+        await self._keep([*ids, *self._long.marks] if ids else ids)
 
     async def _take_back(self, first: int) -> None:
         """Delete what was sent from here on: something else stands in its place, or nothing."""
@@ -348,7 +331,3 @@ def _give_back(waiting: "asyncio.Task[Turn]") -> None:
 
     waiting.cancel()
     waiting.add_done_callback(given)
-
-
-def _number_behind(mark: str, kept: Sequence[str]) -> int | None:
-    return next((int(each[len(mark) :]) for each in kept if each.startswith(mark)), None)

@@ -151,11 +151,7 @@ class Connections:
         """
         if address and self._is_of_many(address):
             return True
-        is_full = (
-            self._of_address[counted_as(address)] >= MOST_PER_ADDRESS
-            if address
-            else len(self._open) >= self._most
-        )
+        is_full = self._of_address[counted_as(address)] >= MOST_PER_ADDRESS if address else self.is_full
         return not is_full or self.close_one(address=address, grace=0.0 if address else GRACE_SECONDS)
 
     def close_one(self, *, address: str = "", grace: float = 0.0) -> bool:

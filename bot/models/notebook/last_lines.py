@@ -62,23 +62,23 @@ def _in_turn(turn: Sequence[Message]) -> LastLines:
     calls: dict[str, Mapping[str, Any]] = {}
     for each in turn:
         if isinstance(each, AssistantMessage):
-            calls |= {call.id: _object(call.arguments) for call in each.calls}
+            calls |= {call.id: object_in(call.arguments) for call in each.calls}
     answer = turn[-1].text if turn and isinstance(turn[-1], AssistantMessage) else ""
     done = [each for each in turn if isinstance(each, ToolResult) and not each.failed]
     for result in done:
         if result.name == "memory_edit":
-            return _changed(calls.get(result.call_id, {}), _object(result.content))
+            return _changed(calls.get(result.call_id, {}), object_in(result.content))
     wrote = [
         line
         for result in done
         if result.name == "memory_write"
-        for line in _written(calls.get(result.call_id, {}), _object(result.content))
+        for line in _written(calls.get(result.call_id, {}), object_in(result.content))
     ]
     if wrote:
         return LastLines("wrote", tuple(wrote))
     for result in done:
         if result.name == "memory_search":
-            found = _found(_object(result.content), answer)
+            found = _found(object_in(result.content), answer)
             if found:
                 return LastLines("found", found, query=str(calls.get(result.call_id, {}).get("query", "")))
     return LastLines()
@@ -124,7 +124,8 @@ def _number(values: Mapping[str, Any]) -> int:
     return line if isinstance(line, int) else 0
 
 
-def _object(text: str) -> Mapping[str, Any]:
+def object_in(text: str) -> Mapping[str, Any]:
+    """Return the JSON object that arguments or a result of a tool are; an empty one where they are none."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):

@@ -26,7 +26,7 @@ from bot.models.notebook.changing import Change, plan_change
 from bot.models.notebook.function_words import without_function_words
 from bot.models.notebook.language import NOTICE_MARK, Language
 from bot.models.notebook.languages import LANGUAGES
-from bot.models.notebook.last_lines import last_lines
+from bot.models.notebook.last_lines import last_lines, object_in
 from bot.models.notebook.paraphrases import same_thing
 from bot.models.notebook.phrases import has_words, language_of
 from bot.models.notebook.planning import MOST_TURNS, Exchange, Planned, plan_reminders
@@ -229,7 +229,7 @@ def _turn(messages: Sequence[Message]) -> _Turn:
     results: list[ToolResult] = []
     for message in messages[end:]:
         if isinstance(message, AssistantMessage):
-            arguments |= {call.id: _object(call.arguments) for call in message.calls}
+            arguments |= {call.id: object_in(call.arguments) for call in message.calls}
         elif isinstance(message, ToolResult):
             results.append(message)
     last = messages[start - 1] if start else None
@@ -392,7 +392,7 @@ def _changed(result: ToolResult, turn: _Turn) -> Changed:
 
 
 def _wrote(result: ToolResult) -> Wrote:
-    content = _object(result.content)
+    content = object_in(result.content)
     path, first = content.get("path"), content.get("line_start")
     if result.failed or not isinstance(path, str) or not isinstance(first, int):
         return Wrote(error=_error(result, content))
@@ -401,7 +401,7 @@ def _wrote(result: ToolResult) -> Wrote:
 
 
 def _looked(result: ToolResult, turn: _Turn, wish: Reading, today: date) -> Looked:
-    content = _object(result.content)
+    content = object_in(result.content)
     hits = content.get("results")
     query, asked = turn.queries.get(result.call_id) or " ".join(turn.said[-1:]), ""
     group: tuple[str, ...] = ()
@@ -422,7 +422,7 @@ def _looked(result: ToolResult, turn: _Turn, wish: Reading, today: date) -> Look
 
 
 def _reminded(result: ToolResult, turn: _Turn) -> Reminded:
-    content, asked = _object(result.content), turn.arguments.get(result.call_id, {})
+    content, asked = object_in(result.content), turn.arguments.get(result.call_id, {})
     text, when = str(asked.get("text", "")), str(asked.get("when", ""))
     if result.failed or "number" not in content:
         return Reminded(text, when, error=_error(result, content))
@@ -438,7 +438,7 @@ def _reminded(result: ToolResult, turn: _Turn) -> Reminded:
 
 
 def _listed(result: ToolResult) -> Listed:
-    content = _object(result.content)
+    content = object_in(result.content)
     reminders = content.get("reminders")
     if result.failed or not isinstance(reminders, list):
         return Listed(error=_error(result, content))
@@ -448,7 +448,7 @@ def _listed(result: ToolResult) -> Listed:
 def _on_day(asked: DayAsked, turn: _Turn, now: datetime) -> OnDay:
     lines: list[DayLine] = []
     for result in turn.results:
-        content = {} if result.failed else _object(result.content)
+        content = {} if result.failed else object_in(result.content)
         if result.name == GET:
             lines += lines_in(content.get("path"), 1, content.get("text"), asked.day.isoformat())
         elif result.name == SEARCH:
@@ -460,20 +460,12 @@ def _on_day(asked: DayAsked, turn: _Turn, now: datetime) -> OnDay:
 def _shown(result: ToolResult, turn: _Turn, paths: Mapping[str, Look]) -> Shown:
     path = str(turn.arguments.get(result.call_id, {}).get("path", ""))
     kind: Look = paths.get(path, "about_me")
-    content = {} if result.failed else _object(result.content)
+    content = {} if result.failed else object_in(result.content)
     return Shown(kind, path, str(content.get("text", "")))
 
 
 def _error(result: ToolResult, content: Mapping[str, Any]) -> str:
     return str(content.get("error") or result.content or "?")
-
-
-def _object(text: str) -> Mapping[str, Any]:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 def _pieces(text: str) -> list[str]:
