@@ -26,20 +26,9 @@ SLOWLY = 0.08
 
 
 @pytest.fixture
-async def api() -> AsyncIterator[DiscordApi]:
-    async with DiscordApi() as api:
-        yield api
-
-
-@pytest.fixture
 def olga(api: DiscordApi) -> Person:
     """The owner."""
     return api.person("olga")
-
-
-@pytest.fixture
-def anna(api: DiscordApi) -> Person:
-    return api.person("anna")
 
 
 @pytest.fixture

@@ -12,12 +12,6 @@ from tests.fakes.discord_api.server import DiscordApi
 
 
 @pytest.fixture
-async def api() -> AsyncIterator[DiscordApi]:
-    async with DiscordApi() as api:
-        yield api
-
-
-@pytest.fixture
 async def session() -> AsyncIterator[aiohttp.ClientSession]:
     trace = aiohttp.TraceConfig()
     watch_answers(trace)

@@ -3,7 +3,7 @@
 import asyncio
 import dataclasses
 import logging
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,17 +23,6 @@ pytestmark = pytest.mark.thorough
 
 RESUMABLE = (1001, 1006, 4000, 4001, 4002, 4003, 4005, 4007, 4008, 4009)
 FATAL = {4004: "token", 4010: "several parts", 4011: "several parts", 4012: "newer", 4013: "newer"}
-
-
-@pytest.fixture
-async def api() -> AsyncIterator[DiscordApi]:
-    async with DiscordApi() as api:
-        yield api
-
-
-@pytest.fixture
-def anna(api: DiscordApi) -> Person:
-    return api.person("anna")
 
 
 @pytest.fixture

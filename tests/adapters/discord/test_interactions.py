@@ -74,12 +74,6 @@ def routes_are_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-async def api() -> AsyncIterator[DiscordApi]:
-    async with DiscordApi() as api:
-        yield api
-
-
-@pytest.fixture
 def olga(api: DiscordApi) -> Person:
     return api.person("olga", display_name="Olga")
 

@@ -16,22 +16,6 @@ from tests.fakes.discord_api.server import DiscordApi
 
 
 @pytest.fixture
-async def api() -> AsyncIterator[DiscordApi]:
-    async with DiscordApi() as api:
-        yield api
-
-
-@pytest.fixture
-def anna(api: DiscordApi) -> Person:
-    return api.person("anna")
-
-
-@pytest.fixture
-def general(api: DiscordApi, anna: Person) -> Channel:
-    return api.guild("Home", anna, api.bot).text("general")
-
-
-@pytest.fixture
 async def here(api: DiscordApi, tmp_path: Path, anna: Person, general: Channel) -> AsyncIterator[Life]:
     async with life(api, tmp_path, allow=[anna]) as here:
         yield here

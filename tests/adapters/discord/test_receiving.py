@@ -3,7 +3,6 @@
 import asyncio
 import dataclasses
 import logging
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -19,17 +18,6 @@ from tests.fakes.discord_api.chats import Channel, Guild
 from tests.fakes.discord_api.faults import Fault
 from tests.fakes.discord_api.people import Person
 from tests.fakes.discord_api.server import DiscordApi
-
-
-@pytest.fixture
-async def api() -> AsyncIterator[DiscordApi]:
-    async with DiscordApi() as api:
-        yield api
-
-
-@pytest.fixture
-def anna(api: DiscordApi) -> Person:
-    return api.person("anna")
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """The slash commands, made known by the real library to a server that behaves like Discord."""
 
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,12 +20,6 @@ from tests.fakes.discord_api.server import DiscordApi
 
 NAMES = [command.name for command in COMMANDS]
 PUT = "put_commands"
-
-
-@pytest.fixture
-async def api() -> AsyncIterator[DiscordApi]:
-    async with DiscordApi() as api:
-        yield api
 
 
 @pytest.fixture

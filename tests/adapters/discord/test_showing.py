@@ -145,12 +145,6 @@ def said_by(message: Message, moment: datetime | None) -> IncomingMessage:
     )
 
 
-@pytest.fixture
-async def api() -> AsyncIterator[DiscordApi]:
-    async with DiscordApi() as api:
-        yield api
-
-
 async def staged(api: DiscordApi) -> AsyncIterator[Stage]:
     async with open_client(api, gateway=False) as client:
 
@@ -166,16 +160,6 @@ async def staged(api: DiscordApi) -> AsyncIterator[Stage]:
 async def stage(api: DiscordApi) -> AsyncIterator[Stage]:
     async for stage in staged(api):
         yield stage
-
-
-@pytest.fixture
-def anna(api: DiscordApi) -> Person:
-    return api.person("anna")
-
-
-@pytest.fixture
-def general(api: DiscordApi, anna: Person) -> Channel:
-    return api.guild("Home", anna, api.bot).text("general")
 
 
 async def said(

@@ -24,12 +24,6 @@ def documents(messages: list[Message]) -> list[tuple[str, str]]:
 
 
 @pytest.fixture
-async def api() -> AsyncIterator[BotApi]:
-    async with BotApi() as api:
-        yield api
-
-
-@pytest.fixture
 def anna(api: BotApi) -> Person:
     return api.person(2, "Anna")
 

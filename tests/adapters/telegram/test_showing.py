@@ -60,12 +60,6 @@ class Stage:
 
 
 @pytest.fixture
-async def api() -> AsyncIterator[BotApi]:
-    async with BotApi() as api:
-        yield api
-
-
-@pytest.fixture
 async def stage(api: BotApi) -> AsyncIterator[Stage]:
     async with open_bot(api.token, api.url) as bot:
         pace = Pace(QUICK)

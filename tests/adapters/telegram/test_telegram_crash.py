@@ -129,12 +129,6 @@ def _closing(service: Service) -> Iterator[Service]:
 
 
 @pytest.fixture
-async def api() -> AsyncIterator[BotApi]:
-    async with BotApi() as api:
-        yield api
-
-
-@pytest.fixture
 async def model() -> AsyncIterator[EchoServer]:
     async with EchoServer() as server:
         yield server
