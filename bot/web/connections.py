@@ -13,6 +13,7 @@ from ipaddress import ip_address
 from typing import Any, cast
 
 from aiohttp import web
+from aiohttp.http_exceptions import PayloadEncodingError
 from aiohttp.typedefs import Handler
 
 from bot.log.repeats import Repeats
@@ -86,6 +87,24 @@ class Connection(web.RequestHandler):
         self.connections.forget(self)
         self.client = None
         super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self.refuse_broken_body()
+
+    def begin(self, request: web.BaseRequest) -> None:
+        """Note that this request is being answered from now on."""
+        self.request = request
+        self.refuse_broken_body()
+
+    def refuse_broken_body(self) -> None:
+        """Raise in who reads a body that will not come whole.
+
+        Where something is no chunk, aiohttp's parser queues an error behind the request and forgets its body: who
+        reads that would wait until the time for it is over. Nothing else is ever queued behind half a body.
+        """
+        if self.request is not None and self._messages and not self.request.content.is_eof():
+            self.request.content.set_exception(PayloadEncodingError("not what its Transfer-Encoding says"))
 
     def pause_writing(self) -> None:
         super().pause_writing()
@@ -204,7 +223,7 @@ class Connections:
 
     def begins(self, connection: Connection, request: web.BaseRequest) -> None:
         """Note that a request is being answered from now on."""
-        connection.request = request
+        connection.begin(request)
         self._waiting.pop(connection, None)
 
     def ends(self, connection: Connection) -> None:

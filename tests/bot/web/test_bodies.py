@@ -120,3 +120,13 @@ async def test_expecting_nothing_strange_is_no_matter_for_a_request_without_a_bo
     async with serve_app(app) as served:
         answer = await served.say(post(b"/hook", b"Expect: 100-Continue", body=b"abc"), ends=False)
         assert answer.endswith(b"\r\n\r\n3")
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.05], ids=["at once", "piece by piece"])
+async def test_a_body_that_is_no_chunk_is_refused_at_once(pause: float, tmp_path: Path) -> None:
+    head = post(b"/rpc", JSON, b"Transfer-Encoding: chunked").replace(b"Content-Length: 0\r\n", b"")
+    async with serve(tmp_path) as (served, _):
+        for body in (b"zz\r\n", b"5\r\nhelloXX\r\n"):
+            async with asyncio.timeout(5):
+                answer = await served.say(head, body, pause=pause, ends=False)
+            assert status(answer) == 400
