@@ -2,17 +2,19 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
+from math import ceil
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
-from telegram.error import BadRequest, NetworkError, TimedOut
+from telegram.error import BadRequest, NetworkError, RetryAfter, TimedOut
 from telegram.request import BaseRequest, RequestData
 from yarl import URL
 
 from bot.messages import Write
-from memory.http_answers import certificates
+from memory.http_answers import certificates, seconds_to_wait
 
 if TYPE_CHECKING:
     from telegram._utils.types import ODVInput
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 CONNECT_SECONDS = 10.0
 READ_SECONDS = 20.0
 FILE_PIECE_BYTES = 1 << 18
+LARGEST_ANSWER = 32 << 20
+"""Bytes of JSON. A hundred updates, as many as come at once, are a hundredth of it."""
 KEEP_SECONDS = 60.0
 """For which a connection that nobody uses stays open."""
 
@@ -78,10 +82,18 @@ class Request(BaseRequest):
                 proxy=self._proxy,
                 allow_redirects=False,  # an address with the token in it goes nowhere else
             ) as answer:
-                return answer.status, await answer.read()
+                body = bytearray()
+                async for piece in answer.content.iter_chunked(FILE_PIECE_BYTES):
+                    body += piece
+                    if len(body) > LARGEST_ANSWER:
+                        raise NetworkError(f"answered with more than {LARGEST_ANSWER >> 20} MB")
+                return answer.status, bytes(body)
 
     async def download(self, url: str, write: Write) -> None:
-        """Hand on a file piece by piece. Raises BadRequest where it is gone, NetworkError, what `write` raises."""
+        """Hand on a file piece by piece.
+
+        Raises BadRequest where it is gone, RetryAfter, NetworkError, and what `write` raises.
+        """
         parts = urlsplit(url)
         with _in_the_librarys_words():
             async with self._opened().get(
@@ -94,7 +106,10 @@ class Request(BaseRequest):
                 if answer.status == 200:
                     async for piece in answer.content.iter_chunked(FILE_PIECE_BYTES):
                         await write(piece)
-                elif 400 <= answer.status < 500 and answer.status != 429:
+                elif answer.status == 429:
+                    wait = seconds_to_wait(answer.headers, now=datetime.now(UTC)) or 0.0
+                    raise RetryAfter(ceil(wait))
+                elif 400 <= answer.status < 500:
                     raise BadRequest(f"file not found: {answer.status}")
                 else:
                     raise NetworkError(f"answered {answer.status}")

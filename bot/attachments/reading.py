@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -40,7 +40,9 @@ MOST_PICTURES = 10
 """In a message; as many as an album has."""
 MOST_ATTACHMENTS = 20
 WAITS = (0.5, 1.5, 4.0)
-"""Seconds between tries to fetch: six in all, since somebody waits for the answer."""
+"""Seconds between tries to fetch."""
+LONGEST_WAIT = sum(WAITS)
+"""Of all tries together, also where the channel asks for more: somebody waits for the answer."""
 FETCH_SECONDS = 120.0
 """For one try."""
 FETCHED_BYTES = 100 << 20
@@ -68,6 +70,7 @@ class AttachmentReader:
         *,
         number_of: NumberOf | None = None,
         measures: Measures | None = None,
+        waits: Sequence[float] = WAITS,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         folder: Path | None = None,
     ) -> None:
@@ -78,6 +81,7 @@ class AttachmentReader:
         self.renew(settings)
         self._number_of = number_of
         self._measures = measures or Measures()
+        self._waits = waits
         self._sleep = sleep
         self._folder = folder
         self._bytes = FairShare(in_all=FETCHED_BYTES, per_person=FETCHED_BYTES_PER_PERSON)
@@ -176,8 +180,8 @@ class AttachmentReader:
     async def _fetch_into(
         self, incoming: IncomingFile, chat: ChatId, attachment: Attachment, most: int
     ) -> None:
-        left = sum(WAITS)
-        for wait in (*WAITS, None):
+        left = LONGEST_WAIT
+        for wait in (*self._waits, None):
             incoming.empty()
             try:
                 async with asyncio.timeout(FETCH_SECONDS):

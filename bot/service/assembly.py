@@ -12,7 +12,7 @@ from bot.answering import House
 from bot.archives.backup import Backups
 from bot.assistant import DISK_PAUSES, TURNS_AT_ONCE, Assistant
 from bot.attachments.filing import Filing, number_of
-from bot.attachments.reading import AttachmentReader
+from bot.attachments.reading import WAITS, AttachmentReader
 from bot.channels import Channels
 from bot.commands.command import CommandContext
 from bot.commands.table import COMMANDS
@@ -61,7 +61,7 @@ class Pace:
     """Seconds after which a reply that could not be shown is tried again."""
     disk_pauses: Sequence[float] = DISK_PAUSES
     """Seconds after which a turn is tried again that state.db had no room for."""
-    fetch_sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    fetch_waits: Sequence[float] = WAITS
     """Waits so many seconds until what came along with a message is fetched again."""
 
 
@@ -140,7 +140,7 @@ def assemble(
         settings.attachments,
         number_of=partial(number_of, state),
         measures=measures,
-        sleep=pace.fetch_sleep,
+        waits=pace.fetch_waits,
         folder=private,
     )
     filing = Filing(state, journal, reader, now=now)

@@ -187,7 +187,7 @@ async def open_house(
                 turns_at_once=turns_at_once,
                 delivery_pauses=pauses,
                 disk_pauses=disk_pauses,
-                fetch_sleep=lambda _: asyncio.sleep(0),
+                fetch_waits=(0.0, 0.0, 0.0),
             ),
         )
         stack.push_async_callback(parts.rebuilding.close)

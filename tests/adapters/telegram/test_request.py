@@ -1,14 +1,15 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import pytest
 from aiohttp import web
 from telegram import InputFile
-from telegram.error import NetworkError, TimedOut
+from telegram.error import NetworkError, RetryAfter, TimedOut
 from telegram.request import RequestData
 from telegram.request._requestparameter import RequestParameter
 
+from adapters.telegram.condition import retry_after
 from adapters.telegram.request import Request, proxy_for
 
 TOKEN = "123456:SECRET-OF-THE-BOT"
@@ -114,6 +115,37 @@ async def test_what_is_no_answer_is_a_network_error_without_the_token(said: byte
             await made.post(f"{base}/bot{TOKEN}/getMe")
     assert "SECRET" not in str(error.value)
     assert str(error.value)
+
+
+async def test_an_answer_that_does_not_end_is_a_network_error() -> None:
+    async def answer(asked: web.BaseRequest) -> web.StreamResponse:
+        endless = web.StreamResponse()
+        await endless.prepare(asked)
+        with suppress(ConnectionError):
+            while True:
+                await endless.write(bytes(1 << 20))
+        return endless
+
+    async with server(answer) as base, request(base) as made:
+        with pytest.raises(NetworkError, match="more than 32 MB"):
+            await made.post(f"{base}/bot{TOKEN}/getMe")
+
+
+async def test_a_download_says_how_long_telegram_wants_to_be_left_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PTB_TIMEDELTA", "1")  # as connection.py has it
+
+    async def answer(_: web.BaseRequest) -> web.StreamResponse:
+        return web.Response(status=429, headers={"Retry-After": "7"})
+
+    async def write(piece: bytes) -> None:
+        raise AssertionError(piece)
+
+    async with server(answer) as base, request(base) as made:
+        with pytest.raises(RetryAfter) as error:
+            await made.download(f"{base}/file/bot{TOKEN}/one", write)
+    assert retry_after(error.value) == 7.0
 
 
 async def test_who_cannot_be_reached_is_a_network_error_without_the_token() -> None:

@@ -230,7 +230,10 @@ def test_a_reminder_is_set_once_however_the_process_is_killed(tmp_path: Path, mi
         process.kill()
     answered = commonplace("run", stdin="")
     assert answered.returncode == 0
-    assert said(commonplace, "/reminders")[0].count("call Tom") == 1
+    deadline = time.monotonic() + 60  # on a busy machine a turn may outlast the time that it has at the end
+    while not (times := said(commonplace, "/reminders")[0].count("call Tom")):
+        assert time.monotonic() < deadline
+    assert times == 1
 
 
 def _wait_until_accepted(state: Path) -> None:
