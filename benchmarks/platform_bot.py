@@ -14,12 +14,13 @@ from pathlib import Path
 from workspaces import ROOT
 
 sys.path.insert(0, str(ROOT))
+from bot.cannot_start import CannotStart
 from bot.config.settings import Settings, load_settings
 from bot.log import log_to_stderr
 from bot.service.opening import open_assistant
 from bot.service.running import run_channels
 from bot.service.serving import log_choices
-from bot.service.startup import CannotStart, check_folders, leave_on_signals
+from bot.service.startup import check_folders, leave_on_signals
 from bot.state.database import StateFault
 from tests.fakes.platform_adapter import PlatformAdapter
 

@@ -32,7 +32,7 @@ from memory.chunker import Chunk, Passage, Segment
 from memory.embeddings.protocol import ModelId
 from memory.index.nearest.table import open_nearest as open_file_nearest
 from memory.index.postgres.index import PostgresIndex
-from memory.index.postgres.nearest import open_nearest as open_server_nearest
+from memory.index.postgres.signs import open_nearest as open_server_nearest
 from memory.index.protocol import Index, IndexedNote, Likeness, Stamp
 from memory.index.sqlite import SqliteIndex
 from memory.postgres.server import Server

@@ -4,6 +4,7 @@ from contextlib import AsyncExitStack, aclosing
 from secrets import token_hex
 
 from bot.access import TERMINAL
+from bot.cannot_start import CannotStart
 from bot.config.settings import Settings
 from bot.log import keep_out_of_logs, log_to_file, secrets_of, working_on
 from bot.messages import ChatId, IncomingMessage
@@ -13,14 +14,13 @@ from bot.service.opening import open_assistant
 from bot.service.running import run_channels
 from bot.service.serving import serve_alone
 from bot.service.startup import (
-    CannotStart,
     check_channels,
     check_folders,
     leave_at_end_of_input,
     leave_on_signals,
-    open_sockets,
     stdin_is_a_channel,
 )
+from bot.web.sockets import open_sockets
 
 
 async def serve(settings: Settings, *, stand_in: bool = False) -> None:

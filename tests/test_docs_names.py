@@ -16,6 +16,7 @@ from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
 from bot.attachments.speech_providers import SPEECH_MODELS
+from bot.cannot_start import CannotStart
 from bot.commands.table import COMMANDS
 from bot.config.fields import known_keys
 from bot.config.settings import ConfigError, Settings, load_settings
@@ -23,8 +24,8 @@ from bot.log.lines import JsonLines
 from bot.log.work import working_on
 from bot.models.known_providers import KNOWN_PROVIDERS
 from bot.service.http import inside_of
-from bot.service.startup import CannotStart, open_sockets
 from bot.web.rpc.methods import rpc_methods
+from bot.web.sockets import open_sockets
 from memory.embeddings.table import PROVIDERS
 from memory.redaction import Redaction
 from tests.fakes.website import Website, open_website
@@ -308,7 +309,12 @@ def test_what_is_quoted_for_when_something_is_wrong_is_what_the_program_says(no_
 
 def _texts() -> Iterator[str]:
     """All texts of the modules that say such things, ANYTHING where something is filled in."""
-    for file in ("bot/service/startup.py", "bot/state/database.py", "bot/archives/restore.py"):
+    for file in (
+        "bot/service/startup.py",
+        "bot/web/sockets.py",
+        "bot/state/database.py",
+        "bot/archives/restore.py",
+    ):
         for node in ast.walk(ast.parse((ROOT / file).read_text("utf-8"))):
             if isinstance(node, ast.JoinedStr):
                 parts = (each.value if isinstance(each, ast.Constant) else ANYTHING for each in node.values)

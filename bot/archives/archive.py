@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
-from bot.archives.backup import BackupFault
+from bot.archives.errors import ArchiveBroken, BackupFault
 from bot.archives.tar_members import Content, NotOurs, read_members
 from bot.plain_text import one_line
 from bot.state.snapshot import Stopped
@@ -47,10 +47,6 @@ IN_RAM = 4 << 20
 """A larger file goes through a temporary one, until it is known that it did not change meanwhile."""
 YOUNG_NS = 2_000_000_000
 TRIES = 20
-
-
-class ArchiveBroken(BackupFault):
-    """The file is damaged, or no archive of ours."""
 
 
 @dataclass(frozen=True, slots=True)

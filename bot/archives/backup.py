@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
+from bot.archives.errors import ArchiveBroken, BackupFault
 from bot.state.database import StateFault
 from bot.state.snapshot import Stopped, check_database, copy_database
 from memory import disk
@@ -25,10 +26,6 @@ _NIGHTLY = re.compile(rf"commonplace-nightly-(\d{{8}}T\d{{6}}Z)(?:-\d+)?{re.esca
 OLD_DRAFT_SECONDS = 3600.0
 
 Result = TypeVar("Result")
-
-
-class BackupFault(Exception):
-    """A backup could not be made or taken back; the text is one line with the mend in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +80,7 @@ class Backups:
         return datetime.strptime(max(stamps), _STAMP).replace(tzinfo=UTC) if stamps else None
 
     def _made_for(self, mark: str) -> Backup | None:
-        from bot.archives.archive import ArchiveBroken, read_archive
+        from bot.archives.archive import read_archive
 
         for name in self._names():
             if name.endswith(f"-{mark}{SUFFIX}"):
@@ -149,7 +146,7 @@ class Backups:
         return target
 
     def _write(self, target: Path, now: datetime, stopped: Callable[[], bool], *, notes: bool) -> Backup:
-        from bot.archives.archive import ArchiveBroken, read_archive, write_archive
+        from bot.archives.archive import read_archive, write_archive
 
         temporary = self._private / "tmp"
         temporary.mkdir(parents=True, exist_ok=True)

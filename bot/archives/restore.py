@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from bot.archives.archive import MOST_MANIFEST, NOTES, STATE, Manifest, manifest_of, read_archive
-from bot.archives.backup import BackupFault
+from bot.archives.errors import BackupFault
 from bot.presence import PENDING, UNFINISHED, is_unfinished, others_alive
 from bot.state.database import StateFault
 from bot.state.snapshot import check_database

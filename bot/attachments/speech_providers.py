@@ -1,14 +1,12 @@
 """Who writes down what is said aloud: by the settings, else the first provider with a key that is known to do it."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bot.models.known_providers import provider_of
-from bot.renewable import nothing_to_close
 
 if TYPE_CHECKING:
-    from bot.attachments.speech import Speech
     from bot.config.settings import ProviderSettings, Settings, SpeechSettings
 
 SPEECH_MODELS: Mapping[str, str] = {
@@ -18,7 +16,6 @@ SPEECH_MODELS: Mapping[str, str] = {
 }
 """Well-known providers that have `/audio/transcriptions`, in the order in which "auto" looks for a key, and the usual
 model of each; as of November 2026, from their documentation. All three take Ogg with Opus in it."""
-CONNECT_SECONDS = 10.0
 OTHERS_MODEL = "whisper-1"
 """The name that servers of one's own (LocalAI, speaches, vLLM) know, or do not mind."""
 
@@ -41,23 +38,6 @@ class SpeechProvider:
     def lacks_key(self) -> bool:
         """Whether it is in vain to ask it."""
         return self.needs_key and not self.keys
-
-
-def opened_speech(
-    settings: "Settings", environment: Mapping[str, str]
-) -> "tuple[Speech | None, Callable[[], Awaitable[None]]]":
-    """The provider that the settings lead to, None where there is none, and what closes it.
-
-    Nobody is asked before the first use.
-    """
-    provider = speech_provider_of(settings.speech, settings.providers, environment)
-    if provider is None:
-        return None, nothing_to_close
-    from bot.attachments.speech import Speech
-    from bot.models.connection import Connection
-
-    connection = Connection(provider.base_url, connect_seconds=CONNECT_SECONDS)
-    return Speech(provider, connection), connection.close
 
 
 def missing_key(settings: "Settings", environment: Mapping[str, str]) -> str:

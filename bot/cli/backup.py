@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from bot.cli.main import DONE, CommandFailed, WrongUsage
+from bot.cli.outcome import DONE, CommandFailed, WrongUsage
 from bot.config.settings import Settings
 from bot.plain_text import json_for_terminals, without_controls
 from memory import disk
@@ -56,7 +56,8 @@ def _kept_from_restore(settings: Settings) -> Iterator[None]:
 
 
 async def _backup(options: argparse.Namespace, settings: Settings) -> int:
-    from bot.archives.backup import BackupFault, Backups
+    from bot.archives.backup import Backups
+    from bot.archives.errors import BackupFault
 
     backups = Backups(notes=settings.memory_folder, private=settings.private_folder, now=settings.now)
     try:
@@ -72,7 +73,7 @@ async def _backup(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _restore(options: argparse.Namespace, settings: Settings) -> int:
-    from bot.archives.backup import BackupFault
+    from bot.archives.errors import BackupFault
     from bot.archives.restore import restore
 
     try:

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from bot.cli.main import DONE, FAILED, WRONG_USAGE, complain
+from bot.cli.outcome import DONE, FAILED, WRONG_USAGE, complain
 from bot.config.settings import ConfigError, config_file, load_settings
 from bot.doctor.check import Check, harmless
 from bot.doctor.examination import examine, examine_broken

@@ -4,7 +4,7 @@ import json
 import os
 from pathlib import Path
 
-from bot.cli.main import DONE, CommandFailed
+from bot.cli.outcome import DONE, CommandFailed
 from memory.disk import make_private
 
 

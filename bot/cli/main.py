@@ -12,21 +12,22 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TextIO
 
+from bot.cli.outcome import (
+    DONE,
+    FAILED,
+    INTERRUPTED,
+    PROGRAM,
+    WRONG_USAGE,
+    CommandFailed,
+    WrongUsage,
+    complain,
+)
+
 if TYPE_CHECKING:
     from bot.config.settings import Settings
     from memory.redaction import Redaction
 
-DONE, FAILED, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
-PROGRAM = "commonplace"
 LARGEST_COUNT = 1_000_000
-
-
-class CommandFailed(Exception):
-    """The work could not be done; the text is one line for people."""
-
-
-class WrongUsage(Exception):
-    """The options do not go together; the text is one line for people."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -81,14 +82,6 @@ def _keep_secrets_from_texts(settings: "Settings") -> None:
         return Redaction(secrets_of(settings))
 
     redact_by(lambda text: redaction()(text))
-
-
-def complain(text: str, code: int = FAILED) -> int:
-    """Say in one line on standard error what is wrong; return the exit code."""
-    from bot.plain_text import one_line
-
-    sys.stderr.write(f"{PROGRAM}: {one_line(text, limit=2000)}\n")
-    return code
 
 
 # -- the parser ---------------------------------------------------------------------------------------------
@@ -270,7 +263,7 @@ def _run(options: argparse.Namespace) -> int:
         signal.signal(signal.SIGTERM, _leave_quietly)
         if not os.isatty(0):  # else it would mean that the terminal has gone
             signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the settings are about to be read anyway
-        from bot.service.allocator import give_memory_back
+        from bot.malloc import give_memory_back
         from bot.service.descriptors import raise_descriptor_limit
 
         give_memory_back()

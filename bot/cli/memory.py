@@ -13,15 +13,15 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
-from bot.cli.main import DONE, CommandFailed, WrongUsage
+from bot.cli.outcome import DONE, CommandFailed, WrongUsage
 from bot.config.settings import Settings
+from bot.embedding import open_embedding_of
 from bot.file_names import shown_path
+from bot.index_server import index_server
 from bot.memory_json import note_as_json, search_as_json, status_as_json, written_as_json
 from bot.places import read_place, written_place
 from bot.plain_text import json_for_terminals, without_controls
 from bot.progress_line import fetching_in_words, in_words, progress_shown
-from bot.service.embedding import open_embedding_of
-from bot.service.index_server import index_server
 from memory.embeddings.errors import EmbeddingError
 from memory.embeddings.opening import Embedding
 from memory.errors import MemoryFault

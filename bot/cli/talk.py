@@ -7,13 +7,14 @@ from contextlib import ExitStack, contextmanager, suppress
 
 from bot import app, phrases
 from bot.access import TERMINAL
+from bot.cannot_start import CannotStart
 from bot.chat_lock import sitting_at
-from bot.cli.main import DONE, CommandFailed, WrongUsage
+from bot.cli.outcome import DONE, CommandFailed, WrongUsage
 from bot.config.settings import Settings
 from bot.log import secrets_of
 from bot.messages import ChatId, NotAccepted
 from bot.models.errors import ModelError
-from bot.service.startup import CannotStart, only_service
+from bot.service.startup import only_service
 from bot.state.database import StateFault
 from memory.redaction import without_secrets
 

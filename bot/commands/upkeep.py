@@ -27,7 +27,7 @@ LONGEST_VALUE = 200
 
 async def back_up(call: CommandCall, context: CommandContext) -> str:
     """Write an archive and name it; nothing of what is in it goes to the chat."""
-    from bot.archives.backup import BackupFault
+    from bot.archives.errors import BackupFault
 
     try:
         # With the time: a state.db that is begun anew counts its messages from 1 again.

@@ -30,9 +30,9 @@ from bot.doctor.settings import check_file, check_use
 from bot.doctor.speech import check_speech
 from bot.doctor.telegram import check_telegram, last_sign_of_life
 from bot.doctor.time_limit import guarded
+from bot.embedding import open_embedding_of
 from bot.log import secrets_of
 from bot.presence import others_alive
-from bot.service.embedding import open_embedding_of
 from bot.state.checkup import StateCheckup
 from bot.state.database import StateUnusable
 from memory.embeddings.opening import Embedding

@@ -21,7 +21,7 @@ OLDEST = 140_000
 
 def look_at_server(settings: "Settings") -> "ServerCheckup | IndexBroken | IndexUnavailable":
     """What is on the server, or why that cannot be told."""
-    from bot.service.index_server import index_server
+    from bot.index_server import index_server
 
     try:
         server = index_server(settings)

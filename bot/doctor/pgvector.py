@@ -17,7 +17,7 @@ _MAY = """
 
 def may_switch_on(settings: "Settings") -> bool:
     """Ask the server; raises IndexUnavailable where it cannot be asked."""
-    from bot.service.index_server import index_server
+    from bot.index_server import index_server
 
     server = index_server(settings)
     assert server

@@ -5,10 +5,11 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 
+from bot.cannot_start import CannotStart
 from bot.config.settings import ServerSettings, Settings, is_loopback
 from bot.doctor.asking import Answered, Asking, NotReached
 from bot.doctor.check import Check, Topic, several
-from bot.service.startup import CannotStart, open_sockets
+from bot.web.sockets import open_sockets
 from bot.when import moment_in_short
 
 TOPIC = Topic("service")

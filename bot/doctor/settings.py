@@ -11,7 +11,7 @@ from bot.config.secret_files import read_secrets, secrets_folder
 from bot.config.settings import ConfigError, Settings
 from bot.config.sources import NOT_SETTINGS
 from bot.doctor.check import Check, Topic, several
-from bot.service.embedding import provider_sections
+from bot.embedding import provider_sections
 from memory.embeddings.auto import is_section_of
 from memory.embeddings.opening import Embedding
 from memory.settings import Section

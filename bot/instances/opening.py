@@ -7,13 +7,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bot.cannot_start import CannotStart
 from bot.instances.instance import this_instance
 from bot.instances.lease import Lease
 from bot.instances.leases import Leases
 from bot.instances.post import others_notes
 from bot.instances.stand_in import StandIns, stand_in_command
 from bot.instances.status import workspace_lease
-from bot.service.startup import CannotStart
 from memory.disk import reason
 from memory.postgres.server import Server
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from bot.config.reload import Current, reload_on_hangup
 from bot.config.settings import Settings
+from bot.index_server import index_server
 from bot.log import Troubles
 from bot.service.http import on_sockets
-from bot.service.index_server import index_server
 from bot.service.opening import open_assistant
 from bot.service.serving import keep_house, open_log
 from bot.state.database import StateFault

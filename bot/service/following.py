@@ -4,11 +4,12 @@ import logging
 import os
 from typing import TYPE_CHECKING
 
-from bot.attachments.speech_providers import missing_key, opened_speech
+from bot.attachments.speech_opening import opened_speech
+from bot.attachments.speech_providers import missing_key
 from bot.config.reload import Current
+from bot.embedding import embedding_differs
 from bot.log import Log, secrets_of
 from bot.models.opening import renew_model
-from bot.service.embedding import embedding_differs
 
 if TYPE_CHECKING:
     from bot.answering import House

@@ -7,18 +7,18 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bot.attachments.speech_providers import opened_speech
+from bot.attachments.speech_opening import opened_speech
+from bot.cannot_start import CannotStart
 from bot.config.reload import Current
 from bot.config.settings import Settings
+from bot.embedding import open_embedding_of
+from bot.index_server import index_server
 from bot.log import Troubles
 from bot.measures import Measures
 from bot.models.opening import open_model
 from bot.presence import UNFINISHED, Presence, is_unfinished
 from bot.service.adapters import forget_typed
 from bot.service.assembly import Parts, assemble
-from bot.service.embedding import open_embedding_of
-from bot.service.index_server import index_server
-from bot.service.startup import CannotStart
 from bot.state.database import State
 from bot.supervision import Supervisor
 from memory.memory import Memory

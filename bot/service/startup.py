@@ -5,34 +5,26 @@ import errno
 import gc
 import os
 import signal
-import socket
 import stat
 import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
 
 from bot.access import TERMINAL
+from bot.cannot_start import CannotStart
 from bot.config.settings import (
     TELEGRAM_FORM,
     TELEGRAM_VARIABLE,
-    ServerSettings,
     Settings,
     is_telegram_token,
 )
 from memory.disk import make_private
 
 CHANNELS = ("telegram", "discord")
-QUEUED_CONNECTIONS = 2048
-"""Held by the system until they are accepted; beyond it a new one has to try again, after a second."""
 LONGEST_LEAVE = 9.0
 """Seconds after which the program leaves in any case, once it was told to."""
-
-
-class CannotStart(Exception):
-    """Something outside does not let the program start; the text is one line with the mend in it."""
 
 
 def stdin_is_a_channel() -> bool:
@@ -118,59 +110,6 @@ def check_channels(settings: Settings) -> None:
                     f"access.{key} has {entry!r}, which matches nobody: there are the channels "
                     f"{' and '.join(CHANNELS)}; write one of them, or remove the entry"
                 )
-
-
-def open_sockets(server: ServerSettings) -> list[socket.socket]:
-    """Open the port before anything else is begun; raise CannotStart where it is taken or there is no such address."""
-    try:
-        addresses = socket.getaddrinfo(
-            server.host, server.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )
-    except OSError as error:
-        raise CannotStart(
-            f"server.host is {server.host}, which is no address: {error.strerror or error}"
-        ) from error
-    opened: list[socket.socket] = []
-    absent: OSError | None = None
-    for family, _, _, _, address in dict.fromkeys(addresses):
-        try:
-            opened.append(_listener(family, address))
-        except OSError as error:
-            if error.errno in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
-                absent = error  # such as the ::1 of "localhost" where IPv6 is switched off
-                continue
-            for each in opened:
-                each.close()
-            taken = error.errno == errno.EADDRINUSE
-            reason = (
-                "is taken, perhaps by another Commonplace (then commonplace chat talks beside it)"
-                if taken
-                else f"cannot be opened ({error.strerror})"
-            )
-            raise CannotStart(
-                f"port {server.port} of {server.host} {reason}: set server.port to another one, "
-                "or server.enabled to false"
-            ) from error
-    if not opened:
-        raise CannotStart(
-            f"server.host is {server.host}, which is no address of this machine; set it to one, such as 127.0.0.1"
-        ) from absent
-    return opened
-
-
-def _listener(family: int, address: Any) -> socket.socket:
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if family == socket.AF_INET6:
-            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        listener.bind(address)
-        listener.listen(QUEUED_CONNECTIONS)
-        listener.setblocking(False)
-    except OSError:
-        listener.close()
-        raise
-    return listener
 
 
 def collect_garbage_from_now_on() -> None:

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta, tzinfo
 from typing import Self
 
-from bot.archives.backup import BackupFault, Backups
+from bot.archives.backup import Backups
+from bot.archives.errors import BackupFault
+from bot.malloc import trim
 from bot.plain_text import one_line
-from bot.service.allocator import trim
 from bot.state.database import StateFault
 from bot.supervision import Supervisor
 from bot.upkeep.scheduler import JobFailed, JobStatus, Schedule

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
 from memory.embeddings.llm import own_provider, usual_model
+from memory.embeddings.options import ProviderOptions
 from memory.embeddings.protocol import EmbeddingProvider
-from memory.embeddings.table import PROVIDERS, ProviderOptions, mends_of
+from memory.embeddings.table import PROVIDERS, mends_of
 from memory.settings import EmbeddingSettings
 
 IN_ORDER = ("openai", "gemini", "voyage")

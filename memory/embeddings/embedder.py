@@ -18,10 +18,11 @@ from memory.embeddings.errors import (
     ServiceFailed,
     TimedOut,
 )
+from memory.embeddings.options import Limits
 from memory.embeddings.protocol import AnswersPings, EmbeddingProvider, ModelId, Vector
 from memory.embeddings.recovery import PASSING, Recovery
 from memory.embeddings.silence import unless_silent
-from memory.embeddings.table import Limits, limits_of
+from memory.embeddings.table import limits_of
 
 HARMLESS = "A note."
 """What is asked to learn whose fault a failure is: the texts' or the provider's."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from memory.embeddings.table import ProviderOptions
+from memory.embeddings.options import ProviderOptions
 
 # Imported where it is needed: the choice of a provider wants the tables alone.
 if TYPE_CHECKING:

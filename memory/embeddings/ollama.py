@@ -1,21 +1,16 @@
-"""Embeddings by an Ollama server."""
+"""What an Ollama server is asked for embeddings, and at which address. Brings no HTTP client."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from memory.embeddings.errors import EmbeddingError, ModelUnknown, NoModelInstalled
+from memory.embeddings.errors import EmbeddingError
+from memory.embeddings.options import USUAL_ADDRESSES
 from memory.embeddings.protocol import Purpose, version_of
-from memory.embeddings.table import PROVIDERS, ProviderOptions
 
-# Imported where it is needed: whoever wants `ollama_root` alone does not pay for an HTTP client.
 if TYPE_CHECKING:
-    from memory.embeddings.ollama_server import OllamaModel
     from memory.http_answers import Failure
 
-USUAL_MODEL = "nomic-embed-text"
-SECONDS = 300.0
-"""A model may first have to be loaded, and then computes on this very machine."""
 
 # What these models were trained to be told; the server adds nothing by itself.
 _PREFIXES: Mapping[str, Mapping[Purpose, str]] = {
@@ -50,7 +45,7 @@ class OllamaDialect:
         """The address, where it is not the usual one, and what stands before each text."""
         root = ollama_root(self.base_url)
         prefixes = _PREFIXES.get(_plain(self.model), {})
-        return version_of("" if root == PROVIDERS["ollama"].base_url else root, *prefixes.values())
+        return version_of("" if root == USUAL_ADDRESSES["ollama"] else root, *prefixes.values())
 
     @property
     def headers(self) -> Mapping[str, str]:
@@ -93,36 +88,3 @@ def ollama_root(base_url: str) -> str:
 def how_to_pull(model: str) -> str:
     """Return what to do about a model that the server does not have."""
     return f"run `ollama pull {model}`"
-
-
-def open_ollama(options: ProviderOptions) -> "OllamaModel":
-    """Open the server at `base_url`, without a `model` with one that is installed there.
-
-    The length of the vectors is known after the first answer.
-    """
-    if not options.model:
-        from memory.embeddings.ollama_installed import InstalledOllamaModel
-
-        return InstalledOllamaModel(dialect_of(options), dimensions=options.dimensions, seconds=SECONDS)
-    from memory.embeddings.ollama_server import OllamaModel
-
-    dialect = dialect_of(options)
-    return OllamaModel(
-        dialect,
-        dimensions=options.dimensions,
-        key=options.api_key,
-        version=dialect.version,
-        seconds=SECONDS,
-    )
-
-
-def dialect_of(options: ProviderOptions) -> OllamaDialect:
-    """The server, with the model that is asked for."""
-    pull = how_to_pull(options.model or USUAL_MODEL)
-    return OllamaDialect(
-        base_url=options.base_url,
-        model=options.model,
-        key=options.api_key,
-        dimensions=options.dimensions,
-        mends={**options.mends, ModelUnknown: pull, NoModelInstalled: pull},
-    )

@@ -1,7 +1,31 @@
-"""A model on an Ollama server, over HTTP."""
+"""Embeddings by an Ollama server, over HTTP: by the model that is asked for, or whichever it has."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+
+from memory.embeddings.errors import ModelUnknown, NoModelInstalled
 from memory.embeddings.http import HttpProvider
-from memory.embeddings.ollama import OllamaDialect, ollama_root
+from memory.embeddings.ollama import OllamaDialect, how_to_pull, ollama_root
+from memory.embeddings.options import ProviderOptions
+from memory.embeddings.protocol import Purpose, Vector
+
+USUAL_MODEL = "nomic-embed-text"
+SECONDS = 300.0
+"""A model may first have to be loaded, and then computes on this very machine."""
+KNOWN_MODELS = (
+    "nomic-embed-text",
+    "mxbai-embed-large",
+    "bge-m3",
+    "all-minilm",
+    "snowflake-arctic-embed",
+    "snowflake-arctic-embed2",
+    "embeddinggemma",
+    "qwen3-embedding",
+    "granite-embedding",
+    "paraphrase-multilingual",
+    "bge-large",
+)
+"""Embedding models of Ollama's library; the first one that is installed is used."""
 
 
 class OllamaModel(HttpProvider):
@@ -15,3 +39,82 @@ class OllamaModel(HttpProvider):
         Raises EmbeddingError.
         """
         await self._get(f"{ollama_root(self._dialect.base_url)}/api/version")
+
+
+class InstalledOllamaModel(OllamaModel):
+    """An `EmbeddingProvider` whose `model` is "" until the server was asked which models it has.
+
+    Raises `NoModelInstalled` while it has none for embeddings; it is asked again with the next text.
+    """
+
+    def __init__(self, dialect: OllamaDialect, *, dimensions: int, seconds: float) -> None:
+        """Ask nobody yet."""
+        super().__init__(dialect, dimensions=dimensions, key=dialect.key, version=None, seconds=seconds)
+        self._wanted_dimensions = dimensions
+
+    @property
+    def version(self) -> str | None:
+        """What its vectors depend on; None while nobody knows which model it is."""
+        return self._dialect.version if self._dialect.model else None
+
+    async def embed(self, texts: Sequence[str], *, purpose: Purpose) -> list[Vector]:
+        """Ask once for all texts, and before that, while it is not known, for the installed models."""
+        if not self._dialect.model:
+            self._dialect = replace(self._dialect, model=await self._installed_model())
+        try:
+            return await super().embed(texts, purpose=purpose)
+        except ModelUnknown:  # it was removed since
+            self._dialect = replace(self._dialect, model="")
+            self._dimensions = self._wanted_dimensions
+            raise
+
+    async def _installed_model(self) -> str:
+        """Return the name of an embedding model that the server has; raises `NoModelInstalled`."""
+        answer = await self._get(f"{ollama_root(self._dialect.base_url)}/api/tags")
+        match answer:
+            case {"models": list(models)}:
+                names = [
+                    str(model["name"]) for model in models if isinstance(model, dict) and "name" in model
+                ]
+            case _:
+                names = []
+        if model := embedding_model_of(names):
+            return model
+        raise self._error(NoModelInstalled, "has no embedding model")
+
+
+def embedding_model_of(names: Sequence[str]) -> str:
+    """Return which of the installed models makes vectors, without `:latest`; "" where none is known to."""
+    plain = {name.rpartition("/")[2].partition(":")[0]: name for name in reversed(names)}
+    found = next((plain[known] for known in KNOWN_MODELS if known in plain), "")
+    found = found or next((name for name in names if "embed" in name), "")
+    return found.removesuffix(":latest")
+
+
+def open_ollama(options: ProviderOptions) -> OllamaModel:
+    """Open the server at `base_url`, without a `model` with one that is installed there.
+
+    The length of the vectors is known after the first answer.
+    """
+    if not options.model:
+        return InstalledOllamaModel(dialect_of(options), dimensions=options.dimensions, seconds=SECONDS)
+    dialect = dialect_of(options)
+    return OllamaModel(
+        dialect,
+        dimensions=options.dimensions,
+        key=options.api_key,
+        version=dialect.version,
+        seconds=SECONDS,
+    )
+
+
+def dialect_of(options: ProviderOptions) -> OllamaDialect:
+    """The server, with the model that is asked for."""
+    pull = how_to_pull(options.model or USUAL_MODEL)
+    return OllamaDialect(
+        base_url=options.base_url,
+        model=options.model,
+        key=options.api_key,
+        dimensions=options.dimensions,
+        mends={**options.mends, ModelUnknown: pull, NoModelInstalled: pull},
+    )

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 from memory.embeddings.errors import EmbeddingError, KeyRejected, ModelUnknown, OutOfCredit, RequestTooLarge
 from memory.embeddings.http import Dialect, HttpProvider
+from memory.embeddings.options import ProviderOptions, address_of
 from memory.embeddings.protocol import Purpose, version_of
-from memory.embeddings.table import ProviderOptions, address_of
 from memory.http_answers import Failure
 
 DIMENSIONS = {

@@ -4,46 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from memory.embeddings.errors import EmbeddingError, KeyRejected, ModelUnknown
+from memory.embeddings.options import USUAL_ADDRESSES, Limits, ProviderOptions
 from memory.embeddings.protocol import EmbeddingProvider
-
-TEXTS = 2048
-BYTES_A_TOKEN = 3
-"""Fewer than a token has in any language but English, where it has four to five: a careful estimate."""
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What may be asked of a service at once; `query_seconds` is how long a person waits for it.
-
-    `silent_seconds`: after so long, a server of which not even a ping is answered is taken for silent.
-    """
-
-    texts: int = TEXTS
-    tokens: int = 300_000
-    requests: int = 4
-    query_seconds: float = 5.0
-    silent_seconds: float = 8.0
-
-    @property
-    def bytes(self) -> int:
-        """`tokens`, as far as they can be told from outside."""
-        return self.tokens * BYTES_A_TOKEN
-
-
-@dataclass(frozen=True, slots=True)
-class ProviderOptions:
-    """What a provider is opened with, every default filled in; `dimensions` is 0 where none was asked for."""
-
-    provider: str
-    model: str
-    base_url: str = ""
-    api_key: str = field(default="", repr=False)
-    dimensions: int = 0
-    needs_key: bool = False
-    model_is_default: bool = False
-    mends: Mapping[type[EmbeddingError], str] = field(default_factory=dict, repr=False)
-    model_path: str = ""
-    cache_dir: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +17,7 @@ class ProviderRow:
     dimensions: int = 0
     base_url: str = ""
     key_variables: tuple[str, ...] = ()
-    limits: Limits = Limits()
+    limits: Limits = field(default_factory=Limits)
 
 
 def _local(options: ProviderOptions) -> EmbeddingProvider:
@@ -83,7 +45,7 @@ def _voyage(options: ProviderOptions) -> EmbeddingProvider:
 
 
 def _ollama(options: ProviderOptions) -> EmbeddingProvider:
-    from memory.embeddings.ollama import open_ollama
+    from memory.embeddings.ollama_server import open_ollama
 
     return open_ollama(options)
 
@@ -106,14 +68,14 @@ PROVIDERS: Mapping[str, ProviderRow] = {
         _openai,
         model="text-embedding-3-small",
         dimensions=1536,
-        base_url="https://api.openai.com/v1",
+        base_url=USUAL_ADDRESSES["openai"],
         key_variables=("OPENAI_API_KEY",),
     ),
     "gemini": ProviderRow(
         _gemini,
         model="gemini-embedding-001",
         dimensions=768,
-        base_url="https://generativelanguage.googleapis.com",
+        base_url=USUAL_ADDRESSES["gemini"],
         key_variables=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
         limits=Limits(texts=100),
     ),
@@ -121,32 +83,27 @@ PROVIDERS: Mapping[str, ProviderRow] = {
         _voyage,
         model="voyage-4-large",
         dimensions=1024,
-        base_url="https://api.voyageai.com/v1",
+        base_url=USUAL_ADDRESSES["voyage"],
         key_variables=("VOYAGE_API_KEY",),
         limits=Limits(texts=1000, tokens=120_000),
     ),
     "ollama": ProviderRow(
         _ollama,
         model="nomic-embed-text",
-        base_url="http://localhost:11434",
+        base_url=USUAL_ADDRESSES["ollama"],
         limits=Limits(requests=1, query_seconds=15),  # it would only queue more, with their time running
     ),
     "zhipu": ProviderRow(
         _zhipu,
         model="embedding-3",
         dimensions=2048,
-        base_url="https://open.bigmodel.cn/api/paas/v4",
+        base_url=USUAL_ADDRESSES["zhipu"],
         key_variables=("ZHIPU_API_KEY",),
         limits=Limits(texts=64, tokens=64 * 3072),
     ),
     "llm": ProviderRow(_llm, model="text-embedding-3-small"),
 }
 """By name in `[memory.embedding] provider`; "auto" and "none" are no providers."""
-
-
-def address_of(options: ProviderOptions) -> str:
-    """Return where vectors come from, "" for the service's usual address: one model name may stand for two models."""
-    return "" if options.base_url == PROVIDERS[options.provider].base_url else options.base_url
 
 
 def limits_of(provider: str) -> Limits:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from memory.embeddings.errors import EmbeddingError
 from memory.embeddings.http import HttpProvider
 from memory.embeddings.openai import items_of_data
+from memory.embeddings.options import ProviderOptions, address_of
 from memory.embeddings.protocol import Purpose, version_of
-from memory.embeddings.table import ProviderOptions, address_of
 from memory.http_answers import Failure
 
 DIMENSIONS = {

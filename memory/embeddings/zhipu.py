@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from memory.embeddings.errors import EmbeddingError, KeyRejected, LimitReached, ModelUnknown, OutOfCredit
 from memory.embeddings.http import HttpProvider
 from memory.embeddings.openai import OpenAIDialect
+from memory.embeddings.options import ProviderOptions, address_of
 from memory.embeddings.protocol import version_of
-from memory.embeddings.table import ProviderOptions, address_of
 from memory.http_answers import Failure
 
 DIMENSIONS = {"embedding-3": 2048, "embedding-2": 1024}

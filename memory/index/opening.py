@@ -128,7 +128,7 @@ class IndexOnServer:
     def open_comparing(self, *, lasting: bool) -> tuple[Index, Comparison]:
         """See `IndexPlace.open_comparing`."""
         from memory.index.postgres.index import PostgresIndex
-        from memory.index.postgres.nearest import open_nearest
+        from memory.index.postgres.signs import open_nearest
 
         index = PostgresIndex(
             self._server,

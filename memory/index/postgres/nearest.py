@@ -28,15 +28,6 @@ class Nearest(Protocol):
         ...
 
 
-def open_nearest(*, lasting: bool) -> Nearest:
-    """`lasting`: for a service that searches again and again, for which it is worth to keep something in memory."""
-    if not lasting:
-        return ServerNearest()
-    from memory.index.postgres.signs import SignsNearest
-
-    return SignsNearest()
-
-
 class ServerNearest:
     """`Nearest` where the server compares all of them."""
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory.embeddings.protocol import ModelId
 from memory.errors import IndexUnavailable
-from memory.index.postgres.index import Moment, PostgresIndex
+from memory.index.postgres.generation import GenerationIndex, Moment
 from memory.index.postgres.notes import count_uses
 from memory.index.postgres.schema import (
     GENERATIONS,
@@ -31,7 +31,7 @@ WAIT_MS = 60_000
 """How long it waits for others to end what they write."""
 
 
-class PostgresShadow(PostgresIndex):
+class PostgresShadow(GenerationIndex):
     """`Shadow`. It writes on the very connection that has its lock: whoever has lost that cannot write.
 
     Uses of texts are counted when it takes over: to count them twice and then once would be two writes for each.
@@ -67,6 +67,10 @@ class PostgresShadow(PostgresIndex):
             self._identity = ""
             self.close()
             raise
+
+    def shadow(self) -> "PostgresShadow":
+        """See `Index.shadow`: there is one at a time."""
+        raise IndexUnavailable("this process is rebuilding the index")
 
     def take_over(self) -> None:
         """See `Shadow.take_over`."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory.embeddings.protocol import Vector
 from memory.index.nearest.sign_bits import Piece, RememberedSigns
-from memory.index.postgres.nearest import ServerNearest, literal
+from memory.index.postgres.nearest import Nearest, ServerNearest, literal
 
 if TYPE_CHECKING:
     import numpy as np
@@ -140,3 +140,8 @@ class _ServerRows:
 
         rows = self._db.execute(sql.encode(), values, binary=True)
         return np.fromiter((row[0] for row in rows), np.int64)
+
+
+def open_nearest(*, lasting: bool) -> Nearest:
+    """`lasting`: for a service that searches again and again, for which it is worth to keep something in memory."""
+    return SignsNearest() if lasting else ServerNearest()

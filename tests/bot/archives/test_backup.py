@@ -21,8 +21,9 @@ from typing import Any
 import apsw
 import pytest
 
-from bot.archives.archive import FORMAT, MANIFEST, ArchiveBroken, read_archive, write_archive
-from bot.archives.backup import BackupFault, Backups
+from bot.archives.archive import FORMAT, MANIFEST, read_archive, write_archive
+from bot.archives.backup import Backups
+from bot.archives.errors import ArchiveBroken, BackupFault
 from bot.archives.restore import restore
 from bot.messages import ChatId
 from bot.models.protocol import UserMessage

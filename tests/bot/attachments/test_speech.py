@@ -11,11 +11,11 @@ import pytest
 
 from bot.attachments.sound import MOST_BYTES, format_of
 from bot.attachments.speech import Speech
+from bot.attachments.speech_opening import opened_speech
 from bot.attachments.speech_providers import (
     SPEECH_MODELS,
     SpeechProvider,
     missing_key,
-    opened_speech,
     speech_provider_of,
 )
 from bot.config.settings import ConfigError, Settings, load_settings

@@ -10,7 +10,7 @@ import pytest
 from bot.config.secret_files import export_secrets
 from bot.config.settings import ConfigError, Settings, load_settings, read_again
 from bot.doctor.settings import check_use
-from bot.service.embedding import open_embedding_of
+from bot.embedding import open_embedding_of
 from tests.fakes.commonplace import Commonplace, leads_elsewhere
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from bot.doctor.check import Check
 from bot.doctor.embeddings import check_embeddings
-from bot.service.embedding import open_embedding_of
+from bot.embedding import open_embedding_of
 from memory.embeddings.protocol import version_of
 from memory.index.sqlite_checkup import IndexCheckup, ModelVectors
 from tests.bot.doctor.found import about, everything, named, statuses

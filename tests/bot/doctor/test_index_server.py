@@ -6,7 +6,7 @@ from pathlib import Path
 from bot.config.settings import Settings
 from bot.doctor.check import Check
 from bot.doctor.index_server import check_server_of, look_at_server
-from bot.service.index_server import index_server
+from bot.index_server import index_server
 from memory.index.postgres.checkup import ServerCheckup
 from memory.memory import Memory
 from tests.bot.doctor.found import everything, named, statuses, with_workspace

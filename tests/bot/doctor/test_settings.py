@@ -8,7 +8,7 @@ from bot.config.example import example_config
 from bot.config.settings import ConfigError, Settings
 from bot.doctor.check import Check
 from bot.doctor.settings import check_file, check_use, holds_secrets, set_in_vain
-from bot.service.embedding import open_embedding_of
+from bot.embedding import open_embedding_of
 from memory.embeddings.opening import Embedding
 from tests.bot.doctor.found import about, named, settings_in
 

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from bot.cannot_start import CannotStart
 from bot.config.settings import ServerSettings, Settings, load_settings
-from bot.service.startup import CannotStart, check_channels, check_folders, open_sockets
+from bot.service.startup import check_channels, check_folders
+from bot.web.sockets import open_sockets
 
 HERE = (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", 0))
 ELSEWHERE = (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("192.0.2.1", 0))

@@ -2,8 +2,9 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 
+from memory.embeddings.options import ProviderOptions
 from memory.embeddings.protocol import EmbeddingProvider
-from memory.embeddings.table import PROVIDERS, ProviderOptions, mends_of
+from memory.embeddings.table import PROVIDERS, mends_of
 from tests.fakes.clock import FakeClock
 from tests.fakes.embedding_server import KEY, EmbeddingServer
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from memory.embeddings.embedder import EmbeddedBatch, Embedder
-from memory.embeddings.table import PROVIDERS, ProviderOptions
+from memory.embeddings.options import ProviderOptions
+from memory.embeddings.table import PROVIDERS
 from tests.fakes.embedding_server import KEY, PREFIXES
 
 ROOT = Path(__file__).parents[3]

@@ -31,11 +31,12 @@ from memory.embeddings.errors import (
     TimedOut,
     Unreachable,
 )
-from memory.embeddings.ollama import open_ollama
+from memory.embeddings.ollama_server import open_ollama
+from memory.embeddings.options import ProviderOptions
 from memory.embeddings.protocol import EmbeddingProvider, ModelId
 from memory.embeddings.recovery import PATIENCE
 from memory.embeddings.silence import unless_silent
-from memory.embeddings.table import ProviderOptions, limits_of, mends_of
+from memory.embeddings.table import limits_of, mends_of
 from tests.fakes.clock import START, FakeClock
 from tests.fakes.embedding_server import (
     Asked,

@@ -18,9 +18,11 @@ from memory.embeddings.errors import (
     RequestTooLarge,
 )
 from memory.embeddings.http import HttpProvider
-from memory.embeddings.ollama import ollama_root, open_ollama
+from memory.embeddings.ollama import ollama_root
+from memory.embeddings.ollama_server import open_ollama
+from memory.embeddings.options import ProviderOptions
 from memory.embeddings.protocol import EmbeddingProvider, Purpose
-from memory.embeddings.table import ProviderOptions, mends_of
+from memory.embeddings.table import mends_of
 from tests.fakes.embedding_server import KEY, EmbeddingServer, fails, says, vector_of
 
 Open = Callable[..., EmbeddingProvider]

@@ -18,11 +18,11 @@ from memory.embeddings.protocol import ModelId, Vector
 from memory.errors import IndexUnavailable
 from memory.index.opening import IndexOnServer
 from memory.index.postgres.index import PostgresIndex
-from memory.index.postgres.nearest import open_nearest
 from memory.index.postgres.opening import have_pgvector
 from memory.index.postgres.presence import Presence
 from memory.index.postgres.purge import this_moment, write_anew
 from memory.index.postgres.schema import GENERATIONS, PART, STEPS
+from memory.index.postgres.signs import open_nearest
 from memory.index.protocol import IndexedNote, Likeness, Stamp
 from memory.index.sqlite import SqliteIndex
 from memory.postgres.migrations import migrate

@@ -5,8 +5,8 @@ import pytest
 from pydantic import SecretStr
 
 from bot.config.settings import Settings, load_settings
+from bot.index_server import index_server
 from bot.log import secrets_of
-from bot.service.index_server import index_server
 from memory.errors import IndexUnavailable
 from memory.settings import IndexSettings
 from tests.fakes.commonplace import Commonplace

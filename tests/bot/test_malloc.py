@@ -8,7 +8,7 @@ ROOT = Path(__file__).parents[3]
 GROWTH = """
 import sys, threading
 from pathlib import Path
-from bot.service.allocator import give_memory_back
+from bot.malloc import give_memory_back
 
 def megabytes():
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 1e6
@@ -63,7 +63,7 @@ def test_what_threads_have_let_go_of_goes_back_to_the_system() -> None:
 
 PIECES = """
 from pathlib import Path
-from bot.service.allocator import give_memory_back, trim
+from bot.malloc import give_memory_back, trim
 
 def megabytes():
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 1e6

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from bot.config.settings import Settings
-from bot.service.embedding import chat_provider, open_embedding_of
+from bot.embedding import chat_provider, open_embedding_of
 from memory.embeddings.auto import ChatProvider
 
 

@@ -1,0 +1,22 @@
+"""How a command ends: its exit code, and one line where something is wrong."""
+
+import sys
+
+DONE, FAILED, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
+PROGRAM = "commonplace"
+
+
+class CommandFailed(Exception):
+    """The work could not be done; the text is one line for people."""
+
+
+class WrongUsage(Exception):
+    """The options do not go together; the text is one line for people."""
+
+
+def complain(text: str, code: int = FAILED) -> int:
+    """Say in one line on standard error what is wrong; return the exit code."""
+    from bot.plain_text import one_line
+
+    sys.stderr.write(f"{PROGRAM}: {one_line(text, limit=2000)}\n")
+    return code

@@ -1,0 +1,66 @@
+"""The sockets that the HTTP server listens on, opened before anything else."""
+
+import errno
+import socket
+from typing import TYPE_CHECKING, Any
+
+from bot.cannot_start import CannotStart
+
+if TYPE_CHECKING:
+    from bot.config.settings import ServerSettings
+
+QUEUED_CONNECTIONS = 2048
+"""Held by the system until they are accepted; beyond it a new one has to try again, after a second."""
+
+
+def open_sockets(server: "ServerSettings") -> list[socket.socket]:
+    """Open the port before anything else is begun; raise CannotStart where it is taken or there is no such address."""
+    try:
+        addresses = socket.getaddrinfo(
+            server.host, server.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+    except OSError as error:
+        raise CannotStart(
+            f"server.host is {server.host}, which is no address: {error.strerror or error}"
+        ) from error
+    opened: list[socket.socket] = []
+    absent: OSError | None = None
+    for family, _, _, _, address in dict.fromkeys(addresses):
+        try:
+            opened.append(_listener(family, address))
+        except OSError as error:
+            if error.errno in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
+                absent = error  # such as the ::1 of "localhost" where IPv6 is switched off
+                continue
+            for each in opened:
+                each.close()
+            taken = error.errno == errno.EADDRINUSE
+            reason = (
+                "is taken, perhaps by another Commonplace (then commonplace chat talks beside it)"
+                if taken
+                else f"cannot be opened ({error.strerror})"
+            )
+            raise CannotStart(
+                f"port {server.port} of {server.host} {reason}: set server.port to another one, "
+                "or server.enabled to false"
+            ) from error
+    if not opened:
+        raise CannotStart(
+            f"server.host is {server.host}, which is no address of this machine; set it to one, such as 127.0.0.1"
+        ) from absent
+    return opened
+
+
+def _listener(family: int, address: Any) -> socket.socket:
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        listener.bind(address)
+        listener.listen(QUEUED_CONNECTIONS)
+        listener.setblocking(False)
+    except OSError:
+        listener.close()
+        raise
+    return listener

@@ -1,0 +1,465 @@
+"""The index on a PostgreSQL server: tsvector finds chunks, pgvector finds segments, tables hold their passages."""
+
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from datetime import date
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from memory.embeddings.protocol import ModelId, Vector
+from memory.errors import IndexBroken, IndexUnavailable
+from memory.index.postgres import claims, full_text, users, versions
+from memory.index.postgres import vectors as stored
+from memory.index.postgres.nearest import Nearest, ServerNearest
+from memory.index.postgres.notes import change_notes, known_notes, known_stamps, merge_lexemes
+from memory.index.postgres.opening import IndexBegunOtherwise, begin_anew, moment_of, prepare
+from memory.index.postgres.presence import Presence
+from memory.index.postgres.purge import this_moment, write_anew
+from memory.index.postgres.runs import chunk_places, places_of_days, read_runs
+from memory.index.postgres.schema import (
+    SHADOW_LOCK,
+    State,
+    Tables,
+    frozen_state,
+    lock_index,
+    read_state,
+)
+from memory.index.protocol import (
+    IndexChanged,
+    IndexedNote,
+    IndexNumbers,
+    KnownNote,
+    Likeness,
+    Stamp,
+    Unembedded,
+    VectorNumbers,
+)
+from memory.index.typical import Typical
+from memory.postgres.keys import lock_key
+from memory.postgres.news import announce
+from memory.postgres.server import Server
+from memory.search import Candidates, Days
+from memory.words import Term
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+    Db = Connection[tuple[Any, ...]]
+
+_Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A transaction, and the index in it."""
+
+    db: "Db"
+    state: State
+    tables: Tables
+
+    @property
+    def version(self) -> str:
+        """What changes with every change, by whomever."""
+        return f"{self.state.identity}/{self.state.changes}"
+
+
+class GenerationIndex:
+    """`Index` on one generation of its tables; it notices when another instance has begun the index anew.
+
+    It is what the index and its shadow have in common: all but to begin a shadow.
+    """
+
+    _is_live = True
+    """Whether it is the index, and not one in the making."""
+
+    def __init__(
+        self,
+        server: Server,
+        *,
+        fingerprint: str,
+        user: str = "",
+        member: str = "",
+        nearest: Nearest | None = None,
+    ) -> None:
+        """Ask nobody yet; `fingerprint` names whatever makes the indexed words or chunks wrong when it changes.
+
+        `user` is what other instances are told of this one, `member` by what its changes are announced.
+        `nearest` compares vectors; it is this index's alone.
+        """
+        self._server = server
+        self._fingerprint = fingerprint
+        self._user = users.name_of(user)
+        self._is_nameless = not user
+        self._nearest: Nearest = nearest or ServerNearest()
+        self._presence = Presence(server)
+        self._holder = self._presence.name
+        self._member = member or self._holder
+        self._claimed: set[str] = set()
+        self._has_claims = False
+        self._newest_seen: int | None = None
+        self._is_prepared = False
+        self._seen_at = float("-inf")
+        self._wanted: ModelId | None = None
+        self._numbers: tuple[str, ModelId, VectorNumbers] | None = None
+        self._all_embedded: tuple[str, ModelId] | None = None
+        self._typical: tuple[str, int, Typical | None] = ("", 0, None)
+
+    def want(self, model: ModelId | None) -> None:
+        """From now on count for how many texts that come there is a vector of `model`; of None, nothing."""
+        self._wanted = model
+
+    def identity(self) -> str:
+        """See `Index.identity`."""
+        return self._quick_state().identity
+
+    def version(self) -> str:
+        """See `Index.version`: who works on which note is told by claims, so that this is only about all of them."""
+        state = self._quick_state()
+        return f"{state.identity}:{state.renewals}"
+
+    def stamps(self) -> tuple[Mapping[str, tuple[int, int, int]], Mapping[str, str]]:
+        """See `Index.stamps`."""
+        self._leave_a_sign()
+        stamps, faults, self._newest_seen = self._read(lambda moment: known_stamps(moment.tables))
+        return stamps, faults
+
+    def known(self, paths: Collection[str] | None = None) -> Mapping[str, KnownNote]:
+        """See `Index.known`."""
+        return self._read(lambda moment: known_notes(moment.tables, paths))
+
+    def claim(self, paths: Sequence[str]) -> Collection[str]:
+        """See `Index.claim`."""
+        self._may_claim()
+        ours = self._write(lambda moment: claims.claim(moment.db, paths, self._holder), counts=False)
+        if (rest := set(paths) - ours) and self._end_dead_claims():
+            ours |= self._write(lambda moment: claims.claim(moment.db, rest, self._holder), counts=False)
+        self._claimed |= ours
+        return ours
+
+    def give_back(self, paths: Collection[str]) -> None:
+        """See `Index.give_back`."""
+        self._claimed.difference_update(paths)
+        self._write(lambda moment: claims.give_back(moment.db, paths, self._holder), counts=False)
+
+    def apply(
+        self,
+        notes: Sequence[IndexedNote],
+        *,
+        gone: Collection[str] = (),
+        restamped: Mapping[str, Stamp] | None = None,
+        version: str = "",
+    ) -> None:
+        """See `Index.apply`."""
+
+        def change(moment: Moment) -> None:
+            if version and version != f"{moment.state.identity}:{moment.state.renewals}":
+                raise IndexChanged
+            # All at once and first: whoever takes them does so in the same order.
+            done = [*(note.path for note in notes), *(restamped or ())]
+            ours = self._ours(moment.db, done)
+            wanted = stored.find_model(moment.db, self._wanted) or 0 if self._wanted else None
+            changed = change_notes(
+                moment.tables,
+                list({note.path: note for note in notes if note.path in ours}.values()),
+                gone=gone,
+                restamped={path: stamp for path, stamp in (restamped or {}).items() if path in ours},
+                newest=self._newest_seen,
+                wanted=wanted,
+                counts_uses=self._is_live,
+            )
+            claims.give_back(moment.db, done, self._holder)
+            moment.db.execute(
+                "UPDATE commonplace.index_state SET hits = hits + %s, misses = misses + %s,"
+                " last_indexed_at = CASE WHEN %s THEN now() ELSE last_indexed_at END",
+                (changed.hits, changed.misses, self._is_live),
+            )
+
+        self._write(change)
+        self._claimed.difference_update(note.path for note in notes)
+        self._claimed.difference_update(restamped or ())
+
+    def candidates(
+        self,
+        terms: Sequence[Term],
+        *,
+        most: int,
+        likeness: Likeness | None = None,
+        days: Sequence[Days] = (),
+        today: date = date.max,
+    ) -> Candidates:
+        """See `Index.candidates`."""
+        if not terms and not likeness and not days:
+            return Candidates((), {}, 0)
+
+        def look(moment: Moment) -> Candidates:
+            tables = moment.tables
+            proposal = full_text.propose(tables, terms, most=most, today=today)
+            frequencies, chunks = proposal.frequencies, proposal.total
+            found = chunk_places(tables, proposal.chunks) + places_of_days(tables, days)
+            model = stored.find_model(moment.db, likeness.model) if likeness else None
+            if not likeness or model is None:
+                return Candidates(tuple(read_runs(tables, found)), frequencies, chunks)
+            found += stored.alike_segments(
+                tables, self._nearest, model, likeness, state=moment.version, today=today
+            )
+            if self._typical[:2] != (moment.version, model):
+                common = stored.read_typical(moment.db, model, size=len(likeness.vector))
+                self._typical = (moment.version, model, common)
+            compare = partial(
+                stored.similarities, moment.db, self._nearest, model, likeness, self._typical[2]
+            )
+            return Candidates(tuple(read_runs(tables, found, compare)), frequencies, chunks)
+
+        return self._read(look)
+
+    def unembedded(self, model: ModelId, *, most: int) -> list[Unembedded]:
+        """See `Index.unembedded`: without what another instance has vectors made of just now."""
+
+        def look(moment: Moment) -> tuple[list[Unembedded], bool]:
+            if self._all_embedded == (moment.version, model):
+                return [], False
+            others = claims.texts_of_others(moment.db, model, self._holder)
+            found = stored.unembedded(moment.tables, model, most=most, without=others)
+            if not found and most > 0 and not others:
+                self._all_embedded = (moment.version, model)
+            return found, bool(others)
+
+        while True:
+            found, has_others = self._read(look)
+            if has_others and self._end_dead_claims():
+                continue
+            if not found:
+                return []
+            self._may_claim()
+            digests = [text.digest for text in found]
+            ours = self._write(
+                lambda moment, digests=digests: claims.claim_texts(moment.db, model, digests, self._holder),  # type: ignore[misc]
+                counts=False,
+            )
+            if ours:
+                return [text for text in found if text.digest in ours]
+
+    def keep_vectors(
+        self, model: ModelId, vectors: Mapping[bytes, Vector], refused: Mapping[bytes, str] | None = None
+    ) -> None:
+        """See `Index.keep_vectors`. Raises ValueError where a vector has another length than the model's."""
+
+        def keep(moment: Moment) -> bool:
+            kept = stored.keep_vectors(moment.db, model, vectors, refused or {})
+            claims.give_back_texts(moment.db, model, [*vectors, *(refused or ())], self._holder)
+            return kept
+
+        self._write(keep)
+
+    def retry_refused(self, model: ModelId) -> None:
+        """See `Index.retry_refused`."""
+        self._write(lambda moment: stored.retry_refused(moment.db, model))
+
+    def complete(self, model: ModelId) -> ModelId:
+        """See `Index.complete`."""
+        if not model.is_known:
+            return self._read(lambda moment: versions.last_model(moment.db, model))
+        if model.dimensions:
+            return model
+        dimensions = self._read(lambda moment: stored.last_dimensions(moment.db, model))
+        return replace(model, dimensions=dimensions)
+
+    def other_versions(self, model: ModelId) -> list[ModelId]:
+        """See `Index.other_versions`."""
+        return self._read(lambda moment: versions.other_versions(moment.db, model))
+
+    def sample(self, model: ModelId, *, most: int) -> list[tuple[Unembedded, Vector]]:
+        """See `Index.sample`."""
+
+        def look(moment: Moment) -> list[tuple[Unembedded, Vector]]:
+            model_id = stored.find_model(moment.db, model)
+            return versions.sample(moment.tables, model_id, most=most) if model_id is not None else []
+
+        return self._read(look)
+
+    def adopt(self, other: ModelId, model: ModelId) -> None:
+        """See `Index.adopt`."""
+        self._write(lambda moment: versions.adopt(moment.db, other, model))
+
+    def vector_numbers(self, model: ModelId) -> VectorNumbers:
+        """See `Index.vector_numbers`."""
+
+        def look(moment: Moment) -> VectorNumbers:
+            if self._numbers and self._numbers[:2] == (moment.version, model):
+                return self._numbers[2]
+            state = moment.state
+            numbers = stored.vector_numbers(moment.tables, model, hits=state.hits, misses=state.misses)
+            self._numbers = (moment.version, model, numbers)
+            return numbers
+
+        return self._read(look)
+
+    def forget_unused(self, *, most: int, wanted: Collection[ModelId]) -> int:
+        """See `Index.forget_unused`."""
+
+        def forget(moment: Moment) -> int:
+            # A shadow knows texts that have no use yet.
+            if not _without_shadow(moment.db):
+                return 0
+            return stored.forget_unused(moment.db, most=most, wanted=wanted)
+
+        return self._write(forget)
+
+    def purge(self) -> None:
+        """See `Index.purge`: what the server keeps beside its tables, its log and copies of it, is its owner's."""
+
+        def forget(moment: Moment) -> tuple[str, str]:
+            if not _without_shadow(moment.db):
+                raise IndexUnavailable("the index is being built anew just now")
+            stored.forget_every_unused(moment.db)
+            Tables(moment.db, _other(moment.state.generation)).empty()
+            merge_lexemes(moment.tables)
+            return moment.state.generation, this_moment(moment.db)
+
+        generation, forgotten_in = self._write(forget)
+        write_anew(self._server, generation, forgotten_in=forgotten_in)
+
+    def numbers(self) -> IndexNumbers:
+        """See `Index.numbers`."""
+
+        def look(moment: Moment) -> IndexNumbers:
+            row = moment.db.execute(
+                "SELECT notes, chunks FROM commonplace.index_sums WHERE generation = %s",
+                [moment.tables.generation],
+            ).fetchone() or (0, 0)
+            return IndexNumbers(notes=row[0], chunks=row[1], last_indexed_at=moment.state.last_indexed_at)
+
+        return self._read(look)
+
+    def reset(self) -> None:
+        """See `Index.reset`: the notes go, and their vectors stay where they are whole."""
+        self._is_prepared = False
+        prepare_broken(self._server)
+        begin_anew(self._server, name=self._user, fingerprint=self._fingerprint)
+        self._is_prepared = True
+
+    def close(self) -> None:
+        """See `Index.close`; the server is whoever's opened it."""
+        if self._has_claims:
+            self._has_claims = False
+            self._claimed.clear()
+            with suppress(IndexUnavailable, IndexBroken), self._server.transaction() as db:
+                claims.end_all(db, self._holder)  # else they end by themselves
+            self._presence.end()
+        if self._is_nameless and self._is_prepared:
+            # Else the next process, which may have other settings, would take this one to be still there.
+            with suppress(IndexUnavailable, IndexBroken), self._server.transaction() as db:
+                users.end_use(db, self._user)
+
+    def _quick_state(self) -> State:
+        """Only what the index says of itself, in one round trip."""
+
+        def ask() -> State:
+            with self._server.transaction() as db:
+                return moment_of(read_state(db), self._fingerprint)
+
+        return self._prepared(ask)
+
+    def _read(self, look: Callable[[Moment], _Result]) -> _Result:
+        """Look at one moment of the index, whatever others do meanwhile."""
+
+        def ask() -> _Result:
+            with self._reading() as moment:
+                return look(moment)
+
+        return self._prepared(ask)
+
+    def _write(self, change: Callable[[Moment], _Result], *, counts: bool = True) -> _Result:
+        """Change the index beside others who do; `counts`: what is known of it is no longer so.
+
+        A change that tells that it has found nothing to do (False, or 0) is none: others would look in vain.
+        """
+
+        def ask() -> _Result:
+            with self._writing() as moment:
+                result = change(moment)
+                if counts and (result is None or bool(result)):
+                    # Last: who comes next waits for the end of this transaction.
+                    moment.db.execute("UPDATE commonplace.index_state SET changes = changes + 1")
+                    if self._is_live:
+                        announce(moment.db, self._member)
+                return result
+
+        return self._prepared(ask)
+
+    @contextmanager
+    def _reading(self) -> Iterator[Moment]:
+        with self._server.transaction() as db:
+            state = moment_of(frozen_state(db), self._fingerprint)
+            yield Moment(db, state, self._tables(db, state))
+
+    @contextmanager
+    def _writing(self) -> Iterator[Moment]:
+        with self._server.transaction() as db:
+            lock_index(db, "ROW EXCLUSIVE")
+            state = moment_of(read_state(db), self._fingerprint)
+            yield Moment(db, state, self._tables(db, state))
+
+    def _tables(self, db: "Db", state: State) -> Tables:
+        return Tables(db, state.generation)
+
+    def _prepared(self, ask: Callable[[], _Result]) -> _Result:
+        if self._is_prepared:
+            try:
+                return ask()
+            except IndexBegunOtherwise:
+                self._is_prepared = False
+        self._prepare()
+        try:
+            return ask()
+        except IndexBegunOtherwise:
+            raise IndexUnavailable("the index is being begun anew again and again") from None
+
+    def _prepare(self) -> None:
+        if not self._is_prepared:
+            prepare(self._server, name=self._user, fingerprint=self._fingerprint)
+            self._is_prepared = True
+
+    def _leave_a_sign(self) -> None:
+        if time.monotonic() - self._seen_at >= users.SEEN_EVERY:
+            self._write(lambda moment: users.note_use(moment.db, self._user, self._fingerprint), counts=False)
+            self._write(lambda moment: claims.forget_ended(moment.db), counts=False)
+            self._seen_at = time.monotonic()
+
+    def _may_claim(self) -> None:
+        """Be seen to be there: else what is claimed would be taken for that of a dead one."""
+        self._has_claims = True
+        self._presence.show()
+
+    def _end_dead_claims(self) -> int:
+        return self._write(lambda moment: claims.end_those_of_the_dead(moment.db), counts=False)
+
+    def _ours(self, db: "Db", paths: Sequence[str]) -> set[str]:
+        """Those of the notes that nobody else is at; of those that were claimed before, what still is."""
+        claimed = [path for path in paths if path in self._claimed]
+        others = [path for path in paths if path not in self._claimed]
+        ours = claims.still_held(db, claimed, self._holder) if claimed else set()
+        return ours | claims.claim(db, others, self._holder) if others else ours
+
+
+def prepare_broken(server: Server) -> None:
+    """See to schema and extension before the tables are made anew."""
+    from memory.index.postgres.opening import have_pgvector
+    from memory.index.postgres.schema import PART, STEPS
+    from memory.postgres.migrations import migrate
+
+    with server.transaction() as db:
+        have_pgvector(db, server.shown)
+        migrate(db, PART, STEPS)
+
+
+def _other(generation: str) -> str:
+    return "b" if generation == "a" else "a"
+
+
+def _without_shadow(db: "Db") -> bool:
+    """Whether there is no shadow, and none begins before the end of the transaction."""
+    row = db.execute("SELECT pg_try_advisory_xact_lock(%s)", [lock_key("index", SHADOW_LOCK)]).fetchone()
+    return bool(row and row[0])
