@@ -63,13 +63,13 @@ def with_clock(settings: Settings, clock: Clock) -> Settings:
 async def serve(settings: Settings, socket: Path) -> None:
     check_folders(settings)
     leaving = leave_on_signals()
-    async with open_assistant(settings, alone=True) as parts:
+    async with open_assistant(settings, alone=True) as assistant:
         log_to_stderr(settings.log_level, format=settings.log_format)
-        log_choices(parts)
+        log_choices(assistant.services)
         platform = PlatformAdapter(socket)
-        parts.assistant.attach(platform)
-        async with parts.upkeep:
-            await run_channels([platform], parts, leaving)
+        assistant.attach(platform)
+        async with assistant.services.upkeep:
+            await run_channels([platform], assistant, leaving)
 
 
 def main() -> None:

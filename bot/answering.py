@@ -2,38 +2,33 @@
 
 import logging
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bot import phrases
-from bot.access import Access, Standing
-from bot.assignment import Assignment, Read, as_it_stands
-from bot.channels import Channels
+from bot.access import Standing
+from bot.assignment import Assignment, as_it_stands
 from bot.chat_lock import chat_locked
-from bot.commands.command import AnswerAgain, CommandContext, Told, command_in, run_command
+from bot.commands.command import AnswerAgain, Stop, Told, command_in, run_command
 from bot.conversations.conversation import Conversation, interrupted, open_calls
 from bot.conversations.recall import recall
-from bot.inbox import Inbox
-from bot.limits import DailyBudget, MessageRate
-from bot.measures import Measures, TurnWatch
+from bot.measures import TurnWatch
 from bot.messages import ChatId, IncomingMessage, PersonId, ReplyPart
 from bot.model_trouble import no_answer
 from bot.models.errors import ModelError
 from bot.models.notebook.language import NOTICE_MARK
 from bot.plain_text import one_line
+from bot.services import Services
 from bot.state import models
-from bot.state.database import State, StateFault, to_the_end
+from bot.state.database import StateFault, to_the_end
 from bot.state.inbox import Received
 from memory.errors import MemoryFault
 
 if TYPE_CHECKING:
     from bot.agent import Agent
-    from bot.conversations.compaction import Compactor
-    from memory.memory import Memory
 
 log = logging.getLogger(__name__)
 
@@ -42,37 +37,23 @@ CONVERSATIONS_KEPT = 64
 
 
 @dataclass(frozen=True, slots=True)
-class House:
-    """What the assistant is made of."""
+class Agents:
+    """Who answers."""
 
-    agent: "Agent"
-    guest_agent: "Agent"
-    """Answers those who may not use the memory."""
-    access: Access
-    context: CommandContext
-    memory: "Memory"
-    state: State
-    inbox: Inbox
-    compactor: "Compactor"
-    rate: MessageRate
-    budget: DailyBudget
-    channels: Channels
-    locks: Path
-    """A folder that all processes share."""
-    own_locks: Mapping[str, Path] = field(default_factory=dict)
-    """Another folder, by channel, for those that no other process can have, even if one that is halted thinks so."""
-    read: Read = as_it_stands
-    instead: Callable[[IncomingMessage], str] = lambda message: ""
-    """What to answer a message that no model could do anything with; "" where it may."""
-    measures: Measures = field(default_factory=Measures)
+    with_memory: "Agent"
+    for_guests: "Agent"
+    """Those who may not use the memory."""
 
 
 class Answering:
     """Makes replies, each as a stream of parts. Whoever calls it sees to the order within a chat."""
 
-    def __init__(self, house: House) -> None:
-        self._house = house
-        self._beside = {each.name for each in house.context.commands if each.at_once or each.only_tells}
+    def __init__(self, services: Services, agents: Agents, *, stop: Stop) -> None:
+        """`stop` ends what runs in a chat."""
+        self._services = services
+        self._agents = agents
+        self._stop = stop
+        self._beside = {each.name for each in services.commands if each.at_once or each.only_tells}
         self._conversations: OrderedDict[ChatId, Conversation] = OrderedDict()
         self._asides: dict[ChatId, str] = {}
         """What is to be told in a line below the next reply."""
@@ -89,8 +70,10 @@ class Answering:
         Raises ModelError, MemoryFault, StateFault where there is none.
         """
         if assignment is None:
-            assignment = Assignment(message.chat, message.sender, answers=[message.id], read=self._house.read)
-        watch = self._house.measures.begin_turn(message.chat.channel)
+            assignment = Assignment(
+                message.chat, message.sender, answers=[message.id], read=self._services.reader.read
+            )
+        watch = self._services.measures.begin_turn(message.chat.channel)
         try:
             async with aclosing(self._answer(message, received, assignment, watch)) as parts:
                 async for part in parts:
@@ -111,9 +94,9 @@ class Answering:
         assignment: Assignment,
         watch: TurnWatch,
     ) -> AsyncGenerator[ReplyPart, None]:
-        house = self._house
-        standing = await house.access.standing_of(message.sender, message.groups)
-        open_here = await house.access.memory_is_open(message)
+        services = self._services
+        standing = await services.access.standing_of(message.sender, message.groups)
+        open_here = await services.access.memory_is_open(message)
         again = False
         if standing is Standing.STRANGER:  # shut out since it was accepted
             watch.outcome = "refused"
@@ -130,7 +113,8 @@ class Answering:
                 memory_is_open=open_here,
                 key=f"message-{received.number}" if received else f"message-{message.id}",
                 number=received.number if received else 0,
-                context=self._house.context,
+                stop=self._stop,
+                services=self._services,
             )
             if name in self._beside:
                 if received and received.taken_over:
@@ -151,7 +135,9 @@ class Answering:
             yield ReplyPart(phrases.NOTHING_SAID, final=True)
             return
         elif (
-            assignment.since is None and not assignment.to_hear and (sentence := self._house.instead(message))
+            assignment.since is None
+            and not assignment.to_hear
+            and (sentence := self._services.reader.instead(message))
         ):
             if not (more := assignment.take()):
                 watch.outcome = "told"
@@ -215,7 +201,7 @@ class Answering:
         again: bool,
     ) -> AsyncGenerator[ReplyPart, None]:
         """Answer a message, or, `again`, what was said before it."""
-        house, chat = self._house, message.chat
+        services, chat = self._services, message.chat
         conversation = self._conversation(chat)
         if assignment.since is not None:
             await self._count(assignment)
@@ -233,7 +219,7 @@ class Answering:
         assignment.in_room = message.in_room
         # A room is of one piece: what is said there may be noted where its memory is open, whoever speaks.
         assignment.may_flush = open_here and (message.in_room or standing >= Standing.ALLOWED)
-        await house.compactor.know(chat, name=message.title, flush=assignment.may_flush)
+        await services.compactor.know(chat, name=message.title, flush=assignment.may_flush)
         if assignment.since is None and not again:
             if not assignment.to_hear:
                 assignment.to_hear = [received or Received(assignment.turn, message), *assignment.take()]
@@ -247,33 +233,35 @@ class Answering:
             assignment.counted = True
         else:
             await self._count(assignment)
-        if await house.budget.is_spent():
+        if await services.budget.is_spent():
             watch.outcome = "refused"
             yield ReplyPart(phrases.BUDGET_SPENT, final=True)
             return
         await self._compact(conversation, assignment)
-        assignment.prefer = await house.state.chosen_model(str(chat))
-        assignment.told_no_model = await house.state.read(lambda db: models.was_told_no_model(db, str(chat)))
-        agent = house.agent if with_memory else house.guest_agent
+        assignment.prefer = await services.state.chosen_model(str(chat))
+        assignment.told_no_model = await services.state.read(
+            lambda db: models.was_told_no_model(db, str(chat))
+        )
+        agent = self._agents.with_memory if with_memory else self._agents.for_guests
         async with aclosing(agent.run_turn(conversation, assignment)) as parts:
             async for part in parts:
                 watch.shows()
                 if part.final and NOTICE_MARK in part.text and not assignment.told_no_model:
-                    await house.state.change(lambda db: models.note_told_no_model(db, str(chat)))
+                    await services.state.change(lambda db: models.note_told_no_model(db, str(chat)))
                 if part.final and (aside := self._asides.pop(chat, "")):
                     part = replace(part, text=f"{part.text}\n\n{aside}")
                 yield part
 
     async def _recall(self) -> str:
-        began = self._house.measures.clock()
-        notes = await recall(self._house.memory, self._house.context.now)
-        self._house.measures.took("recall", since=began)
+        began = self._services.measures.clock()
+        notes = await recall(self._services.memory, self._services.now)
+        self._services.measures.took("recall", since=began)
         return notes
 
     async def _count(self, assignment: Assignment) -> None:
         """Note once that this process works at it: it is not our end when the disk has no room."""
         if assignment.turn and not assignment.counted:
-            await self._house.inbox.tried(assignment.turn)
+            await self._services.inbox.tried(assignment.turn)
             assignment.counted = True
 
     async def _standing_of_last(self, conversation: Conversation, message: IncomingMessage) -> Standing:
@@ -282,11 +270,11 @@ class Answering:
         if not message.in_room or not speaker or speaker == str(message.sender):
             return Standing.OWNER
         channel, _, person = speaker.partition(":")
-        return max(Standing.GUEST, await self._house.access.standing_of(PersonId(channel, person)))
+        return max(Standing.GUEST, await self._services.access.standing_of(PersonId(channel, person)))
 
     async def _compact(self, conversation: Conversation, assignment: Assignment) -> None:
         """Shorten a conversation that has become too long, and note what mattered before that."""
-        compactor = self._house.compactor
+        compactor = self._services.compactor
         if await compactor.needs_compaction(conversation):
             done = await compactor.compact(conversation, cause="threshold", flush=assignment.may_flush)
             if done.told:
@@ -300,8 +288,8 @@ class Answering:
             return
         try:
             if (
-                await self._house.compactor.needs_compaction(conversation)
-                and not await self._house.budget.is_spent()
+                await self._services.compactor.needs_compaction(conversation)
+                and not await self._services.budget.is_spent()
             ):
                 async with self.hold(chat):
                     await conversation.load()
@@ -318,7 +306,7 @@ class Answering:
                 log.warning("no model answered in %s: %s", message.chat, one_line(str(error)))
                 return no_answer(error)
             case MemoryFault():
-                return self._house.memory.unplaced(str(error))
+                return self._services.memory.unplaced(str(error))
             case StateFault():
                 log.error("%s", error)
                 return phrases.CANNOT_KEEP if message.alone else phrases.CANNOT_KEEP_YET
@@ -334,10 +322,10 @@ class Answering:
             self._asides[new] = aside
 
     def hold(self, chat: ChatId) -> AbstractAsyncContextManager[None]:
-        return chat_locked(self._house.own_locks.get(chat.channel, self._house.locks), chat)
+        return chat_locked(self._services.own_locks.get(chat.channel, self._services.locks), chat)
 
     def _conversation(self, chat: ChatId) -> Conversation:
-        conversation = self._conversations.pop(chat, None) or Conversation(self._house.state, chat)
+        conversation = self._conversations.pop(chat, None) or Conversation(self._services.state, chat)
         self._conversations[chat] = conversation
         while len(self._conversations) > CONVERSATIONS_KEPT:
             self._conversations.popitem(last=False)

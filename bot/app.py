@@ -66,21 +66,21 @@ async def talk(settings: Settings, *, session: str) -> None:
     """Talk in the terminal, or line by line through pipes, until the input ends."""
     leaving = leave_on_signals()
     keep_out_of_logs(secrets_of(settings))
-    async with open_assistant(settings) as parts:
+    async with open_assistant(settings) as assistant:
         lines = log_to_file(
             settings.private_folder / "chat.log", format=settings.log_format, secrets=secrets_of(settings)
         )
-        parts.current.tell(lambda new: lines.keep_out(secrets_of(new)))
-        terminal = open_terminal(parts, session=session)
-        parts.assistant.attach(terminal)
-        async with parts.upkeep:
-            await run_channels([terminal], parts, leaving)
+        assistant.services.current.tell(lambda new: lines.keep_out(secrets_of(new)))
+        terminal = open_terminal(assistant, session=session)
+        assistant.attach(terminal)
+        async with assistant.services.upkeep:
+            await run_channels([terminal], assistant, leaving)
 
 
 async def say(settings: Settings, text: str, *, session: str) -> None:
     """Say one thing and print the reply; raise ModelError, MemoryFault or StateFault where there is none."""
     keep_out_of_logs(secrets_of(settings))
-    async with open_assistant(settings, lasting=False) as parts:
+    async with open_assistant(settings, lasting=False) as assistant:
         log_to_file(
             settings.private_folder / "chat.log", format=settings.log_format, secrets=secrets_of(settings)
         )
@@ -93,7 +93,7 @@ async def say(settings: Settings, text: str, *, session: str) -> None:
         )
         reply = ""
         with working_on(f"message-{message.id}", chat=message.chat):
-            async with aclosing(parts.assistant.answer(message)) as answer:
+            async with aclosing(assistant.answer(message)) as answer:
                 async for part in answer:
                     reply = part.text
         print_reply(reply)

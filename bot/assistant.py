@@ -11,7 +11,7 @@ from itertools import islice
 
 from bot import phrases
 from bot.access import Standing
-from bot.answering import Answering, House
+from bot.answering import Agents, Answering
 from bot.assignment import Assignment
 from bot.attempts import READING_ATTEMPTS, Attempts, is_spent
 from bot.commands.command import command_in
@@ -22,6 +22,7 @@ from bot.messages import Adapter, ChatId, IncomingMessage, NotAccepted, ReplyPar
 from bot.models.errors import ModelError
 from bot.moves import Moves
 from bot.plain_text import one_line
+from bot.services import Services
 from bot.state.database import StateFault, to_the_end
 from bot.state.inbox import Notice, Received, edited
 from bot.tasks import Tasks
@@ -76,23 +77,23 @@ class Assistant:
 
     def __init__(
         self,
-        house: House,
+        services: Services,
         *,
+        agents: Agents,
         delivery: Delivery,
-        woken: asyncio.Event | None = None,
         turns_at_once: int = TURNS_AT_ONCE,
         disk_pauses: Sequence[float] = DISK_PAUSES,
     ) -> None:
-        """`woken` is set by whoever has put something into state.db that is to be taken up."""
-        commands = house.context.commands
-        self._house = replace(house, context=replace(house.context, stop=self.stop))
+        """`delivery` shows replies. The rest: see `Services`."""
+        self.services = services
+        commands = services.commands
         self._at_once = {command.name for command in commands if command.at_once}
         self._only_tell = {command.name for command in commands if command.only_tells}
-        self._answering = Answering(self._house)
-        self._attempts = Attempts(house.inbox)
+        self._answering = Answering(services, agents, stop=self.stop)
+        self._attempts = Attempts(services.inbox)
         self._delivery = delivery
-        self._moves = Moves(house.state, house.compactor, hold=self._answering.hold)
-        self._withdrawals = Withdrawals(house.channels, delivery)
+        self._moves = Moves(services.state, services.compactor, hold=self._answering.hold)
+        self._withdrawals = Withdrawals(services.channels, delivery)
         self._disk_pauses = disk_pauses
         self._tasks = Tasks()
         self._lanes: Lanes[Received] = Lanes(
@@ -106,16 +107,16 @@ class Assistant:
         """Chats in which it is waited for what belongs to the message that is next."""
         self._stopped_before: dict[int, int] = {}
         """By the number of a message whose rest was waited for when it was stopped: the number of the one that did."""
-        self._woken = woken or asyncio.Event()
+        self._woken = services.woken
         self._leaving = False
 
     def attach(self, adapter: Adapter) -> None:
         """Make a channel's adapter the one that shows what is said there."""
-        self._house.channels.attach(adapter)
+        self.services.channels.attach(adapter)
 
     def serves(self, chat: ChatId) -> bool:
         """Whether anything can be shown in this chat by this process."""
-        return self._house.channels.serves(chat)
+        return self.services.channels.serves(chat)
 
     # -- what comes in ------------------------------------------------------------------------------------
 
@@ -134,15 +135,15 @@ class Assistant:
             raise NotAccepted(str(fault)) from fault
 
     async def _accept(self, message: IncomingMessage) -> bool:
-        standing = await self._house.access.standing_of(message.sender, message.groups)
+        standing = await self.services.access.standing_of(message.sender, message.groups)
         if standing is Standing.STRANGER:
-            self._house.measures.refused(message.chat.channel)
-            return self._say_in_passing(message, await self._house.access.greet(message))
+            self.services.measures.refused(message.chat.channel)
+            return self._say_in_passing(message, await self.services.access.greet(message))
         if standing is not Standing.OWNER and (
-            wait := self._house.rate.wait(message.sender, message.sent_at)
+            wait := self.services.rate.wait(message.sender, message.sent_at)
         ):
-            self._house.measures.refused(message.chat.channel)
-            told = self._house.rate.is_to_be_told(message.sender)
+            self.services.measures.refused(message.chat.channel)
+            told = self.services.rate.is_to_be_told(message.sender)
             return self._say_in_passing(
                 message, phrases.TOO_MANY_MESSAGES.format(seconds=wait) if told else ""
             )
@@ -156,13 +157,13 @@ class Assistant:
             if message.edit_of and await self._change_waiting(message):
                 is_new = True
                 return False  # what answers is the reply to the one that it is an edit of
-            received = await self._house.inbox.accept(message)
+            received = await self.services.inbox.accept(message)
             is_new = received is not None
         finally:
             if not is_new:
-                self._house.rate.take_back(message.sender, message.sent_at)
+                self.services.rate.take_back(message.sender, message.sent_at)
         if received is not None:
-            self._house.measures.messages[message.chat.channel] += 1
+            self.services.measures.messages[message.chat.channel] += 1
         if received is not None and not self._leaving:
             instead = message.edit_of and self._stop_answering(message.chat, message.edit_of)
             self._take_up(received, first=bool(instead))
@@ -185,7 +186,7 @@ class Assistant:
         """Go on with what an earlier process, or one that has no channel for it, has left."""
         for chat in await self._moves.load():
             self._carry_over(chat)
-        messages, notices = await self._house.inbox.claim(self.serves)
+        messages, notices = await self.services.inbox.claim(self.serves)
         for each in messages:
             if each.turn and each.turn != each.number:
                 self._joined.setdefault(each.turn, []).append(each.message.id)
@@ -223,9 +224,9 @@ class Assistant:
         await self._delivery.catch_up()
 
     async def _look_after_conversations(self) -> None:
-        if not await self._house.budget.is_spent():
-            with working_on(f"conversations {self._house.context.now().isoformat()}"):
-                await self._house.compactor.look_after(self._answering.hold)
+        if not await self.services.budget.is_spent():
+            with working_on(f"conversations {self.services.now().isoformat()}"):
+                await self.services.compactor.look_after(self._answering.hold)
 
     def _say_in_passing(self, message: IncomingMessage, text: str) -> bool:
         if text:
@@ -242,7 +243,7 @@ class Assistant:
             meant = message.edit_of in (waiting.message.id, waiting.message.edit_of)
             if meant and waiting.state == "waiting":
                 lane[place] = replace(waiting, message=edited(waiting.message, message))
-                await self._house.inbox.edit(waiting.number, message)
+                await self.services.inbox.edit(waiting.number, message)
                 return True
         return False
 
@@ -287,7 +288,7 @@ class Assistant:
 
     async def _answer_in_turn(self, received: Received, behind: deque[Received]) -> None:
         message = received.message
-        self._house.measures.took("waiting", since=received.taken_up)
+        self.services.measures.took("waiting", since=received.taken_up)
         stopped = self._stopped_before.pop(received.number, None)
         if parts := _parts_of_command(received, behind):
             received = await self._gathered(received, parts)
@@ -330,7 +331,7 @@ class Assistant:
             with suppress(TimeoutError):
                 async with asyncio.timeout(pauses[0] if len(pauses) == 1 else pauses.pop(0)):
                     await is_stopped.wait()
-            if await self._house.state.has_room():  # else a model would be asked, and paid, in vain
+            if await self.services.state.has_room():  # else a model would be asked, and paid, in vain
                 break
         await self._delivery.catch_up()  # which messages show it, before there are more of them
 
@@ -339,7 +340,7 @@ class Assistant:
         along = (attachment for each in (received, *parts) for attachment in each.message.attachments)
         whole = replace(received.message, attachments=tuple(along), more_soon=False)
         try:
-            await self._house.inbox.gather(received.number, whole, [each.number for each in parts])
+            await self.services.inbox.gather(received.number, whole, [each.number for each in parts])
         except StateFault as fault:
             log.error("%s", fault)  # after a crash the other parts come by themselves
         return replace(received, message=whole)
@@ -371,7 +372,7 @@ class Assistant:
             """A turn that was stopped stays so: that is on disk before anybody sees it."""
             if not assignment.parked:
                 try:
-                    await self._house.inbox.answer(received.number, reply)
+                    await self.services.inbox.answer(received.number, reply)
                 except StateFault as fault:
                     log.error("%s", fault)
 
@@ -394,7 +395,7 @@ class Assistant:
             edit_of=message.edit_of,
             answers=[message.id, *self._joined.pop(received.number, ())],
             take=partial(_alike, message, behind),
-            read=self._house.read,
+            read=self.services.reader.read,
             counting=self._attempts.counted,
         )
         if received.state == "running" and received.heard is not None:
@@ -409,7 +410,7 @@ class Assistant:
             yield ReplyPart(received.reply, final=True)
         elif is_spent(received) or received.attempts >= ATTEMPTS:
             log.error("message %s of %s was given up: the program ended over it", message.id, message.chat)
-            self._house.measures.turns[message.chat.channel, "failed"] += 1
+            self.services.measures.turns[message.chat.channel, "failed"] += 1
             limit, told = (
                 (READING_ATTEMPTS, phrases.FILES_SET_ASIDE)
                 if is_spent(received)

@@ -23,7 +23,6 @@ from bot.config.settings import ConfigError, Settings, load_settings
 from bot.log.lines import JsonLines
 from bot.log.work import working_on
 from bot.models.known_providers import KNOWN_PROVIDERS
-from bot.service.http import inside_of
 from bot.web.rpc.methods import rpc_methods
 from bot.web.sockets import open_sockets
 from memory.embeddings.table import PROVIDERS
@@ -212,7 +211,7 @@ async def test_every_slash_command_and_address_exists(website: Website) -> None:
 
 
 async def test_the_methods_that_are_told_are_those_that_there_are(website: Website) -> None:
-    methods = rpc_methods(inside_of(website.parts))
+    methods = rpc_methods(website.services)
     rows = re.findall(r"^\| `([a-z.]+\.[a-z]+)` \| ([^|]*)\|", OPERATIONS, flags=re.MULTILINE)
     assert dict(rows).keys() == methods.keys()
     for method, parameters in rows:
@@ -223,7 +222,7 @@ async def test_the_methods_that_are_told_are_those_that_there_are(website: Websi
 async def test_what_is_told_to_be_in_force_at_once_is(website: Website) -> None:
     sentence = OPERATIONS.partition("In force at once:")[2].partition(". ")[0]
     told = {each.strip("[]") for each in re.findall(r"`([^`]+)`", sentence)}
-    current = website.parts.current
+    current = website.services.current
     followed = {key for key in KEYS if current._is_followed(tuple(key.split(".")))}
     in_log = {"log_level", "log_format"}  # followed where there is a log
     assert {
@@ -238,7 +237,7 @@ async def numbers(tmp_path: Path) -> dict[str, Metric]:
     backups.mkdir(parents=True)
     (backups / "commonplace-nightly-20261121T033000Z.tar.gz").touch()
     text = ""
-    async with open_website(tmp_path) as website, website.parts.upkeep, asyncio.timeout(20):
+    async with open_website(tmp_path) as website, website.services.upkeep, asyncio.timeout(20):
         while "commonplace_watcher_up" not in text:  # it is begun a little later
             text = await (await website.client.get("/metrics")).text()
             await asyncio.sleep(0.05)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bot.service.assembly import Parts
+from bot.services import Services
 from memory.errors import MemoryFault
 from memory.memory import Memory
 from tests.fakes.complaints import Complaints
@@ -31,10 +31,10 @@ Result = TypeVar("Result")
 class Notes:
     """A memory, and the pages that show it."""
 
-    def __init__(self, runner: asyncio.Runner, served: Served, parts: Parts, folder: Path) -> None:
+    def __init__(self, runner: asyncio.Runner, served: Served, services: Services, folder: Path) -> None:
         self._runner = runner
         self._served = served
-        self.memory: Memory = parts.memory
+        self.memory: Memory = services.memory
         self.folder = folder / "memory"
         self.folder.mkdir(exist_ok=True)
         self._complaints = Complaints()

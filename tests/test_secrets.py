@@ -11,7 +11,8 @@ from asyncio.subprocess import DEVNULL, PIPE, Process
 from base64 import b64encode
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import MISSING, dataclass, field
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, cast, get_args
@@ -21,11 +22,12 @@ import httpx
 import pytest
 from pydantic import BaseModel, SecretStr
 
+from bot.config.reload import Current
 from bot.config.settings import Settings
 from bot.models.known_providers import KNOWN_PROVIDERS
+from bot.supervision import Supervisor
 from bot.web.app import build_web_app
 from bot.web.hooks import Hook
-from bot.web.inside import Inside
 from memory.embeddings.table import PROVIDERS
 from memory.memory import Memory
 from tests.fakes.bot_api.people import Person
@@ -34,6 +36,7 @@ from tests.fakes.commonplace import Commonplace, CommonplaceHere
 from tests.fakes.discord_api.server import DiscordApi
 from tests.fakes.free_port import free_port
 from tests.fakes.parrot import FORMS, Parrot
+from tests.fakes.services import services
 
 CORE_LETTERS = 24
 WINDOW = 8
@@ -377,16 +380,12 @@ def routes() -> set[str]:
         channels=dict,
         memory=cast(Memory, None),
         hooks=[Hook("/hook", hook)],
-        inside=Inside(**cast(dict[str, Any], {**dict.fromkeys(INSIDE), "token": "t"})),
+        services=services(
+            current=Current(Settings.model_validate({"server": {"token": "t"}})),
+            supervisor=Supervisor(now=lambda: datetime.now(UTC)),
+        ),
     )
     return {resource.canonical for resource in app.router.resources()} - {"/hook"}
-
-
-INSIDE = [
-    name
-    for name, each in Inside.__dataclass_fields__.items()
-    if each.default is MISSING and each.default_factory is MISSING
-]
 
 
 def _fits(route: str, path: str) -> bool:

@@ -1,32 +1,16 @@
 """Slash commands: what one is, how a line is read as one, who may use it, what to say when it does not fit."""
 
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from bot import phrases
 from bot.access import Standing
-from bot.messages import ChannelHealth, ChatId, Choice, IncomingMessage
+from bot.messages import ChatId, Choice, IncomingMessage
 
 if TYPE_CHECKING:
-    from bot.access import Access
-    from bot.archives.backup import Backups
-    from bot.attachments.filing import Filing
-    from bot.config.reload import Current
-    from bot.config.settings import Settings
-    from bot.conversations.compaction import Compactor
-    from bot.forgetting import Forgetting
-    from bot.instances.status import InstanceStatus
-    from bot.journal import Journal
-    from bot.models.fallback import FallbackModel
-    from bot.reminders import Reminders
-    from bot.state.database import State
-    from bot.supervision import TaskFailure
-    from bot.upkeep.rebuilding import Rebuilding
-    from bot.upkeep.upkeep import Upkeep
-    from memory.memory import Memory
+    from bot.services import Services
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,43 +47,6 @@ class Stop(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class CommandContext:
-    """What a command may reach for."""
-
-    commands: Sequence["Command"]
-    memory: "Memory"
-    state: "State"
-    model: "FallbackModel"
-    access: "Access"
-    journal: "Journal"
-    reminders: "Reminders"
-    compactor: "Compactor"
-    forgetting: "Forgetting"
-    backups: "Backups"
-    current: "Current"
-    stop: Stop = _nothing_runs
-    upkeep: "Upkeep | None" = None
-    """What goes on by itself; None where nothing does."""
-    rebuilding: "Rebuilding | None" = None
-    """Where a new index is asked for here and elsewhere; None where nobody else asks."""
-    channels: Callable[[], Mapping[str, ChannelHealth]] = dict
-    """How each channel fares, by its name."""
-    task_failures: "Callable[[], Sequence[TaskFailure]]" = tuple
-    """The long-lived tasks of this process that have failed and have not recovered yet."""
-    instance: "Callable[[], InstanceStatus | None]" = lambda: None
-    """How this instance stands to others; None where it shares nothing with any."""
-    filing: "Filing | None" = None
-    """Files documents that came along; None where none can."""
-    now: Callable[[], datetime] = lambda: datetime.now(UTC)
-    """The time on the owner's clock; aware."""
-
-    @property
-    def settings(self) -> "Settings":
-        """Those that count just now."""
-        return self.current.settings
-
-
-@dataclass(frozen=True, slots=True)
 class CommandCall:
     """One use of a command by somebody who may."""
 
@@ -111,6 +58,8 @@ class CommandCall:
     """Names this use for ever: the same when it is run again after a crash."""
     number: int = 0
     """Its message's in the inbox, in the order of arrival; 0 where it has no place there."""
+    stop: Stop = _nothing_runs
+    """For `/stop`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +75,7 @@ class Told:
     choices: tuple[Choice, ...] = ()
 
 
-Handler = Callable[[CommandCall, CommandContext], Awaitable[str | Told | AnswerAgain]]
+Handler = Callable[[CommandCall, "Services"], Awaitable[str | Told | AnswerAgain]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,10 +169,11 @@ async def run_command(
     memory_is_open: bool = True,
     key: str,
     number: int = 0,
-    context: CommandContext,
+    stop: Stop = _nothing_runs,
+    services: "Services",
 ) -> str | Told | AnswerAgain:
     """Answer `/name rest`. A command that the person may not use is told of no more than one that does not exist."""
-    usable = {command.name: command for command in usable_by(standing, context.commands)}
+    usable = {command.name: command for command in usable_by(standing, services.commands)}
     command = usable.get(name)
     if command is None:
         return unknown_command(name, usable)
@@ -233,7 +183,7 @@ async def run_command(
         return str(error)
     if command.uses_memory and not memory_is_open and options.get("action") not in command.also_closed:
         return phrases.MEMORY_IS_CLOSED
-    return await command.handler(CommandCall(message, standing, options, key, number), context)
+    return await command.handler(CommandCall(message, standing, options, key, number, stop), services)
 
 
 def unknown_command(name: str, usable: Iterable[str]) -> str:

@@ -2,43 +2,44 @@
 
 from bot import phrases
 from bot.access import Standing
-from bot.commands.command import CommandCall, CommandContext
+from bot.commands.command import CommandCall
 from bot.conversations.conversation import Conversation
+from bot.services import Services
 
 
-async def begin_anew(call: CommandCall, context: CommandContext) -> str:
+async def begin_anew(call: CommandCall, services: Services) -> str:
     """Note what matters and end the conversation; the next message begins another."""
-    may_note = await _may_note(call, context)
-    flushed = await context.compactor.end(call.message.chat, flush=may_note, key=call.key)
+    may_note = await _may_note(call, services)
+    flushed = await services.compactor.end(call.message.chat, flush=may_note, key=call.key)
     return " ".join(filter(None, [phrases.NEW, flushed.text if flushed.told else ""]))
 
 
-async def compact(call: CommandCall, context: CommandContext) -> str:
+async def compact(call: CommandCall, services: Services) -> str:
     """Note what matters, and put a summary in the place of all but the latest turn."""
-    may_note = await _may_note(call, context)
-    conversation = await _conversation(call, context)
-    done = await context.compactor.compact(conversation, cause="asked", flush=may_note, key=call.key)
+    may_note = await _may_note(call, services)
+    conversation = await _conversation(call, services)
+    done = await services.compactor.compact(conversation, cause="asked", flush=may_note, key=call.key)
     return done.text
 
 
-async def flush(call: CommandCall, context: CommandContext) -> str:
+async def flush(call: CommandCall, services: Services) -> str:
     """Note what matters; the conversation goes on as it is."""
-    if not await _may_note(call, context):
+    if not await _may_note(call, services):
         return phrases.NOT_NOTED_HERE
-    conversation = await _conversation(call, context)
-    return (await context.compactor.flush(conversation, cause="asked", key=call.key)).text
+    conversation = await _conversation(call, services)
+    return (await services.compactor.flush(conversation, cause="asked", key=call.key)).text
 
 
-async def _conversation(call: CommandCall, context: CommandContext) -> Conversation:
-    conversation = Conversation(context.state, call.message.chat)
+async def _conversation(call: CommandCall, services: Services) -> Conversation:
+    conversation = Conversation(services.state, call.message.chat)
     await conversation.load()
     return conversation
 
 
-async def _may_note(call: CommandCall, context: CommandContext) -> bool:
+async def _may_note(call: CommandCall, services: Services) -> bool:
     """Whether what is said here may go into the notes; not what guests say, nor where others listen unasked for."""
     message = call.message
-    is_open = await context.access.memory_is_open(message)
+    is_open = await services.access.memory_is_open(message)
     may = is_open and (message.in_room or call.standing >= Standing.ALLOWED)
-    await context.compactor.know(message.chat, name=message.title, flush=may)
+    await services.compactor.know(message.chat, name=message.title, flush=may)
     return may

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 from bot import phrases
 from bot.access import Standing
 from bot.channel_store import ChannelStore
-from bot.commands.command import Command, CommandCall, CommandContext, unknown_command, usable_by
+from bot.commands.command import Command, CommandCall, unknown_command, usable_by
 from bot.commands.memory import how_it_keeps_up, how_it_searches, how_many
 from bot.model_trouble import none_answers
 from bot.models.status import failing_models
 from bot.plain_text import one_line
+from bot.services import Services
 from bot.state import inbox
 from bot.when import moment_in_short
 
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
     from bot.instances.status import InstanceStatus
 
 
-async def show_help(call: CommandCall, context: CommandContext) -> str:
+async def show_help(call: CommandCall, services: Services) -> str:
     """List what this person may use, or tell of one of these all that there is."""
-    usable = {command.name: command for command in usable_by(call.standing, context.commands)}
+    usable = {command.name: command for command in usable_by(call.standing, services.commands)}
     if wanted := call.options.get("command", "").removeprefix("/").lower():
         return _all_of(usable[wanted]) if wanted in usable else unknown_command(wanted, usable)
     rows = [phrases.HELP_ROW.format(usage=each.usage, help=each.help) for each in usable.values()]
@@ -36,13 +37,13 @@ def _all_of(command: Command) -> str:
     return "\n".join(told)
 
 
-async def stop_turn(call: CommandCall, context: CommandContext) -> str:
+async def stop_turn(call: CommandCall, services: Services) -> str:
     """End the running turn of the chat."""
-    stopped = await context.stop(call.message.chat, before=call.number)
+    stopped = await call.stop(call.message.chat, before=call.number)
     return phrases.STOPPED if stopped else phrases.NOTHING_RUNS
 
 
-async def show_status(call: CommandCall, context: CommandContext) -> str:
+async def show_status(call: CommandCall, services: Services) -> str:
     """Name the model, the chat, what the memory holds, and how it is searched; the owner is told why so.
 
     If the latest call of every model failed, the failure and its remedy take the model's place.
@@ -50,10 +51,10 @@ async def show_status(call: CommandCall, context: CommandContext) -> str:
     Guests are told nothing of the memory.
     """
     owner = call.standing is Standing.OWNER
-    model = await _which_model(call, context, is_owner=owner)
+    model = await _which_model(call, services, is_owner=owner)
     if call.standing < Standing.ALLOWED:
         return phrases.STATUS_GUEST.format(model=model, chat=call.message.chat)
-    status = await context.memory.status()
+    status = await services.memory.status()
     text = phrases.STATUS.format(
         model=model,
         chat=call.message.chat,
@@ -63,35 +64,35 @@ async def show_status(call: CommandCall, context: CommandContext) -> str:
     )
     if not owner:
         return text
-    waiting = await context.state.read(lambda db: inbox.count_open(db, but=call.message))
+    waiting = await services.state.read(lambda db: inbox.count_open(db, but=call.message))
     open_ones = [phrases.STATUS_OPEN.format(count=waiting)] if waiting else []
-    channels = [line async for line in _how_channels_fare(context)]
-    keeps_up = how_it_keeps_up(status, context)
-    instance = await _instance(context)
-    does = _who_does_what(instance, context.now()) if instance else ()
+    channels = [line async for line in _how_channels_fare(services)]
+    keeps_up = how_it_keeps_up(status, services)
+    instance = await _instance(services)
+    does = _who_does_what(instance, services.now()) if instance else ()
     return "\n".join([text, *open_ones, *does, *channels, *keeps_up])
 
 
-async def _which_model(call: CommandCall, context: CommandContext, *, is_owner: bool) -> str:
+async def _which_model(call: CommandCall, services: Services, *, is_owner: bool) -> str:
     """Name the model that answers here, or why none does."""
-    await context.model.health.refresh()
-    chosen = await context.state.chosen_model(str(call.message.chat))
-    if failing := failing_models(context.model.plan, context.model.health, prefer=chosen):
+    await services.model.health.refresh()
+    chosen = await services.state.chosen_model(str(call.message.chat))
+    if failing := failing_models(services.model.plan, services.model.health, prefer=chosen):
         return none_answers(failing, is_owner=is_owner)
-    if chosen in context.model.plan.candidates:
+    if chosen in services.model.plan.candidates:
         return phrases.STATUS_MODEL.format(model=phrases.STATUS_CHOSEN.format(model=chosen))
-    return phrases.STATUS_MODEL.format(model=context.model.name)
+    return phrases.STATUS_MODEL.format(model=services.model.name)
 
 
-async def _instance(context: CommandContext) -> "InstanceStatus | None":
+async def _instance(services: Services) -> "InstanceStatus | None":
     """How the instances stand, also where this process is a chat beside them; None where there are no others."""
-    if instance := context.instance():
+    if instance := services.instance():
         return instance
-    if not context.settings.index.url.get_secret_value():
+    if not services.settings.index.url.get_secret_value():
         return None
     from bot.instances.onlooker import look_on
 
-    return await look_on(context.settings)
+    return await look_on(services.settings)
 
 
 def _who_does_what(instance: "InstanceStatus", now: datetime) -> Iterator[str]:
@@ -116,9 +117,9 @@ def _who_does_what(instance: "InstanceStatus", now: datetime) -> Iterator[str]:
         )
 
 
-async def _how_channels_fare(context: CommandContext) -> AsyncIterator[str]:
+async def _how_channels_fare(services: Services) -> AsyncIterator[str]:
     """A line for each channel with which something is not as it should be, and for what could not be read."""
-    for name, health in context.channels().items():
+    for name, health in services.channels.health().items():
         channel = name.capitalize()
         if health.detail:
             why = phrases.STATUS_CHANNEL_BUT if health.state == "up" else phrases.STATUS_CHANNEL_WHY
@@ -127,5 +128,5 @@ async def _how_channels_fare(context: CommandContext) -> AsyncIterator[str]:
             )
         elif health.state != "up":
             yield phrases.STATUS_CHANNEL.format(channel=channel, state=phrases.CHANNEL_STATES[health.state])
-        if unread := await ChannelStore(context.state, name).count_unread():
+        if unread := await ChannelStore(services.state, name).count_unread():
             yield phrases.STATUS_UNREAD.format(channel=channel, count=unread)

@@ -3,10 +3,11 @@
 import re
 
 from bot import phrases
-from bot.commands.command import CommandCall, CommandContext, Told
+from bot.commands.command import CommandCall, Told
 from bot.forgetting import CODE_CHARS, CODE_MINUTES, MOST_LINES, Forgotten, Found, NotFound, Removed
 from bot.messages import Choice
 from bot.places import written_place
+from bot.services import Services
 from memory.forgetting import NoteLines
 
 _CONFIRMED = re.compile(r"yes\s+(\w{4})", re.IGNORECASE)
@@ -15,21 +16,21 @@ _LEFT = re.compile(f"no ([{CODE_CHARS}]{{4}})")
 """In capitals, as a button says it: `no milk` is something to forget."""
 
 
-async def forget(call: CommandCall, context: CommandContext) -> str | Told:
+async def forget(call: CommandCall, services: Services) -> str | Told:
     """Find it, or with the code that was shown, remove it or leave it."""
     asked, chat, person = call.options["query"], call.message.chat, call.message.sender
     if _NO_CODE.fullmatch(asked.strip()):
         return phrases.FORGET_WHICH_CODE
     if left := _LEFT.fullmatch(asked.strip()):
-        return phrases.FORGET_LEAVING[await context.forgetting.leave(left[1], chat=chat, person=person)]
+        return phrases.FORGET_LEAVING[await services.forgetting.leave(left[1], chat=chat, person=person)]
     code = _CONFIRMED.fullmatch(asked.strip())
     try:
         if code:
             # With the time: a state.db that is begun anew counts its messages from 1 again.
             key = f"{call.key} {call.message.sent_at.isoformat()}"
-            done = await context.forgetting.confirm(code[1], chat=chat, person=person, key=key)
-            return _told(done, code[1].upper(), is_shared=context.memory.index_file is None)
-        return _shown(await context.forgetting.find(asked, chat=chat, person=person))
+            done = await services.forgetting.confirm(code[1], chat=chat, person=person, key=key)
+            return _told(done, code[1].upper(), is_shared=services.memory.index_file is None)
+        return _shown(await services.forgetting.find(asked, chat=chat, person=person))
     except Removed:
         return phrases.FORGET_LEAVING["removed"]
     except NotFound:

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from bot import phrases
 from bot.access import Standing
-from bot.commands.command import CommandCall, CommandContext
+from bot.commands.command import CommandCall
 from bot.commands.memory_cache import look_after_cache
 from bot.commands.notes import list_notes, show_note
 from bot.commands.trash import look_into_trash
 from bot.conversations.core_note import core_warning
 from bot.places import written_place
 from bot.progress_line import in_words
+from bot.services import Services
 from bot.supervision import failure_in_words
 from bot.when import moment_in_short
 
@@ -27,14 +28,14 @@ if TYPE_CHECKING:
     from memory.memory import MemoryStatus, Target
     from memory.search import SearchResults
 
-MemoryAction = Callable[[CommandCall, CommandContext, str], Awaitable[str]]
+MemoryAction = Callable[[CommandCall, Services, str], Awaitable[str]]
 """Something that `/memory` does; the text is what follows its name."""
 
 _CORE = re.compile(r"core\s*[:：]\s*", re.IGNORECASE)
 """Before what goes into MEMORY.md."""
 
 
-async def remember(call: CommandCall, context: CommandContext) -> str:
+async def remember(call: CommandCall, services: Services) -> str:
     """Write a line into today's log, what is said in a voice message too; file documents as notes of their own.
 
     What an owner begins with `core:` goes into MEMORY.md.
@@ -48,12 +49,11 @@ async def remember(call: CommandCall, context: CommandContext) -> str:
     if not (text or call.message.attachments):
         return phrases.REMEMBER_CORE_WHAT if core else phrases.REMEMBER_WHAT
     words, told = [text] if text else [], list[str]()
-    if context.filing:
-        words, told = await _file_attached(call, context.filing, text, may_be_title=not core)
+    words, told = await _file_attached(call, services.filing, text, may_be_title=not core)
     if words:
-        written = await context.journal.write("\n\n".join(words), key=call.key, target=target)
+        written = await services.journal.write("\n\n".join(words), key=call.key, target=target)
         place = written_place(written.path, written.line_start, written.line_end)
-        warning = await core_warning(context.memory) if core else ""
+        warning = await core_warning(services.memory) if core else ""
         told.insert(0, "\n\n".join(filter(None, [phrases.REMEMBERED.format(place=place), warning])))
     return "\n\n".join(told) or phrases.FILED_NOT_A_DOCUMENT
 
@@ -84,75 +84,74 @@ async def _file_attached(
     return words[1:] if named else words, told
 
 
-async def recall(call: CommandCall, context: CommandContext) -> str:
+async def recall(call: CommandCall, services: Services) -> str:
     """Show the passages that fit; why meaning did not count may name files and addresses, and is the owner's."""
-    results = await context.memory.search(call.options["query"])
+    results = await services.memory.search(call.options["query"])
     if results.notice and call.standing is not Standing.OWNER:
         results = replace(results, notice=phrases.SEARCHED.format(how=phrases.BY_WORDS_FOR_NOW))
     return passages(results)
 
 
-async def look_after_memory(call: CommandCall, context: CommandContext) -> str:
+async def look_after_memory(call: CommandCall, services: Services) -> str:
     """Do one of `MEMORY_ACTIONS`; without one, show the status."""
     action = MEMORY_ACTIONS[call.options.get("action", "status")]
-    return await action(call, context, call.options.get("what", ""))
+    return await action(call, services, call.options.get("what", ""))
 
 
-async def _status(call: CommandCall, context: CommandContext, what: str) -> str:
+async def _status(call: CommandCall, services: Services, what: str) -> str:
     del call, what
-    status = await context.memory.status()
+    status = await services.memory.status()
     text = phrases.MEMORY_STATUS.format(
         files=status.files,
         chunks=how_many(status.total_chunks),
         search=how_it_searches(status, why=True),
         fts=status.fts,
-        indexed=_last_indexed(status, context.now()),
+        indexed=_last_indexed(status, services.now()),
     )
-    warning = await core_warning(context.memory)
-    lines = [text, *how_it_keeps_up(status, context), *filter(None, [warning])]
+    warning = await core_warning(services.memory)
+    lines = [text, *how_it_keeps_up(status, services), *filter(None, [warning])]
     return "\n".join(lines) + _problems(status.problems)
 
 
-async def _search(call: CommandCall, context: CommandContext, what: str) -> str:
+async def _search(call: CommandCall, services: Services, what: str) -> str:
     del call
-    return passages(await context.memory.search(what)) if what else phrases.SEARCH_WHAT
+    return passages(await services.memory.search(what)) if what else phrases.SEARCH_WHAT
 
 
-async def _turn_on(call: CommandCall, context: CommandContext, what: str) -> str:
+async def _turn_on(call: CommandCall, services: Services, what: str) -> str:
     del what
-    return await _open(call, context, memory=True)
+    return await _open(call, services, memory=True)
 
 
-async def _turn_off(call: CommandCall, context: CommandContext, what: str) -> str:
+async def _turn_off(call: CommandCall, services: Services, what: str) -> str:
     del what
-    return await _open(call, context, memory=False)
+    return await _open(call, services, memory=False)
 
 
-async def _open(call: CommandCall, context: CommandContext, *, memory: bool) -> str:
+async def _open(call: CommandCall, services: Services, *, memory: bool) -> str:
     if not call.message.in_room:
         return phrases.MEMORY_ALWAYS_ON
     if not memory:  # what was recalled in this conversation would be told on
         # Ended before it is closed: after a crash between the two it would not be known that it was open.
-        was_open = await context.access.memory_is_open(call.message)
-        await context.compactor.end_unasked(call.message.chat, flush=was_open, key=call.key)
-    await context.access.open_memory(call.message.chat, memory=memory)
+        was_open = await services.access.memory_is_open(call.message)
+        await services.compactor.end_unasked(call.message.chat, flush=was_open, key=call.key)
+    await services.access.open_memory(call.message.chat, memory=memory)
     return phrases.MEMORY_ON if memory else phrases.MEMORY_OFF
 
 
-async def _rebuild(call: CommandCall, context: CommandContext, what: str) -> str:
+async def _rebuild(call: CommandCall, services: Services, what: str) -> str:
     """Have the index built anew; where somebody else has begun that, on the status page perhaps, it is the same one."""
     del call, what
-    joined = bool(context.rebuilding and context.rebuilding.runs)
-    work = context.rebuilding.run() if context.rebuilding else context.memory.sync(rebuild=True)
+    joined, work = services.rebuilding.runs, services.rebuilding.run()
     report = await work
     told = phrases.REBUILT.format(notes=report.added, seconds=report.seconds)
     return "\n".join([told, *([phrases.REBUILD_JOINED] if joined else ())]) + _problems(report.problems)
 
 
-async def reindex(call: CommandCall, context: CommandContext) -> str:
+async def reindex(call: CommandCall, services: Services) -> str:
     """Look at all notes now; the vectors of what is new follow."""
     del call
-    report = await context.memory.sync(whole=True)
+    report = await services.memory.sync(whole=True)
     counts = {"added": report.added, "changed": report.changed, "removed": report.removed}
     return phrases.REINDEXED.format(seconds=report.seconds, **counts) + _problems(report.problems)
 
@@ -181,9 +180,9 @@ def how_it_searches(status: "MemoryStatus", *, why: bool) -> str:
     return phrases.BY_WORDS_SINCE.format(reason=reason) if why else phrases.BY_WORDS
 
 
-def how_it_keeps_up(status: "MemoryStatus", context: CommandContext) -> "Iterator[str]":
+def how_it_keeps_up(status: "MemoryStatus", services: Services) -> "Iterator[str]":
     """A line each on the index where it fails, vectors, watch, failed tasks, regular look, and what runs now."""
-    upkeep, now, unplaced = context.upkeep, context.now(), context.memory.unplaced
+    upkeep, now, unplaced = services.upkeep, services.now(), services.memory.unplaced
     if status.index_problem:
         # Where a server is, its own words may tell: that is nothing for a chat.
         away = status.index_on_server
@@ -194,7 +193,7 @@ def how_it_keeps_up(status: "MemoryStatus", context: CommandContext) -> "Iterato
         line = phrases.WATCH[watch.mode] if watch.alive or watch.mode == "waiting" else phrases.WATCH_DEAD
         reason = watch.reason or watch.error
         yield f"{line} ({reason})" if reason else line
-    for failure in context.task_failures():
+    for failure in services.supervisor.failures:
         yield unplaced(failure_in_words(failure, now))
     if upkeep and (reindex := upkeep.reindex):
         yield (

@@ -1,13 +1,14 @@
 """`/memory cache clear`: vectors that are kept although no note needs them now."""
 
 from bot import phrases
-from bot.commands.command import CommandCall, CommandContext
+from bot.commands.command import CommandCall
+from bot.services import Services
 
 
-async def look_after_cache(call: CommandCall, context: CommandContext, what: str) -> str:
+async def look_after_cache(call: CommandCall, services: Services, what: str) -> str:
     """Clear the cache, or say how."""
     del call
     if what.strip().lower() != "clear":
         return phrases.CACHE_WHAT
-    cleared = await context.memory.clear_cache()
+    cleared = await services.memory.clear_cache()
     return phrases.CACHE_CLEARED.format(cleared=cleared.vectors, queries=cleared.queries, kept=cleared.kept)

@@ -7,12 +7,13 @@ from datetime import datetime, timedelta
 from bot import phrases
 from bot.access import Standing
 from bot.choices import LABEL_CHARS, fits, offered
-from bot.commands.command import AnswerAgain, CommandCall, CommandContext, Told
+from bot.commands.command import AnswerAgain, CommandCall, Told
 from bot.messages import Choice
 from bot.model_trouble import reason
 from bot.models.model_names import with_provider
 from bot.models.protocol import Usage
 from bot.models.status import ModelStatus, models_status
+from bot.services import Services
 from bot.state.models import DayUsage
 from bot.when import moment_in_short
 
@@ -22,23 +23,23 @@ MOST_CHOICES = 20
 """Of more models the first ones are offered; the rest can be named."""
 
 
-async def choose_model(call: CommandCall, context: CommandContext) -> str | Told:
+async def choose_model(call: CommandCall, services: Services) -> str | Told:
     """Tell which model answers in this chat, choose one, or end the choice."""
     wanted, chat = call.options.get("name", ""), str(call.message.chat)
-    names = list(context.model.plan.candidates)
+    names = list(services.model.plan.candidates)
     rows = _rows(names)
     if not wanted:
-        chosen = await context.state.chosen_model(chat)
+        chosen = await services.state.chosen_model(chat)
         chosen = chosen if chosen in names else ""
         choices = (*_choices(names, names, chosen), _auto(is_chosen=not chosen)) if len(names) > 1 else ()
         if chosen:
             return Told(phrases.MODEL_NOW.format(model=chosen, models=rows), choices)
         if len(names) == 1:
             return phrases.MODEL_ONLY.format(model=names[0])
-        return Told(phrases.MODEL_AUTO.format(model=context.model.name, models=rows), choices)
+        return Told(phrases.MODEL_AUTO.format(model=services.model.name, models=rows), choices)
     if wanted.lower() == AUTO:
-        await context.state.choose_model(chat, "")
-        return phrases.MODEL_AUTO_AGAIN.format(model=context.model.name)
+        await services.state.choose_model(chat, "")
+        return phrases.MODEL_AUTO_AGAIN.format(model=services.model.name)
     meant = meant_models(wanted, names)
     if len(meant) > 1:
         return Told(phrases.MODEL_AMBIGUOUS.format(name=wanted, models=_rows(meant)), _choices(meant, names))
@@ -58,9 +59,9 @@ async def choose_model(call: CommandCall, context: CommandContext) -> str | Told
             told += phrases.MODEL_TO_ADD.format(name=whole)
         return Told(told, _choices(names, names))
     (name,) = meant
-    await context.state.choose_model(chat, name)
+    await services.state.choose_model(chat, name)
     if call.standing >= Standing.ALLOWED:  # it concerns everybody
-        await context.model.health.reset(name)
+        await services.model.health.reset(name)
     return phrases.MODEL_CHOSEN.format(model=name)
 
 
@@ -112,14 +113,14 @@ def _auto(*, is_chosen: bool) -> Choice:
     return Choice(phrase.format(label=phrases.MODEL_CHOICE_AUTO), f"/model {AUTO}")
 
 
-async def show_models(call: CommandCall, context: CommandContext) -> str | Told:
+async def show_models(call: CommandCall, services: Services) -> str | Told:
     """Tell how each model fares with each key, or let all of them be asked again."""
     if call.options.get("action") == "reset":
-        await context.model.health.reset()
+        await services.model.health.reset()
         return phrases.MODELS_RESET
-    await context.model.health.refresh()
-    status = models_status(context.model.plan, context.model.health)
-    told = "\n".join(_row(each, context.now()) for each in status)
+    await services.model.health.refresh()
+    status = models_status(services.model.plan, services.model.health)
+    told = "\n".join(_row(each, services.now()) for each in status)
     if all(each.state == "ready" for each in status):
         return told
     return Told(
@@ -127,21 +128,21 @@ async def show_models(call: CommandCall, context: CommandContext) -> str | Told:
     )
 
 
-async def show_usage(call: CommandCall, context: CommandContext) -> str:
+async def show_usage(call: CommandCall, services: Services) -> str:
     """Count the tokens of today and of the last 30 days, by model."""
     del call
-    await context.model.health.write()
-    today = context.now().date()
+    await services.model.health.write()
+    today = services.now().date()
     first = today - timedelta(days=USAGE_DAYS - 1)
-    used = await context.state.usage_since(first.isoformat())
+    used = await services.state.usage_since(first.isoformat())
     return phrases.TOKENS_USED.format(
         today=_sums(each for each in used if each.day == today.isoformat()), month=_sums(used)
     )
 
 
-async def ask_again(call: CommandCall, context: CommandContext) -> AnswerAgain:
+async def ask_again(call: CommandCall, services: Services) -> AnswerAgain:
     """Have the latest message answered again."""
-    del call, context
+    del call, services
     return AnswerAgain()
 
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from bot import phrases
 from bot.attachments.wording import in_bytes
-from bot.commands.command import CommandCall, CommandContext
+from bot.commands.command import CommandCall
 from bot.file_names import meant_path, shown_path
 from bot.places import read_place, written_place
+from bot.services import Services
 
 if TYPE_CHECKING:
     from memory.listing import NoteStat
@@ -28,7 +29,7 @@ _CORRECTION = re.compile(
 """The name of a note may have spaces in it, and no `.md` at its end."""
 
 
-async def show_note(call: CommandCall, context: CommandContext, what: str) -> str:
+async def show_note(call: CommandCall, services: Services, what: str) -> str:
     """Show a note, or the lines of it that are asked for."""
     del call
     if not what:
@@ -36,18 +37,18 @@ async def show_note(call: CommandCall, context: CommandContext, what: str) -> st
     place = read_place(what.strip("`"))
     first = 1 if place.line is None else place.line
     last = sys.maxsize if place.last_line is None else place.last_line
-    path = await context.memory.path_meant(place.path)
-    note = await context.memory.get(path, line=first, limit=min(LINES_SHOWN, last - first + 1))
+    path = await services.memory.path_meant(place.path)
+    note = await services.memory.get(path, line=first, limit=min(LINES_SHOWN, last - first + 1))
     if note.line_end < min(last, note.total_lines):
         cut = phrases.NOTE_CUT.format(first=note.line_start, last=note.line_end, total=note.total_lines)
         return f"{note.text.rstrip()}\n\n{cut}"
     return note.text.rstrip() or phrases.EMPTY_NOTE
 
 
-async def list_notes(call: CommandCall, context: CommandContext, what: str) -> str:
+async def list_notes(call: CommandCall, services: Services, what: str) -> str:
     """List the notes in a folder and below it, the latest changes first, and the folders in it."""
     del call
-    listing = await context.memory.listing()
+    listing = await services.memory.listing()
     folder = _folder(what, (note.path for note in listing.notes))
     if folder is None:
         return phrases.NO_SUCH_FOLDER.format(folder=what)
@@ -55,7 +56,7 @@ async def list_notes(call: CommandCall, context: CommandContext, what: str) -> s
     if not notes:
         return phrases.NO_NOTES
     notes.sort(key=lambda note: (-note.mtime_ns, note.path))
-    shown = [_row(note, context.now()) for note in notes[:NOTES_LISTED]]
+    shown = [_row(note, services.now()) for note in notes[:NOTES_LISTED]]
     if len(notes) > NOTES_LISTED:
         shown.append(phrases.NOTES_MORE.format(shown=NOTES_LISTED, all=len(notes)))
     return "\n".join([*_folders_in(folder, notes), *shown])
@@ -90,7 +91,7 @@ def _row(note: "NoteStat", now: datetime) -> str:
     return f"{row}, {changed:%Y-%m-%d %H:%M}" if changed else row
 
 
-async def correct_line(call: CommandCall, context: CommandContext) -> str:
+async def correct_line(call: CommandCall, services: Services) -> str:
     """Replace one line of a note; tell what stood there, which is kept in the trash."""
     wanted = _CORRECTION.fullmatch(f"{call.options['place']} {call.options['text']}")
     if wanted is None:
@@ -98,7 +99,7 @@ async def correct_line(call: CommandCall, context: CommandContext) -> str:
     line = int(wanted["line"])
     if wanted["last"] and int(wanted["last"]) != line:
         return phrases.CORRECT_ONE_LINE
-    done = await context.journal.correct(meant_path(wanted["path"]), line, wanted["text"], key=call.key)
+    done = await services.journal.correct(meant_path(wanted["path"]), line, wanted["text"], key=call.key)
     place = written_place(done.written.path, done.written.line_start, done.written.line_end)
     if done.correction is None:
         return phrases.CORRECTED_BEFORE.format(place=place)

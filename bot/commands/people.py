@@ -4,8 +4,9 @@ import re
 
 from bot import phrases
 from bot.access import CODES_AT_ONCE, TERMINAL, Standing, answers_to, minutes_left, who_asks
-from bot.commands.command import CommandCall, CommandContext, Told
+from bot.commands.command import CommandCall, Told
 from bot.messages import Choice, PersonId
+from bot.services import Services
 from bot.state.access import Decision
 
 CLEAR = "clear"
@@ -15,24 +16,24 @@ _DECISIONS: dict[str, Decision] = {"guest": "guest", "owner": "owner"}
 _PERSON = re.compile(r"([A-Za-z][A-Za-z0-9_]*):([^\s:@*<>]{1,100})")
 
 
-async def welcome(call: CommandCall, context: CommandContext) -> str | Told:
+async def welcome(call: CommandCall, services: Services) -> str | Told:
     """Say who this is and what it can do for this person here; an owner is told who asks to be let in.
 
     Who has asked before the owner first wrote could not be told of then: bots write only to whoever has.
     """
-    name = context.settings.agent.name
-    if call.standing >= Standing.ALLOWED and await context.access.memory_is_open(call.message):
+    name = services.settings.agent.name
+    if call.standing >= Standing.ALLOWED and await services.access.memory_is_open(call.message):
         hello = phrases.START.format(name=name)
     else:
         hello = phrases.START_GUEST.format(name=name)
-    if call.standing is Standing.OWNER and not call.message.in_room and context.settings.access.pairing:
-        asking = await _asking(context)
+    if call.standing is Standing.OWNER and not call.message.in_room and services.settings.access.pairing:
+        asking = await _asking(services)
         if isinstance(asking, Told):
             return Told(f"{hello}\n\n{asking.text}", asking.choices)
     return hello
 
 
-async def pair(call: CommandCall, context: CommandContext) -> str | Told:
+async def pair(call: CommandCall, services: Services) -> str | Told:
     """Let in the person who has a code; it may be typed in groups, and `guest` or `owner` may follow it.
 
     `clear` in its place turns away all who wait.
@@ -42,32 +43,34 @@ async def pair(call: CommandCall, context: CommandContext) -> str | Told:
     at_terminal = call.message.sender.channel == TERMINAL
     if "code" not in call.options:
         return (
-            phrases.PAIR_NOT_HERE if call.message.in_room else await _asking(context, at_terminal=at_terminal)
+            phrases.PAIR_NOT_HERE
+            if call.message.in_room
+            else await _asking(services, at_terminal=at_terminal)
         )
     if f"{call.options['code']} {call.options.get('guest', '')}".strip().lower() == CLEAR:
-        return await context.access.clear(by=call.message.sender, key=call.key)
+        return await services.access.clear(by=call.message.sender, key=call.key)
     *groups, last = f"{call.options['code']} {call.options.get('guest', '')}".split()
     decision = _DECISIONS.get(last.lower()) if groups else None
     code = "".join(groups if decision else [*groups, last])
     by, key = call.message.sender, call.key
     if decision == "owner" and (person := read_person(code)):
-        return await context.access.make_owner(person, by=by, key=key)
-    told = await context.access.pair(code, decision=decision or "allowed", by=by, key=key)
-    return _with_folder(told, context) if at_terminal and told == phrases.PAIR_WRONG else told
+        return await services.access.make_owner(person, by=by, key=key)
+    told = await services.access.pair(code, decision=decision or "allowed", by=by, key=key)
+    return _with_folder(told, services) if at_terminal and told == phrases.PAIR_WRONG else told
 
 
-def _with_folder(told: str, context: CommandContext) -> str:
+def _with_folder(told: str, services: Services) -> str:
     """Say in which folder nobody was found: at the terminal, one may have been started beside another bot's."""
-    return f"{told}\n\n{phrases.PAIR_LOOKED_IN.format(folder=context.settings.workspace)}"
+    return f"{told}\n\n{phrases.PAIR_LOOKED_IN.format(folder=services.settings.workspace)}"
 
 
-async def _asking(context: CommandContext, *, at_terminal: bool = False) -> str | Told:
-    if not context.settings.access.pairing:
+async def _asking(services: Services, *, at_terminal: bool = False) -> str | Told:
+    if not services.settings.access.pairing:
         return phrases.PAIRING_OFF
-    asking = await context.access.asking()
+    asking = await services.access.asking()
     if not asking:
-        return _with_folder(phrases.PAIR_NOBODY, context) if at_terminal else phrases.PAIR_NOBODY
-    now = context.now()
+        return _with_folder(phrases.PAIR_NOBODY, services) if at_terminal else phrases.PAIR_NOBODY
+    now = services.now()
     rows = [
         phrases.PAIR_ROW.format(who=who_asks(each), minutes=minutes_left(each, now), code=each.code)
         for each in asking
@@ -76,26 +79,26 @@ async def _asking(context: CommandContext, *, at_terminal: bool = False) -> str 
     phrase = phrases.PAIR_ASKING_AT_TERMINAL if at_terminal else phrases.PAIR_ASKING
     code = asking[0].code if len(asking) == 1 else "CODE"
     told = phrase.format(rows="\n".join(rows), code=code)
-    if len(asking) == CODES_AT_ONCE and await context.access.has_turned_away():
+    if len(asking) == CODES_AT_ONCE and await services.access.has_turned_away():
         told = f"{told}\n\n{phrases.PAIR_TURNED_AWAY}"
         choices.append(Choice(phrases.CHOICE_CLEAR, f"/pair {CLEAR}"))
     return Told(told, tuple(choices))
 
 
-async def allow(call: CommandCall, context: CommandContext) -> str:
+async def allow(call: CommandCall, services: Services) -> str:
     """Let somebody talk, with the memory."""
     person = read_person(call.options["user"])
     if person is None:
         return phrases.WHO.format(command="allow")
-    return await context.access.allow(person, by=call.message.sender, key=call.key)
+    return await services.access.allow(person, by=call.message.sender, key=call.key)
 
 
-async def deny(call: CommandCall, context: CommandContext) -> str:
+async def deny(call: CommandCall, services: Services) -> str:
     """Keep somebody out."""
     person = read_person(call.options["user"])
     if person is None:
         return phrases.WHO.format(command="deny")
-    return await context.access.deny(person, by=call.message.sender, key=call.key)
+    return await services.access.deny(person, by=call.message.sender, key=call.key)
 
 
 def read_person(text: str) -> PersonId | None:

@@ -5,9 +5,10 @@ from datetime import datetime, timedelta
 from bot import phrases
 from bot.access import TERMINAL, Standing
 from bot.choices import offered
-from bot.commands.command import CommandCall, CommandContext, Told
+from bot.commands.command import CommandCall, Told
 from bot.messages import Choice
 from bot.reminders import Asked, NotSet, again_in_words
+from bot.services import Services
 from bot.state.reminders import ReminderRow
 from bot.when import NoMoment
 
@@ -20,17 +21,17 @@ SHOWN_CHARACTERS = 100
 MOST_CHOICES = 8
 
 
-async def remind(call: CommandCall, context: CommandContext) -> str:
+async def remind(call: CommandCall, services: Services) -> str:
     """Set a reminder in this chat."""
-    return await _add(call, context, prompt=False)
+    return await _add(call, services, prompt=False)
 
 
-async def schedule(call: CommandCall, context: CommandContext) -> str:
+async def schedule(call: CommandCall, services: Services) -> str:
     """Have a prompt run as a turn in this chat at its times."""
-    return await _add(call, context, prompt=True)
+    return await _add(call, services, prompt=True)
 
 
-async def look_after_reminders(call: CommandCall, context: CommandContext) -> str | Told:
+async def look_after_reminders(call: CommandCall, services: Services) -> str | Told:
     """List what is to come in this chat, or end some. Prompts are the owners' business."""
     owner = call.standing is Standing.OWNER
     if call.options.get("action") == "cancel":
@@ -39,14 +40,14 @@ async def look_after_reminders(call: CommandCall, context: CommandContext) -> st
         ]
         if not numbers or not all(each.isdecimal() and len(each) <= 18 for each in numbers):
             return phrases.CANCEL_WHICH
-        told = [await _end(number, call, context) for number in dict.fromkeys(map(int, numbers))]
+        told = [await _end(number, call, services) for number in dict.fromkeys(map(int, numbers))]
         return "\n".join(told)
-    rows = [row for row in await context.reminders.active(call.message.chat) if owner or not row.prompt]
+    rows = [row for row in await services.reminders.active(call.message.chat) if owner or not row.prompt]
     if not rows:
         return phrases.REMINDERS_NONE
-    zone = context.reminders.zone.key
+    zone = services.reminders.zone.key
     return Told(
-        phrases.REMINDERS.format(zone=zone, rows="\n".join(_row(row, context) for row in rows)),
+        phrases.REMINDERS.format(zone=zone, rows="\n".join(_row(row, services) for row in rows)),
         offered(
             Choice(
                 phrases.REMINDERS_CHOICE_CANCEL.format(number=row.number, text=_short(row.text)),
@@ -57,47 +58,47 @@ async def look_after_reminders(call: CommandCall, context: CommandContext) -> st
     )
 
 
-async def _end(number: int, call: CommandCall, context: CommandContext) -> str:
+async def _end(number: int, call: CommandCall, services: Services) -> str:
     owner = call.standing is Standing.OWNER
-    ended = await context.reminders.cancel(number, chat=call.message.chat, owner=owner, key=call.key)
+    ended = await services.reminders.cancel(number, chat=call.message.chat, owner=owner, key=call.key)
     if ended is None:
         return phrases.REMINDER_UNKNOWN.format(number=number)
     return phrases.REMINDER_CANCELLED.format(number=ended.number, text=_short(ended.text))
 
 
-async def _add(call: CommandCall, context: CommandContext, *, prompt: bool) -> str:
-    row = await context.reminders.find(call.key)  # it was set before a crash, and may even be past
+async def _add(call: CommandCall, services: Services, *, prompt: bool) -> str:
+    row = await services.reminders.find(call.key)  # it was set before a crash, and may even be past
     if row is None:
-        message, now = call.message, context.now()
+        message, now = call.message, services.now()
         asked_at = min(message.sent_at, now) if now - message.sent_at > DELAYED else now
         asked = Asked(
             call.key, message.chat, message.sender, message.sender_name, message.chat_name, message.in_room
         )
         try:
-            when, text = context.reminders.read(
+            when, text = services.reminders.read(
                 f"{call.options['when']} {call.options['prompt' if prompt else 'text']}", asked_at=asked_at
             )
             if not text:
                 return phrases.SCHEDULE_WHAT if prompt else phrases.REMIND_WHAT
-            row = await context.reminders.add(asked, when, text, prompt=prompt)
+            row = await services.reminders.add(asked, when, text, prompt=prompt)
         except (NoMoment, NotSet) as error:
             return str(error)
-    soon = timedelta() < datetime.fromisoformat(row.due_at) - context.now() < SOON
+    soon = timedelta() < datetime.fromisoformat(row.due_at) - services.now() < SOON
     phrase = phrases.SCHEDULE_SET if row.prompt else phrases.REMINDER_SET
     told = phrase.format(
         number=row.number,
         text=_short(row.text),
-        moment=context.reminders.moment(row, seconds=soon),
+        moment=services.reminders.moment(row, seconds=soon),
         again=_again(row),
     )
     return f"{told} {phrases.AT_TERMINAL}" if call.message.chat.channel == TERMINAL else told
 
 
-def _row(row: ReminderRow, context: CommandContext) -> str:
+def _row(row: ReminderRow, services: Services) -> str:
     phrase = phrases.REMINDERS_ROW_PROMPT if row.prompt else phrases.REMINDERS_ROW
     return phrase.format(
         number=row.number,
-        moment=context.reminders.moment(row, name_zone=False),
+        moment=services.reminders.moment(row, name_zone=False),
         again=_again(row),
         text=_short(row.text),
     )

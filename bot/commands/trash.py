@@ -4,10 +4,11 @@ import re
 from typing import TYPE_CHECKING
 
 from bot import phrases
-from bot.commands.command import CommandCall, CommandContext
+from bot.commands.command import CommandCall
 from bot.journal import PutBack
 from bot.places import written_place
 from bot.plain_text import one_line
+from bot.services import Services
 from memory.errors import MemoryFault
 from memory.notes import as_block
 from memory.trash import numbered
@@ -23,24 +24,24 @@ WORDS_SHOWN = 80
 _RESTORE = re.compile(r"restore\s+#?(\d{1,17})\.?", re.IGNORECASE)
 
 
-async def look_into_trash(call: CommandCall, context: CommandContext, what: str) -> str:
+async def look_into_trash(call: CommandCall, services: Services, what: str) -> str:
     """List what was removed, newest first, or put one of it back."""
     if not what:
-        return await _list(context)
+        return await _list(services)
     wanted = _RESTORE.fullmatch(what)
     if wanted is None:
         return phrases.TRASH_USAGE
-    return await _restore(wanted[1], call, context)
+    return await _restore(wanted[1], call, services)
 
 
-async def _list(context: CommandContext) -> str:
-    removed = [each for each in await context.memory.removed() if not each.is_restored]
+async def _list(services: Services) -> str:
+    removed = [each for each in await services.memory.removed() if not each.is_restored]
     rows = []
     for each in removed[:LISTED]:
-        words = one_line(await context.memory.removed_text(each), limit=WORDS_SHOWN)
+        words = one_line(await services.memory.removed_text(each), limit=WORDS_SHOWN)
         if not words:  # torn by a crash
             continue
-        time = f"{each.at.astimezone(context.now().tzinfo):%Y-%m-%d %H:%M}"
+        time = f"{each.at.astimezone(services.now().tzinfo):%Y-%m-%d %H:%M}"
         rows.append(phrases.TRASH_ROW.format(number=each.number, time=time, note=each.note, words=words))
     if not rows:
         return phrases.TRASH_EMPTY
@@ -53,17 +54,17 @@ class _NotThere(Exception):
     """The text says why nothing is put back."""
 
 
-async def _restore(number: str, call: CommandCall, context: CommandContext) -> str:
+async def _restore(number: str, call: CommandCall, services: Services) -> str:
     was_replaced = False
 
     async def find() -> PutBack:
         nonlocal was_replaced
-        removed = await _find(number, context.memory)
+        removed = await _find(number, services.memory)
         was_replaced = removed.new_lines is not None
-        return await _wanted(removed, context.memory)
+        return await _wanted(removed, services.memory)
 
     try:
-        done = await context.journal.put_back(find, key=f"{call.key}-{number}")
+        done = await services.journal.put_back(find, key=f"{call.key}-{number}")
     except _NotThere as problem:
         return str(problem)
     place = written_place(done.written.path, done.written.line_start, done.written.line_end)

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 from bot import phrases
 from bot.access import TERMINAL
 from bot.attachments.wording import in_bytes
-from bot.commands.command import CommandCall, CommandContext
+from bot.commands.command import CommandCall
 from bot.config.errors import ConfigError
 from bot.plain_text import one_line
 from bot.presence import service_pid
+from bot.services import Services
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -25,13 +26,13 @@ LONGEST_VALUE = 200
 """Of a setting, as it is shown, in characters."""
 
 
-async def back_up(call: CommandCall, context: CommandContext) -> str:
+async def back_up(call: CommandCall, services: Services) -> str:
     """Write an archive and name it; nothing of what is in it goes to the chat."""
     from bot.archives.errors import BackupFault
 
     try:
         # With the time: a state.db that is begun anew counts its messages from 1 again.
-        made = await context.backups.make(key=f"{call.key} {call.message.sent_at.isoformat()}")
+        made = await services.backups.make(key=f"{call.key} {call.message.sent_at.isoformat()}")
     except BackupFault as fault:
         return phrases.NOT_BACKED_UP.format(reason=fault)
     if made.problems:
@@ -40,16 +41,18 @@ async def back_up(call: CommandCall, context: CommandContext) -> str:
     return phrases.BACKED_UP.format(files=made.files, size=in_bytes(made.size), file=made.file)
 
 
-async def show_config(call: CommandCall, context: CommandContext) -> str:
+async def show_config(call: CommandCall, services: Services) -> str:
     """List the settings that are not as they come, of secrets only that they are set; or read them anew."""
     from bot.log import secrets_of
     from memory.redaction import without_secrets
 
     if call.options.get("action") == "reload":
-        told = await _reload(context)
+        told = await _reload(services)
         at_terminal = call.message.chat.channel == TERMINAL
-        return f"{told} {phrases.CONFIG_IN_SERVICE_TOO}" if at_terminal and _reload_service(context) else told
-    settings = context.settings
+        return (
+            f"{told} {phrases.CONFIG_IN_SERVICE_TOO}" if at_terminal and _reload_service(services) else told
+        )
+    settings = services.settings
     secrets = secrets_of(
         settings
     )  # such as the password within an address, which is cut short only afterwards
@@ -65,15 +68,15 @@ async def show_config(call: CommandCall, context: CommandContext) -> str:
         workspace=settings.workspace,
         rows="\n".join(rows) or phrases.CONFIG_NOTHING,
     )
-    text = "\n\n".join(filter(None, (text, await _changed_since(context))))
+    text = "\n\n".join(filter(None, (text, await _changed_since(services))))
     return without_secrets(text, secrets)
 
 
-async def _reload(context: CommandContext) -> str:
+async def _reload(services: Services) -> str:
     from bot.config.reload import in_words
 
     try:
-        changes = await context.current.reload()
+        changes = await services.current.reload()
     except ConfigError as error:
         log.warning("%s", phrases.CONFIG_UNUSABLE.format(reason=error))
         return phrases.CONFIG_UNUSABLE.format(reason=error)
@@ -82,9 +85,9 @@ async def _reload(context: CommandContext) -> str:
     return told
 
 
-def _reload_service(context: CommandContext) -> bool:
+def _reload_service(services: Services) -> bool:
     """Have the service beside this chat reload too; return whether one runs that is another process."""
-    pid = service_pid(context.settings.private_folder / "locks")
+    pid = service_pid(services.settings.private_folder / "locks")
     if pid is None or pid == os.getpid():
         return False
     try:
@@ -94,10 +97,10 @@ def _reload_service(context: CommandContext) -> bool:
     return True
 
 
-async def _changed_since(context: CommandContext) -> str:
+async def _changed_since(services: Services) -> str:
     """What file and environment say by now that is not in force."""
     try:
-        changes = await context.current.changes()
+        changes = await services.current.changes()
     except ConfigError as error:
         return phrases.CONFIG_WOULD_FAIL.format(reason=error)
     told = [phrases.CONFIG_CHANGED.format(keys=", ".join(changes.live))] if changes.live else []

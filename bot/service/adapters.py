@@ -23,8 +23,8 @@ from memory.listing import list_notes
 if TYPE_CHECKING:
     from adapters.discord.adapter import DiscordAdapter
     from adapters.telegram.adapter import TelegramAdapter
+    from bot.assistant import Assistant
     from bot.config.settings import Settings
-    from bot.service.assembly import Parts
 
 OWNER_AT_TERMINAL = PersonId(TERMINAL, "owner")
 TYPED = "chat_history"
@@ -34,12 +34,12 @@ TYPED = "chat_history"
 # -- the terminal -------------------------------------------------------------------------------------------
 
 
-def open_terminal(parts: "Parts", *, session: str, page: str = "") -> Adapter:
+def open_terminal(assistant: "Assistant", *, session: str, page: str = "") -> Adapter:
     """Open the terminal as a channel: with a line editor where a person sits at it, else as plain lines.
 
     `page`: the address of the status page; "" where this process serves none.
     """
-    settings, chat = parts.current.settings, ChatId(TERMINAL, session)
+    services, settings, chat = assistant.services, assistant.services.settings, ChatId(TERMINAL, session)
     if sys.stdin.isatty() and sys.stdout.isatty():
         from adapters.terminal.live import LiveTerminal
 
@@ -47,13 +47,13 @@ def open_terminal(parts: "Parts", *, session: str, page: str = "") -> Adapter:
             chat=chat,
             sender=OWNER_AT_TERMINAL,
             now=settings.now,
-            stop=parts.assistant.stop,
+            stop=assistant.stop,
             commands={
                 **{command.name: command.help for command in usable_by(Standing.OWNER, COMMANDS)},
                 "exit": phrases.EXIT_HELP,
             },
             history=settings.private_folder / TYPED,
-            greeting=banner(settings, model=parts.model.name, page=page),
+            greeting=banner(settings, model=services.model.name, page=page),
         )
     from adapters.terminal.plain import PlainTerminal
 
@@ -93,25 +93,25 @@ def forget_typed(private: Path, wanted: Wanted) -> int:
 
 @asynccontextmanager
 async def open_telegram(
-    parts: "Parts",
+    assistant: "Assistant",
     duty: Duty = Duty(),  # noqa: B008 - frozen
 ) -> "AsyncIterator[TelegramAdapter]":
     """Open Telegram as a channel."""
     from adapters.telegram.adapter import TELEGRAM, TelegramAdapter
     from adapters.telegram.connection import open_bot
 
-    settings = parts.current.settings
+    services, settings = assistant.services, assistant.services.settings
     token = settings.telegram.token.get_secret_value()
     async with open_bot(token, settings.telegram.api_base, is_ours=duty.is_ours) as bot:
         adapter = TelegramAdapter(
             bot,
             settings.telegram,
-            store=ChannelStore(parts.state, TELEGRAM),
-            access=parts.access,
+            store=ChannelStore(services.state, TELEGRAM),
+            access=services.access,
             owners=settings.access.owners,
             commands=COMMANDS,
-            moved=parts.assistant.moved,
-            supervisor=parts.supervisor,
+            moved=assistant.moved,
+            supervisor=services.supervisor,
         )
         try:
             yield adapter
@@ -130,7 +130,7 @@ def telegram_paths(settings: "Settings") -> Sequence[str]:
 
 @asynccontextmanager
 async def open_discord(
-    parts: "Parts",
+    assistant: "Assistant",
     duty: Duty = Duty(),  # noqa: B008 - frozen
 ) -> "AsyncIterator[DiscordAdapter]":
     """Open Discord as a channel."""
@@ -140,7 +140,7 @@ async def open_discord(
         from adapters.discord.adapter import DISCORD, DiscordAdapter
         from adapters.discord.completion import Sources
 
-    settings = parts.current.settings
+    services, settings = assistant.services, assistant.services.settings
 
     async def notes() -> list[str]:
         listed = await asyncio.to_thread(list_notes, settings.memory_folder)
@@ -148,24 +148,27 @@ async def open_discord(
 
     adapter = DiscordAdapter(
         settings.discord,
-        store=ChannelStore(parts.state, DISCORD),
-        access=parts.access,
-        people=partial(parts.access.people_of, DISCORD),
+        store=ChannelStore(services.state, DISCORD),
+        access=services.access,
+        people=partial(services.access.people_of, DISCORD),
         commands=COMMANDS,
         sources=Sources(
-            lambda: list(parts.model.plan.candidates), notes, parts.reminders.active, parts.memory.removed
+            lambda: list(services.model.plan.candidates),
+            notes,
+            services.reminders.active,
+            services.memory.removed,
         ),
         threads=settings.discord.threads,
-        withdraw=parts.assistant.withdraw,
+        withdraw=assistant.withdraw,
         is_ours=duty.is_ours,
         since=duty.since,
-        supervisor=parts.supervisor,
+        supervisor=services.supervisor,
     )
 
     def threads(new: "Settings") -> None:
         adapter.threads = new.discord.threads
 
-    unfollow = parts.current.follow("discord.threads", take=threads)
+    unfollow = services.current.follow("discord.threads", take=threads)
     try:
         yield adapter
     finally:

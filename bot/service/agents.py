@@ -1,36 +1,31 @@
 """Who answers: one agent with all tools, and one for those who may not use the memory."""
 
-from collections.abc import Callable, Sequence
-from datetime import datetime
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from bot.agent import Agent
+from bot.answering import Agents
 from bot.conversations.conversation import Conversation
 from bot.prompt import system_prompt
+from bot.tools.documents import document_tools
+from bot.tools.memory import memory_tools
+from bot.tools.reminder_list import reminder_list_tools
+from bot.tools.reminders import reminder_tools
 from bot.tools.toolbox import Tool, Toolbox
 
 if TYPE_CHECKING:
-    from bot.config.reload import Current
-    from bot.conversations.compaction import Compactor
-    from bot.measures import Measures
-    from bot.models.protocol import LanguageModel
+    from bot.services import Services
 
 
-def agents(
-    current: "Current",
-    model: "LanguageModel",
-    compactor: "Compactor",
-    *,
-    for_memory: Sequence[Tool],
-    for_all: Sequence[Tool],
-    measures: "Measures",
-    now: Callable[[], datetime],
-) -> tuple[Agent, Agent]:
+def agents(services: "Services", tools: Sequence[Tool] = ()) -> Agents:
     """The one for those who may use the memory, and the guests' own, who hear nothing of the notes.
 
-    `for_memory`: tools that reach into the notes; `for_all`: the others. `now` is on the owner's clock.
+    `tools`: what a model may do beside all that there is anyway, where the memory is open.
     """
-    limits, timezone = current.settings.limits, current.settings.zone.key
+    settings, memory, reminders = services.settings, services.memory, services.reminders
+    limits, timezone, compactor = settings.limits, settings.zone.key, services.compactor
+    for_memory = (*memory_tools(memory, services.journal), *document_tools(services.filing), *tools)
+    for_all = (*reminder_tools(reminders), *reminder_list_tools(reminders, services.access))
 
     async def make_room(conversation: Conversation) -> None:
         may_flush = await compactor.may_flush(conversation.chat)
@@ -39,23 +34,23 @@ def agents(
     def agent(*, with_memory: bool) -> Agent:
         def prompt(recalled: str) -> str:
             return system_prompt(
-                name=current.settings.agent.name,
-                instructions=current.settings.agent.instructions,
-                today=now().date(),
+                name=services.settings.agent.name,
+                instructions=services.settings.agent.instructions,
+                today=services.now().date(),
                 timezone=timezone,
                 memory=with_memory,
                 recalled=recalled if with_memory else "",
             )
 
         return Agent(
-            model,
+            services.model,
             Toolbox((*for_memory, *for_all) if with_memory else for_all),
             prompt=prompt,
             steps_per_turn=limits.steps_per_turn,
             tokens_per_turn=limits.tokens_per_turn,
             make_room=make_room,
-            measures=measures,
+            measures=services.measures,
             closed=() if with_memory else [each.spec.name for each in for_memory],
         )
 
-    return agent(with_memory=True), agent(with_memory=False)
+    return Agents(agent(with_memory=True), agent(with_memory=False))

@@ -53,12 +53,12 @@ async def serve_among_others(
                     either(leaving.wait(), workspace.lost()) as over,
                     open_assistant(
                         settings, alone=True, post=post, troubles=troubles, supervisor=supervisor
-                    ) as parts,
+                    ) as assistant,
                 ):
                     try:
-                        await keep_house(parts, lines, sockets, over, at_terminal=at_terminal, post=post)
+                        await keep_house(assistant, lines, sockets, over, at_terminal=at_terminal, post=post)
                     finally:  # what was read anew counts in the next house too
-                        settings = parts.current.settings
+                        settings = assistant.services.settings
             except StateFault:
                 if post.is_kept:  # else it is what refuses to be written by us now
                     raise

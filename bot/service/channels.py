@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from bot.assistant import Assistant
 from bot.messages import Adapter
 from bot.service.adapters import open_discord, open_telegram, open_terminal, telegram_paths
-from bot.service.assembly import Parts
 from bot.state.database import StateFault
 
 if TYPE_CHECKING:
@@ -39,51 +39,51 @@ class OpenChannels:
 
 @asynccontextmanager
 async def open_channels(
-    parts: Parts, *, at_terminal: bool, page: str = "", post: "Post | None" = None
+    assistant: Assistant, *, at_terminal: bool, page: str = "", post: "Post | None" = None
 ) -> AsyncIterator[OpenChannels]:
     """Open what is configured, and attach it to the assistant; `post`: where other instances may have it.
 
     `page`: the address of the status page, for somebody who sits at the terminal.
     """
-    async with shared_channels(parts, post) if post else own_channels(parts) as channels:
+    async with shared_channels(assistant, post) if post else own_channels(assistant) as channels:
         if at_terminal:
-            terminal = open_terminal(parts, session="main", page=page)
+            terminal = open_terminal(assistant, session="main", page=page)
             channels = replace(channels, adapters=(*channels.adapters, terminal))
         for adapter in channels.adapters:
-            parts.assistant.attach(adapter)
+            assistant.attach(adapter)
         yield channels
 
 
 @asynccontextmanager
-async def own_channels(parts: Parts) -> AsyncIterator[OpenChannels]:
+async def own_channels(assistant: Assistant) -> AsyncIterator[OpenChannels]:
     """Open the channels that nobody else has."""
-    settings, channels = parts.current.settings, OpenChannels()
+    settings, channels = assistant.services.settings, OpenChannels()
     async with AsyncExitStack() as stack:
         if settings.telegram.token.get_secret_value():
-            telegram = await stack.enter_async_context(open_telegram(parts))
+            telegram = await stack.enter_async_context(open_telegram(assistant))
             channels = OpenChannels((telegram,), tuple(telegram.hooks))
         if settings.discord.token.get_secret_value():
-            discord = await stack.enter_async_context(open_discord(parts))
+            discord = await stack.enter_async_context(open_discord(assistant))
             channels = replace(channels, adapters=(*channels.adapters, discord))
         yield channels
 
 
 @asynccontextmanager
-async def shared_channels(parts: Parts, post: "Post") -> AsyncIterator[OpenChannels]:
+async def shared_channels(assistant: Assistant, post: "Post") -> AsyncIterator[OpenChannels]:
     """Wait for the lease of each channel; what a platform brings is refused while another instance has it."""
-    settings = parts.current.settings
+    settings = assistant.services.settings
 
     async def take_up() -> None:
         try:
-            await parts.assistant.take_up()
+            await assistant.take_up()
         except StateFault as fault:  # it is tried again and again
             log.warning("%s", fault)
 
     def telegram(duty: "Duty") -> AbstractAsyncContextManager[Adapter]:
-        return open_telegram(parts, duty)
+        return open_telegram(assistant, duty)
 
     def discord(duty: "Duty") -> AbstractAsyncContextManager[Adapter]:
-        return open_discord(parts, duty)
+        return open_discord(assistant, duty)
 
     async with AsyncExitStack() as stack:
         leased: list[LeasedChannel] = []

@@ -12,25 +12,25 @@ from bot.log import Log, secrets_of
 from bot.models.opening import renew_model
 
 if TYPE_CHECKING:
-    from bot.answering import House
-    from bot.attachments.reading import AttachmentReader
+    from bot.answering import Agents
     from bot.config.settings import Settings
+    from bot.services import Services
 
 log = logging.getLogger(__name__)
 
 
-def follow_settings(current: Current, house: "House", reader: "AttachmentReader") -> None:
+def follow_settings(services: "Services", agents: "Agents") -> None:
     """Have the assistant's parts go by the settings that count just now. Turns that run end as they began."""
-    start, parts = current.settings, house.context
+    current, start, reader = services.current, services.settings, services.reader
 
     def rules(new: "Settings") -> None:
-        house.access.renew(new.access)
-        parts.reminders.renew(new.access.owners)
+        services.access.renew(new.access)
+        services.reminders.renew(new.access.owners)
 
     def limits(new: "Settings") -> None:
-        house.rate.renew(new.limits.messages_per_minute)
-        house.budget.renew(new.limits.daily_tokens)
-        for agent in (house.agent, house.guest_agent):
+        services.rate.renew(new.limits.messages_per_minute)
+        services.budget.renew(new.limits.daily_tokens)
+        for agent in (agents.with_memory, agents.for_guests):
             agent.renew(steps_per_turn=new.limits.steps_per_turn, tokens_per_turn=new.limits.tokens_per_turn)
 
     def speech(new: "Settings") -> None:
@@ -43,14 +43,14 @@ def follow_settings(current: Current, house: "House", reader: "AttachmentReader"
         is_indirect = new.memory.embedding == start.memory.embedding
         return ("memory.embedding",) if is_indirect and embedding_differs(start, new) else ()
 
-    current.follow("models", "providers", take=lambda new: renew_model(parts.model, new, os.environ))
+    current.follow("models", "providers", take=lambda new: renew_model(services.model, new, os.environ))
     current.follow("speech", "providers", take=speech)
     current.follow("agent")  # looked up for each turn
     current.follow("access", take=rules)
     current.follow("limits", take=limits)
     current.follow("attachments", take=lambda new: reader.renew(new.attachments))
-    current.follow("memory.search", take=lambda new: parts.memory.renew(new.memory.search))
-    current.follow("memory.flush", take=lambda new: parts.compactor.renew(new.memory.flush))
+    current.follow("memory.search", take=lambda new: services.memory.renew(new.memory.search))
+    current.follow("memory.flush", take=lambda new: services.compactor.renew(new.memory.flush))
     current.depends(vectors)
 
 

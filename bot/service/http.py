@@ -6,41 +6,14 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from bot.service.assembly import Parts
-
 if TYPE_CHECKING:
     from aiohttp.web import Application
 
+    from bot.services import Services
     from bot.web.guard import Network
     from bot.web.hooks import Hook
-    from bot.web.inside import Inside
 
 log = logging.getLogger(__name__)
-
-
-def inside_of(parts: Parts) -> "Inside":
-    """What is shown and done over HTTP for who may come in."""
-    from bot.web.inside import Inside
-
-    settings = parts.current.settings
-    return Inside(
-        name=lambda: parts.current.settings.agent.name,
-        token=settings.server.token.get_secret_value().strip(),
-        memory=parts.memory,
-        rebuilding=parts.rebuilding,
-        state=parts.state,
-        model=parts.model,
-        channels=parts.channels.health,
-        upkeep=parts.upkeep,
-        measures=parts.measures,
-        private=settings.private_folder,
-        now=settings.now,
-        proxies=settings.server.proxies,
-        troubles=parts.troubles.recent,
-        troubles_by_level=parts.troubles.counts,
-        instance=parts.instance,
-        task_failures=lambda: parts.supervisor.failures,
-    )
 
 
 def page_address(sockets: Sequence[socket.socket]) -> str:
@@ -55,14 +28,15 @@ def page_address(sockets: Sequence[socket.socket]) -> str:
 
 @asynccontextmanager
 async def http_server(
-    sockets: Sequence[socket.socket], parts: Parts, hooks: "Sequence[Hook]"
+    sockets: Sequence[socket.socket], services: "Services", hooks: "Sequence[Hook]"
 ) -> AsyncIterator[None]:
     """Serve HTTP on sockets that are open already."""
     from bot.web.app import build_web_app
 
-    channels, memory, inside = parts.channels.health, parts.memory, inside_of(parts)
-    app = build_web_app(channels=channels, memory=memory, hooks=hooks, inside=inside)
-    async with on_sockets(app, sockets, proxies=inside.proxies):
+    app = build_web_app(
+        channels=services.channels.health, memory=services.memory, hooks=hooks, services=services
+    )
+    async with on_sockets(app, sockets, proxies=services.settings.server.proxies):
         yield
 
 

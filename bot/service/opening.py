@@ -3,10 +3,10 @@
 import os
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from bot.assistant import Assistant
 from bot.attachments.speech_opening import opened_speech
 from bot.cannot_start import CannotStart
 from bot.config.reload import Current
@@ -18,7 +18,7 @@ from bot.measures import Measures
 from bot.models.opening import open_model
 from bot.presence import UNFINISHED, Presence, is_unfinished
 from bot.service.adapters import forget_typed
-from bot.service.assembly import Parts, assemble
+from bot.service.assembly import assemble, services_of
 from bot.state.database import State
 from bot.supervision import Supervisor
 from memory.memory import Memory
@@ -36,7 +36,7 @@ async def open_assistant(
     post: "Post | None" = None,
     troubles: Troubles | None = None,
     supervisor: Supervisor | None = None,
-) -> AsyncIterator[Parts]:
+) -> AsyncIterator[Assistant]:
     """Open the assistant and what it is made of.
 
     `alone`: this is the service, which watches the notes and looks at all of them regularly. Others may run beside
@@ -73,7 +73,7 @@ async def open_assistant(
         )
         measures = Measures()
         model = await stack.enter_async_context(open_model(settings, state, os.environ, measures=measures))
-        parts = assemble(
+        services = services_of(
             Current(settings),
             presence=presence,
             state=state,
@@ -85,8 +85,10 @@ async def open_assistant(
             post=post,
             forget_typed=partial(forget_typed, private),
             supervisor=supervisor,
+            embedding=embedding,
+            troubles=troubles,
         )
-        stack.push_async_callback(parts.rebuilding.close)
-        parts.reader.speech.renew(*opened_speech(settings, os.environ))
-        stack.push_async_callback(parts.reader.speech.close)
-        yield replace(parts, embedding=embedding, troubles=troubles or Troubles())
+        stack.push_async_callback(services.rebuilding.close)
+        services.reader.speech.renew(*opened_speech(settings, os.environ))
+        stack.push_async_callback(services.reader.speech.close)
+        yield assemble(services)

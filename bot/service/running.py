@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any
 
 from bot.access import TERMINAL
+from bot.assistant import Assistant
 from bot.messages import Adapter
-from bot.service.assembly import Parts
 
 log = logging.getLogger(__name__)
 
@@ -18,7 +18,7 @@ PATIENCE = 5.0
 
 async def run_channels(
     adapters: Sequence[Adapter],
-    parts: Parts,
+    assistant: Assistant,
     leaving: asyncio.Event,
     *,
     patience: Callable[[], float] = lambda: PATIENCE,
@@ -28,12 +28,12 @@ async def run_channels(
     What an earlier run has left is gone on with first. What runs at the end gets its time. A channel that fails is
     started again; only the terminal, behind which there may be nobody any more, ends the program with its error.
     """
-    assistant, supervisor = parts.assistant, parts.supervisor
+    services, supervisor = assistant.services, assistant.services.supervisor
     await assistant.take_up()
     told_to_leave: asyncio.Task[Any] = asyncio.create_task(leaving.wait())
     background: dict[str, Callable[[], Awaitable[None]]] = {
         **assistant.background_tasks(),
-        "reminders": partial(parts.reminders.run, assistant.serves, parts.woken.set),
+        "reminders": partial(services.reminders.run, assistant.serves, services.woken.set),
     }
     beside = [supervisor.start(name, work) for name, work in background.items()]
     running = {

@@ -10,18 +10,19 @@ from contextlib import AsyncExitStack
 from functools import partial
 from typing import TYPE_CHECKING
 
+from bot.assistant import Assistant
 from bot.attachments.speech_providers import missing_key
 from bot.config.reload import reload_on_hangup
 from bot.config.settings import Settings
 from bot.config.system_zone import system_zone
 from bot.log import Log, Troubles, log_to_file, log_to_stderr, secrets_of
-from bot.service.assembly import Parts
 from bot.service.channels import open_channels
 from bot.service.following import follow_with_log
 from bot.service.http import http_server, page_address
 from bot.service.opening import open_assistant
 from bot.service.running import PATIENCE, run_channels
 from bot.service.startup import collect_garbage_from_now_on
+from bot.services import Services
 
 if TYPE_CHECKING:
     from bot.instances.post import Post
@@ -33,14 +34,14 @@ async def serve_alone(
     settings: Settings, sockets: Sequence[socket.socket], leaving: asyncio.Event, *, at_terminal: bool
 ) -> None:
     """Serve what nobody else has."""
-    async with open_assistant(settings, alone=True) as parts:
-        lines = open_log(settings, parts.troubles, at_terminal=at_terminal)
-        await keep_house(parts, lines, sockets, leaving, at_terminal=at_terminal)
+    async with open_assistant(settings, alone=True) as assistant:
+        lines = open_log(settings, assistant.services.troubles, at_terminal=at_terminal)
+        await keep_house(assistant, lines, sockets, leaving, at_terminal=at_terminal)
         log.info("leaving")
 
 
 async def keep_house(
-    parts: Parts,
+    assistant: Assistant,
     lines: Log,
     sockets: Sequence[socket.socket],
     leaving: asyncio.Event,
@@ -49,24 +50,25 @@ async def keep_house(
     post: "Post | None" = None,
 ) -> None:
     """Serve with what is open, until it is to leave; `post`: where other instances may have the channels."""
+    services = assistant.services
     async with AsyncExitStack() as stack:
-        follow_with_log(parts.current, lines)
-        await stack.enter_async_context(reload_on_hangup(parts.current, parts.supervisor))
-        log_choices(parts)
-        log.info("notes in %s; model: %s", parts.current.settings.memory_folder, parts.model.name)
+        follow_with_log(services.current, lines)
+        await stack.enter_async_context(reload_on_hangup(services.current, services.supervisor))
+        log_choices(services)
+        log.info("notes in %s; model: %s", services.settings.memory_folder, services.model.name)
         page = page_address(sockets)
         channels = await stack.enter_async_context(
-            open_channels(parts, at_terminal=at_terminal, page=page, post=post)
+            open_channels(assistant, at_terminal=at_terminal, page=page, post=post)
         )
         if sockets:
-            await stack.enter_async_context(http_server(sockets, parts, channels.hooks))
-        await stack.enter_async_context(parts.upkeep)
+            await stack.enter_async_context(http_server(sockets, services, channels.hooks))
+        await stack.enter_async_context(services.upkeep)
         if channels.adapters:
             log.info("channels: %s", ", ".join(adapter.name for adapter in channels.adapters))
         else:
             log.info("no channel is configured: only HTTP is served")
         collect_garbage_from_now_on()
-        await run_channels(channels.adapters, parts, leaving, patience=partial(patience_at, post))
+        await run_channels(channels.adapters, assistant, leaving, patience=partial(patience_at, post))
         await channels.leave()  # before all else ends: another instance waits for it
 
 
@@ -90,15 +92,15 @@ def open_log(settings: Settings, troubles: Troubles, *, at_terminal: bool) -> Lo
     )
 
 
-def log_choices(parts: Parts) -> None:
+def log_choices(services: Services) -> None:
     """Say once who makes the vectors, and why; and that nobody writes down what is said aloud for want of a key."""
-    embedding = parts.embedding
+    embedding = services.embedding
     log.info("embedding: %s", embedding.choice.reason)
     if embedding.fallback.provider != "none":
         log.info("embedding, fallback: %s", embedding.fallback.reason)
     if embedding.error:
         log.warning("embedding: %s", embedding.error)
-    settings, machine = parts.current.settings, system_zone()
+    settings, machine = services.settings, system_zone()
     if machine.problem and not settings.timezone:
         log.warning("timezone is UTC, because this machine's cannot be used: %s", machine.problem)
     if told := missing_key(settings, os.environ):

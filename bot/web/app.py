@@ -8,13 +8,14 @@ from aiohttp import web, web_protocol, web_response
 from bot.log.faults import where
 from bot.log.repeats import Repeats
 from bot.messages import ChannelHealth
+from bot.services import Services
 from bot.web.bodies import LARGEST_BODY, NOT_HTTP
 from bot.web.connections import note_request
+from bot.web.context import services_key, token_of
 from bot.web.guard import WrongTokens, guard, wrong_key
 from bot.web.headers import add_headers
 from bot.web.health import HEALTH, Watched, healthz, watched_key
 from bot.web.hooks import Hook, add_hooks
-from bot.web.inside import Inside, inside_key
 from bot.web.metrics import add_metrics
 from bot.web.page.notes import add_notes
 from bot.web.page.routes import add_page
@@ -36,28 +37,28 @@ def build_web_app(
     memory: Memory,
     patience: float = 1.0,
     hooks: Iterable[Hook] = (),
-    inside: Inside | None = None,
+    services: Services | None = None,
 ) -> web.Application:
     """Build the application; `channels` tells how each configured channel fares, by its name.
 
     A health check waits `patience` seconds for the memory. `hooks`: where platforms hand over what happened.
-    `inside`: what else is served, to who may come in; None for nothing.
+    `services`: what else is served, to who may come in; None for nothing.
     """
     hooks = tuple(hooks)
     open_paths = [HEALTH, SIGN_IN, *(hook.path for hook in hooks)]
-    guards = [guard(inside.token, open_paths=open_paths, refuse=refuse)] if inside else []
+    guards = [guard(token_of(services), open_paths=open_paths, refuse=refuse)] if services else []
     app = web.Application(client_max_size=LARGEST_BODY, middlewares=[note_request, *guards])
     app[watched_key] = (
-        Watched(channels, memory, patience, inside.instance, inside.task_failures)
-        if inside
+        Watched(channels, memory, patience, services.instance, lambda: services.supervisor.failures)
+        if services
         else Watched(channels, memory, patience)
     )
     app.on_response_prepare.append(add_headers)
     app.router.add_get(HEALTH, healthz)
     add_hooks(app, hooks)
-    if inside:
-        app[inside_key] = inside
-        app[wrong_key] = WrongTokens(proxies=inside.proxies)
+    if services:
+        app[services_key] = services
+        app[wrong_key] = WrongTokens(proxies=services.settings.server.proxies)
         add_sign_in(app)
         add_metrics(app)
         add_rpc(app)

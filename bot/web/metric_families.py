@@ -33,10 +33,10 @@ from bot.measures import BOUNDS, TURN_OUTCOMES, Histogram
 from bot.models.protocol import Usage
 from bot.models.status import State as ModelState
 from bot.models.status import models_status
+from bot.services import Services
 from bot.state.queues import Queues
 from bot.upkeep.scheduler import JobStatus
 from bot.web.health import Role, role
-from bot.web.inside import Inside
 from memory.memory import MemoryStatus
 from memory.watcher import WatchState
 
@@ -71,7 +71,7 @@ class StandbyFacts(Collector):
 class Facts(Collector):
     """What there is to tell; a scrape's own."""
 
-    inside: Inside
+    services: Services
     memory: MemoryStatus | None
     """None where it could not be asked."""
     queues: Queues | None
@@ -79,14 +79,14 @@ class Facts(Collector):
 
     def collect(self) -> Iterable[Metric]:
         """Give all of it."""
-        yield from _service(self.inside)
-        yield from _turns(self.inside)
-        yield from _models(self.inside)
-        yield from _memory(self.inside, self.memory)
+        yield from _service(self.services)
+        yield from _turns(self.services)
+        yield from _models(self.services)
+        yield from _memory(self.services, self.memory)
         yield from _queues(self.queues)
-        yield from _channels(self.inside)
-        yield from _jobs(self.inside.upkeep.jobs)
-        yield from _leases(self.inside)
+        yield from _channels(self.services)
+        yield from _jobs(self.services.upkeep.jobs)
+        yield from _leases(self.services)
         yield from _process.collect()
 
 
@@ -102,14 +102,14 @@ def exposition(facts: Collector, *, accept: str) -> tuple[bytes, str]:
 # -- what is told -------------------------------------------------------------------------------------------
 
 
-def _service(inside: Inside) -> Iterator[Metric]:
+def _service(services: Services) -> Iterator[Metric]:
     yield _build()
-    started = inside.measures.started_at
+    started = services.measures.started_at
     yield _gauge("commonplace_start_time_seconds", "When the service was started, since 1970.", started)
     yield _gauge(
         "commonplace_asyncio_tasks", "Tasks of the event loop, with this one.", len(asyncio.all_tasks())
     )
-    told = inside.troubles_by_level()
+    told = services.troubles.counts()
     yield _counters(
         "commonplace_log_messages",
         "Warnings and errors, whether they were written to the log or not.",
@@ -128,8 +128,8 @@ def _build() -> Metric:
     return InfoMetricFamily("commonplace_build", "Version of Commonplace, and of Python.", value=about)
 
 
-def _turns(inside: Inside) -> Iterator[Metric]:
-    measures, channels = inside.measures, inside.channels()
+def _turns(services: Services) -> Iterator[Metric]:
+    measures, channels = services.measures, services.channels.health()
     yield _counters(
         "commonplace_messages",
         "Messages that were taken in, by channel.",
@@ -179,9 +179,9 @@ def _turns(inside: Inside) -> Iterator[Metric]:
     yield _histograms("commonplace_tool_seconds", "How long tools take.", "tool", measures.tool_times)
 
 
-def _models(inside: Inside) -> Iterator[Metric]:
-    measures = inside.measures
-    models = {*inside.model.plan.candidates, *measures.model_tries}
+def _models(services: Services) -> Iterator[Metric]:
+    measures = services.measures
+    models = {*services.model.plan.candidates, *measures.model_tries}
     yield _counters(
         "commonplace_model_tries",
         "Requests that were sent to a model.",
@@ -234,21 +234,24 @@ def _models(inside: Inside) -> Iterator[Metric]:
         ["model", "key"],
         {
             (each.model, str(each.key)): each.state.replace(" ", "_")
-            for each in models_status(inside.model.plan, inside.model.health)
+            for each in models_status(services.model.plan, services.model.health)
         },
         [state.replace(" ", "_") for state in get_args(ModelState)],
     )
 
 
-def _memory(inside: Inside, status: MemoryStatus | None) -> Iterator[Metric]:
+def _memory(services: Services, status: MemoryStatus | None) -> Iterator[Metric]:
     up = "Whether the memory could be asked in time; where it could not, the numbers of it are missing."
     yield _gauge("commonplace_memory_up", up, status is not None)
-    rebuilding = inside.rebuilding.runs
+    rebuilding = services.rebuilding.runs
     yield _gauge("commonplace_memory_rebuilding", "Whether the index is being built anew.", rebuilding)
-    for name, file in (("index", inside.memory.index_file), ("state", inside.private / "state.db")):
+    for name, file in (
+        ("index", services.memory.index_file),
+        ("state", services.settings.private_folder / "state.db"),
+    ):
         if file and (size := _bytes(file)) is not None:
             yield _gauge(f"commonplace_{name}_bytes", f"Size of {name}.db with its journal.", size)
-    fails = status.index_problem if status else inside.memory.index_problem
+    fails = status.index_problem if status else services.memory.index_problem
     if status or fails:
         up = "Whether the index can be asked; where it cannot, the numbers that only it knows are missing."
         yield _gauge("commonplace_index_up", up, not fails)
@@ -311,15 +314,15 @@ def _queues(queues: Queues | None) -> Iterator[Metric]:
     yield _gauge("commonplace_reminders_due", "Of these, those whose moment has come.", queues.reminders_due)
 
 
-def _channels(inside: Inside) -> Iterator[Metric]:
-    states = {(name,): health.state for name, health in inside.channels().items()}
+def _channels(services: Services) -> Iterator[Metric]:
+    states = {(name,): health.state for name, health in services.channels.health().items()}
     help_text = "1 for how a channel fares."
     yield _states("commonplace_channel_state", help_text, ["channel"], states, CHANNEL_STATES)
 
 
-def _leases(inside: Inside) -> Iterator[Metric]:
-    if instance := inside.instance():
-        yield from instance_metrics(instance, role(inside.channels()))
+def _leases(services: Services) -> Iterator[Metric]:
+    if instance := services.instance():
+        yield from instance_metrics(instance, role(services.channels.health()))
 
 
 def instance_metrics(instance: InstanceStatus, what: Role) -> Iterator[Metric]:

@@ -7,9 +7,10 @@ from typing import Any, Final, Generic, TypeVar
 
 from aiohttp import web
 
+from bot.services import Services
 from bot.state.database import StateFault
 from bot.state.queues import Queues, queues
-from bot.web.inside import Inside, inside_key
+from bot.web.context import services_key
 from memory.errors import MemoryFault
 from memory.memory import MemoryStatus
 
@@ -59,11 +60,11 @@ sources_key = web.AppKey("metrics", Sources)
 
 def add_metrics(app: web.Application, *, patience: float = PATIENCE) -> None:
     """Serve them."""
-    inside = app[inside_key]
+    services = app[services_key]
     app[sources_key] = Sources(
         # The watcher sees to it that it is up to date: a scrape is no reason to look at every note.
-        Patient(lambda: inside.memory.status(look=False), patience=patience),
-        Patient(lambda: _queues(inside), patience=patience),
+        Patient(lambda: services.memory.status(look=False), patience=patience),
+        Patient(lambda: _queues(services), patience=patience),
     )
     app.router.add_get(METRICS, metrics)
 
@@ -77,10 +78,10 @@ async def metrics(request: web.Request) -> web.Response:
 
     sources = request.app[sources_key]
     memory, waiting = await asyncio.gather(sources.memory.answer(), sources.queues.answer())
-    facts = Facts(request.app[inside_key], memory, waiting)
+    facts = Facts(request.app[services_key], memory, waiting)
     text, content_type = exposition(facts, accept=request.headers.get("Accept", ""))
     return web.Response(body=text, headers={"Content-Type": content_type})
 
 
-async def _queues(inside: Inside) -> Queues:
-    return await inside.state.read(lambda db: queues(db, now=inside.state.at()))
+async def _queues(services: Services) -> Queues:
+    return await services.state.read(lambda db: queues(db, now=services.state.at()))

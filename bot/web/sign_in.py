@@ -7,8 +7,8 @@ from aiohttp import web
 
 from bot import phrases
 from bot.web.bodies import expect_later, read_form
+from bot.web.context import services_key, token_of
 from bot.web.guard import comes_from_elsewhere, wrong_key
-from bot.web.inside import inside_key
 from bot.web.page.rendering import page
 from bot.web.session import SESSION, SESSION_SECONDS, new_session
 
@@ -47,7 +47,7 @@ async def _ask(request: web.Request) -> web.Response:
 async def _sign_in(request: web.Request) -> web.Response:
     if comes_from_elsewhere(request):
         return refuse(request, 403, phrases.WEB_FOREIGN_SITE)
-    token = request.app[inside_key].token
+    token = token_of(request.app[services_key])
     form = await read_form(request)
     then = _within(form.get("then", "/"))
     if token and (told := request.app[wrong_key].refusal(request, form.get("token", "").strip(), token)):

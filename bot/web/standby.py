@@ -26,7 +26,7 @@ def build_standby_app(
     proxies: Sequence[Network] = (),
     task_failures: "Callable[[], Sequence[TaskFailure]]" = tuple,
 ) -> web.Application:
-    """Build it; `status` tells how this instance stands to the others, the rest is as in `Inside`."""
+    """Build it; `status` tells how this instance stands to the others, the rest is as in `Services`."""
 
     async def healthz(request: web.Request) -> web.Response:
         """The same shape as of who serves."""

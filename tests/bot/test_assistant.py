@@ -13,7 +13,7 @@ from bot import phrases
 from bot.access import Standing
 from bot.assistant import ATTEMPTS
 from bot.chat_lock import chat_locked
-from bot.commands.command import Command, CommandCall, CommandContext
+from bot.commands.command import Command, CommandCall
 from bot.commands.memory import look_after_memory
 from bot.commands.table import COMMANDS
 from bot.config.settings import FlushSettings
@@ -22,6 +22,7 @@ from bot.messages import Attachment, ChannelFault, ChatId, IncomingMessage, NotA
 from bot.models.errors import BadKey, RateLimited
 from bot.models.protocol import AssistantMessage, ToolResult, UserMessage
 from bot.prompt import IN_A_ROOM
+from bot.services import Services
 from bot.tools.toolbox import ToolUse, tool
 from tests.fakes.house import House, open_house
 from tests.fakes.recording_adapter import RecordingAdapter
@@ -816,12 +817,12 @@ async def test_a_crash_while_the_memory_of_a_room_is_closed_loses_nothing_that_m
             {"action": "off"},
             "message-9",
         )
-        context = house.assistant._house.context
+        services = house.assistant.services
         with monkeypatch.context() as patch:
             patch.setattr("bot.state.flushes.end_once", killed)
             with pytest.raises(Killed):
-                await look_after_memory(call, context)
-        assert await look_after_memory(call, context) == phrases.MEMORY_OFF
+                await look_after_memory(call, services)
+        assert await look_after_memory(call, services) == phrases.MEMORY_OFF
         house.model.enqueue("- The party is on Friday, 27 November 2026.")
         await house.compactor.resume()
         assert "- The party is on Friday" in (tmp_path / "memory" / "2026-11-21.md").read_text("utf-8")
@@ -1121,7 +1122,7 @@ async def test_a_command_over_which_the_program_ends_again_and_again_is_given_up
     keys: list[str] = []
     begun = asyncio.Event()
 
-    async def hang(call: CommandCall, context: CommandContext) -> str:
+    async def hang(call: CommandCall, services: Services) -> str:
         keys.append(call.key)
         begun.set()
         await asyncio.Event().wait()

@@ -4,17 +4,20 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from bot.access import Standing
 from bot.channel_store import ChannelStore
+from bot.channels import Channels
 from bot.commands.command import CommandCall
 from bot.commands.everyday import show_status
 from bot.instances.lease import LeaseState
 from bot.instances.status import InstanceStatus
 from bot.messages import ChannelHealth
 from tests.fakes.house import House, open_house
+from tests.fakes.services import ChannelsAt
 from tests.fakes.talking import message
 
 NOW = datetime.now(UTC)
@@ -31,8 +34,8 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
 async def status(
     house: House, channels: Mapping[str, ChannelHealth], standing: Standing = Standing.OWNER
 ) -> list[str]:
-    context = replace(house.assistant._house.context, channels=lambda: channels)
-    return (await show_status(CommandCall(message("/status"), standing, {}, "k"), context)).splitlines()
+    services = replace(house.assistant.services, channels=cast(Channels, ChannelsAt(lambda: channels)))
+    return (await show_status(CommandCall(message("/status"), standing, {}, "k"), services)).splitlines()
 
 
 async def test_an_owner_is_told_of_each_channel_with_which_something_is_wrong(house: House) -> None:
@@ -72,9 +75,9 @@ async def test_an_owner_is_told_which_instance_answers_and_which_has_a_channel(h
     assert [line for line in await status(house, channels) if line not in usual] == [
         "Telegram: standby (cellar has it)"
     ]
-    context = replace(house.assistant._house.context, instance=lambda: InstanceStatus("attic", "it is away"))
+    services = replace(house.assistant.services, instance=lambda: InstanceStatus("attic", "it is away"))
     call = CommandCall(message("/status"), Standing.OWNER, {}, "k")
-    told = (await show_status(call, context)).splitlines()
+    told = (await show_status(call, services)).splitlines()
     assert [line for line in told if line not in usual] == [
         "Instance: attic",
         "What other instances do is not known while the index's server cannot be asked; `commonplace doctor` "
@@ -85,14 +88,14 @@ async def test_an_owner_is_told_which_instance_answers_and_which_has_a_channel(h
         LeaseState("job:backup", "cellar", NOW, LATER, ours=False),
         LeaseState("workspace:0123", "gone", NOW, NOW - timedelta(minutes=1), ours=False),
     )
-    context = replace(context, instance=lambda: InstanceStatus("attic", "", leases), now=lambda: NOW)
-    told = (await show_status(call, context)).splitlines()
+    services = replace(services, instance=lambda: InstanceStatus("attic", "", leases), now=lambda: NOW)
+    told = (await show_status(call, services)).splitlines()
     assert f"Telegram (3fa8): attic, since {NOW:%H:%M}" in told
     assert f"Backup of the notes: cellar, since {NOW:%H:%M}" in told
     assert not any("gone" in line or "0123" in line for line in told)
-    context = replace(context, instance=lambda: InstanceStatus("attic", "it is away", leases))
-    told = (await show_status(call, context)).splitlines()
+    services = replace(services, instance=lambda: InstanceStatus("attic", "it is away", leases))
+    told = (await show_status(call, services)).splitlines()
     assert f"Telegram (3fa8): attic, since {NOW:%H:%M}" in told
     assert any(line.startswith("Backup of the notes: not known") for line in told)
-    others = (await show_status(replace(call, standing=Standing.ALLOWED), context)).splitlines()
+    others = (await show_status(replace(call, standing=Standing.ALLOWED), services)).splitlines()
     assert "Instance: attic" not in others

@@ -20,7 +20,7 @@ from pydantic import SecretStr
 from bot import phrases
 from bot.access import Standing
 from bot.attachments.wording import heading, with_content
-from bot.commands.command import CommandContext, Told, run_command
+from bot.commands.command import Told, run_command
 from bot.commands.table import COMMANDS
 from bot.conversations.conversation import Conversation
 from bot.forgetting import MOST_LINES, Forgetting
@@ -37,6 +37,7 @@ from memory.memory import Memory
 from memory.settings import EmbeddingSettings, MemorySettings
 from tests.fakes.clock import FakeClock
 from tests.fakes.embedding_server import KEY, EmbeddingServer
+from tests.fakes.services import services
 from tests.fakes.talking import HERE, NOW, OWNER, message
 
 SECRET = "xylophagous"
@@ -66,21 +67,7 @@ class House:
         key: str = "",
     ) -> str:
         self.said += 1
-        absent: Any = None
-        context = CommandContext(
-            commands=COMMANDS,
-            memory=self.memory,
-            state=self.state,
-            model=absent,
-            stop=absent,
-            access=absent,
-            journal=absent,
-            reminders=absent,
-            compactor=absent,
-            forgetting=self.forgetting,
-            backups=absent,
-            current=absent,
-        )
+        given = services(commands=COMMANDS, memory=self.memory, state=self.state, forgetting=self.forgetting)
         said = IncomingMessage("1", chat, person, line, NOW)
         reply = await run_command(
             "forget",
@@ -88,7 +75,7 @@ class House:
             message=said,
             standing=standing,
             key=key or f"message-{self.said}",
-            context=context,
+            services=given,
         )
         told = Told(reply) if isinstance(reply, str) else reply
         assert isinstance(told, Told)

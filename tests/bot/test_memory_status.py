@@ -3,16 +3,16 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import fields
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from bot.access import Standing
-from bot.commands.command import CommandContext, run_command
+from bot.commands.command import run_command
 from bot.commands.table import COMMANDS
 from bot.config.reload import Current
 from bot.config.settings import Settings
@@ -27,6 +27,7 @@ from memory.settings import MemorySettings
 from tests.fakes.embedding_server import KEY, EmbeddingServer
 from tests.fakes.first_start import laid_state
 from tests.fakes.scripted_model import ScriptedModel, alone
+from tests.fakes.services import ChannelsAt, services
 
 MESSAGE = IncomingMessage(
     "1", ChatId("terminal", "main"), PersonId("terminal", "owner"), "", datetime.now(UTC)
@@ -61,18 +62,22 @@ async def told(
     standing: Standing = Standing.OWNER,
     command: str = "status",
 ) -> list[str]:
-    nothing: Any = None
     name, _, rest = command.partition(" ")
     with TemporaryDirectory() as folder:
         async with State(laid_state(Path(folder) / "state.db")) as state:
-            parts: dict[str, Any] = {each.name: nothing for each in fields(CommandContext)}
-            parts |= {"commands": COMMANDS, "memory": memory, "state": state, "upkeep": upkeep}
-            parts |= {"channels": dict, "instance": lambda: None, "current": Current(Settings())}
-            parts["task_failures"] = lambda: failures
-            parts["now"] = lambda: datetime.now(OWNERS)
-            context = CommandContext(**{**parts, "model": alone(ScriptedModel())})
+            given = services(
+                commands=COMMANDS,
+                memory=memory,
+                state=state,
+                upkeep=upkeep,
+                channels=ChannelsAt(dict),
+                current=Current(Settings()),
+                supervisor=SimpleNamespace(failures=failures),
+                now=lambda: datetime.now(OWNERS),
+                model=alone(ScriptedModel()),
+            )
             text = await run_command(
-                name, rest, message=MESSAGE, standing=standing, key="message-1", context=context
+                name, rest, message=MESSAGE, standing=standing, key="message-1", services=given
             )
     assert isinstance(text, str)
     return text.splitlines()

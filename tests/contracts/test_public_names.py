@@ -132,9 +132,9 @@ async def ask(website: Website, method: str, **params: Any) -> Any:
 
 async def test_json_over_http_keeps_its_names(tmp_path: Path) -> None:
     async with open_website(tmp_path, token="correct horse battery staple") as website:
-        website.parts.assistant.attach(RecordingAdapter("terminal"))
-        await website.parts.assistant.accept(message("/remember The key is under the pot.", alone=False))
-        await website.parts.assistant.idle()
+        website.assistant.attach(RecordingAdapter("terminal"))
+        await website.assistant.accept(message("/remember The key is under the pot.", alone=False))
+        await website.assistant.idle()
         found = set(shape(await (await website.client.get("/healthz")).json(), "healthz"))
         written = await ask(website, "memory.write", content="The key is under the mat.", target="daily")
         found |= set(shape(written, "memory.write"))
@@ -163,9 +163,9 @@ def paths_of(app: Application) -> set[str]:
 
 async def test_metrics_keep_their_names_and_labels(tmp_path: Path) -> None:
     async with open_website(tmp_path) as website:
-        website.parts.assistant.attach(RecordingAdapter("terminal"))
-        await website.parts.assistant.accept(message("Hello.", alone=False))
-        await website.parts.assistant.idle()
+        website.assistant.attach(RecordingAdapter("terminal"))
+        await website.assistant.accept(message("Hello.", alone=False))
+        await website.assistant.idle()
         text = await (await website.client.get("/metrics")).text()
     found = set()
     for family in text_string_to_metric_families(text):

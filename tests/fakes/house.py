@@ -22,7 +22,7 @@ from bot.models.fallback import FallbackModel
 from bot.models.health_book import HealthBook
 from bot.presence import Presence
 from bot.reminders import Reminders
-from bot.service.assembly import Pace, assemble
+from bot.service.assembly import Pace, assemble, services_of
 from bot.state.database import State
 from bot.supervision import Supervisor
 from bot.tools.toolbox import Tool
@@ -173,7 +173,13 @@ async def open_house(
         presence = stack.enter_context(Presence(private / "locks"))
         memory = await stack.enter_async_context(Memory(settings.memory, workspace=folder, now=now))
         measures = Measures()
-        parts = assemble(
+        pace = Pace(
+            turns_at_once=turns_at_once,
+            delivery_pauses=pauses,
+            disk_pauses=disk_pauses,
+            fetch_waits=(0.0, 0.0, 0.0),
+        )
+        services = services_of(
             Current(settings),
             presence=presence,
             state=state,
@@ -181,30 +187,24 @@ async def open_house(
             model=chain_of(state) if chain_of else alone(model, HealthBook(state), measures),
             measures=measures,
             now=now,
-            tools=tools,
             supervisor=supervisor,
-            pace=Pace(
-                turns_at_once=turns_at_once,
-                delivery_pauses=pauses,
-                disk_pauses=disk_pauses,
-                fetch_waits=(0.0, 0.0, 0.0),
-            ),
+            pace=pace,
         )
-        stack.push_async_callback(parts.rebuilding.close)
-        parts.reader.speech.renew(speech)
+        stack.push_async_callback(services.rebuilding.close)
+        services.reader.speech.renew(speech)
         house = House(
-            assistant=parts.assistant,
+            assistant=assemble(services, tools=tools, pace=pace),
             memory=memory,
             state=state,
-            inbox=parts.inbox,
-            chain=parts.model,
+            inbox=services.inbox,
+            chain=services.model,
             model=model,
-            compactor=parts.compactor,
-            reminders=parts.reminders,
-            filing=parts.filing,
-            woken=parts.woken,
+            compactor=services.compactor,
+            reminders=services.reminders,
+            filing=services.filing,
+            woken=services.woken,
             measures=measures,
-            supervisor=parts.supervisor,
+            supervisor=services.supervisor,
         )
         for adapter in channels or (house.terminal, house.telegram):
             house.assistant.attach(adapter)

@@ -11,9 +11,9 @@ from typing import Any
 from aiohttp import web
 
 from bot.config.settings import Settings
-from bot.service.assembly import Parts
-from bot.service.http import inside_of, on_sockets
+from bot.service.http import on_sockets
 from bot.service.opening import open_assistant
+from bot.services import Services
 from bot.web.app import build_web_app
 from bot.web.guard import Network
 from tests.fakes.first_start import laid_state
@@ -53,15 +53,15 @@ class Served:
 
 
 @asynccontextmanager
-async def serve(folder: Path, *, token: str = "", **sections: Any) -> AsyncIterator[tuple[Served, Parts]]:
+async def serve(folder: Path, *, token: str = "", **sections: Any) -> AsyncIterator[tuple[Served, Services]]:
     """Serve as the service does, with settings by section; upkeep is not entered."""
     settings = Settings.model_validate({"workspace": folder, "server": {"token": token}, **sections})
     laid_state(settings.private_folder / "state.db")
-    async with open_assistant(settings, alone=True) as parts:
-        inside = inside_of(parts)
-        app = build_web_app(channels=parts.channels.health, memory=parts.memory, inside=inside)
-        async with serve_app(app, proxies=inside.proxies) as served:
-            yield served, parts
+    async with open_assistant(settings, alone=True) as assistant:
+        services = assistant.services
+        app = build_web_app(channels=services.channels.health, memory=services.memory, services=services)
+        async with serve_app(app, proxies=settings.server.proxies) as served:
+            yield served, services
 
 
 @asynccontextmanager

@@ -9,10 +9,10 @@ from typing import Any
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
+from bot.assistant import Assistant
 from bot.config.settings import Settings
-from bot.service.assembly import Parts
-from bot.service.http import inside_of
 from bot.service.opening import open_assistant
+from bot.services import Services
 from bot.web.app import build_web_app
 from tests.fakes.first_start import laid_state
 
@@ -22,9 +22,14 @@ TOKEN = "correct horse battery staple"
 @dataclass(frozen=True, slots=True)
 class Website:
     client: TestClient[web.Request, web.Application]
-    parts: Parts
+    assistant: Assistant
     settings: Settings
     folder: Path
+
+    @property
+    def services(self) -> Services:
+        """What the assistant is made of."""
+        return self.assistant.services
 
     @property
     def token(self) -> dict[str, str]:
@@ -37,8 +42,8 @@ async def open_website(folder: Path, *, token: str = "", **sections: Any) -> Asy
     """Open it in `folder`, with settings by section; upkeep is not entered."""
     settings = Settings.model_validate({"workspace": folder, "server": {"token": token}, **sections})
     laid_state(settings.private_folder / "state.db")
-    async with open_assistant(settings, alone=True) as parts:
-        inside = inside_of(parts)
-        app = build_web_app(channels=parts.channels.health, memory=parts.memory, inside=inside)
+    async with open_assistant(settings, alone=True) as assistant:
+        services = assistant.services
+        app = build_web_app(channels=services.channels.health, memory=services.memory, services=services)
         async with TestClient(TestServer(app)) as client:
-            yield Website(client, parts, settings, folder)
+            yield Website(client, assistant, settings, folder)

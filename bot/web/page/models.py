@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from bot.models.status import ModelStatus, models_status
+from bot.services import Services
 from bot.state.model_history import ModelHour
-from bot.web.inside import Inside
 from bot.web.page.chart import Charts, draw, first_hour
 
 
@@ -22,12 +22,12 @@ class ModelShown:
     charts: Charts
 
 
-async def models_shown(inside: Inside) -> tuple[ModelShown, ...]:
+async def models_shown(services: Services) -> tuple[ModelShown, ...]:
     """All models of the settings, in their order."""
-    await inside.model.health.refresh()
-    now = inside.model.health.now()
-    hours = await inside.state.model_history(since=first_hour(now))
-    return arranged(models_status(inside.model.plan, inside.model.health), hours, now=now)
+    await services.model.health.refresh()
+    now = services.model.health.now()
+    hours = await services.state.model_history(since=first_hour(now))
+    return arranged(models_status(services.model.plan, services.model.health), hours, now=now)
 
 
 def arranged(

@@ -12,7 +12,7 @@ from aiohttp import web
 
 from bot.attachments.wording import in_bytes
 from bot.file_names import shown_path
-from bot.web.inside import inside_key
+from bot.web.context import services_key
 from bot.web.page.addresses import LINES_A_PAGE, NOTES, folder_address, note_address
 from bot.web.page.note_markdown import lines_as_html, note_as_html
 from bot.web.page.rendering import page
@@ -80,9 +80,9 @@ async def _show(request: web.Request) -> web.Response:
 
 
 async def _folder(request: web.Request, folder: str) -> web.Response:
-    inside = request.app[inside_key]
-    listing = await inside.memory.listing()
-    now = inside.now()
+    services = request.app[services_key]
+    listing = await services.memory.listing()
+    now = services.now()
     # In a thread: to sort ten thousand takes a while.
     folders, notes = await asyncio.to_thread(within, listing.notes, folder, zone=now.tzinfo)
     if folder and not (folders or notes):
@@ -108,7 +108,7 @@ async def _folder(request: web.Request, folder: str) -> web.Response:
 
 
 async def _note(request: web.Request, path: str) -> web.Response:
-    memory = request.app[inside_key].memory
+    memory = request.app[services_key].memory
     if "plain" in request.query:
         whole = await memory.get(path)
         return web.Response(text=whole.text, content_type="text/plain")

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bot.progress_line import duration
+from bot.services import Services
 from bot.upkeep.rebuilding import Rebuilt
-from bot.web.inside import Inside
 from bot.web.page.clock import Clock, Moment
 from memory.progress import Job, Progress
 
@@ -54,15 +54,15 @@ class ProgressShown:
         return bool(self.rebuilds or self.jobs or self.fetching)
 
 
-def progress_shown(inside: Inside) -> ProgressShown:
+def progress_shown(services: Services) -> ProgressShown:
     """How far all is; costs nothing, so that it can be asked twice a second."""
-    fetching, last = inside.memory.fetching(), inside.rebuilding.last
+    fetching, last = services.memory.fetching(), services.rebuilding.last
     return ProgressShown(
-        rebuilds=inside.rebuilding.runs,
-        jobs=tuple(map(_job, inside.memory.jobs())),
+        rebuilds=services.rebuilding.runs,
+        jobs=tuple(map(_job, services.memory.jobs())),
         fetching=_fetching(fetching) if fetching else None,
         last=last,
-        last_at=Clock(inside.now()).at(last.at) if last else None,
+        last_at=Clock(services.now()).at(last.at) if last else None,
     )
 
 

@@ -10,8 +10,8 @@ from aiohttp import web
 from bot import phrases
 from bot.archives.backup import program_version
 from bot.model_trouble import reason
+from bot.web.context import services_key, token_of
 from bot.web.headers import nonce_of
-from bot.web.inside import inside_key
 from bot.web.page.clock import coarse
 
 if TYPE_CHECKING:
@@ -49,14 +49,14 @@ def render(template: str, **values: object) -> str:
 
 def page(request: web.Request, template: str, *, status: int = 200, **values: object) -> web.Response:
     """Answer with a page: besides `values`, it knows the assistant, and the nonce of its styles and its script."""
-    inside = request.app[inside_key]
+    services = request.app[services_key]
     text = render(
         template,
-        name=inside.name(),
-        signs_in=bool(inside.token),
+        name=services.settings.agent.name,
+        signs_in=bool(token_of(services)),
         nonce=nonce_of(request),
         version=_version(),
-        up_for=coarse(time.monotonic() - inside.started),
+        up_for=coarse(max(0.0, time.time() - services.measures.started_at)),
         phrases=phrases,
         **values,
     )

@@ -3,7 +3,7 @@
 from aiohttp import web
 
 from bot import phrases
-from bot.web.inside import inside_key
+from bot.web.context import services_key
 from bot.web.page.part import part
 from bot.web.page.progress import progress_shown
 from bot.web.page.rendering import page
@@ -28,7 +28,7 @@ def add_page(app: web.Application) -> None:
 
 
 async def _status(request: web.Request) -> web.Response:
-    return page(request, "status.html", here=STATUS, shown=await status_shown(request.app[inside_key]))
+    return page(request, "status.html", here=STATUS, shown=await status_shown(request.app[services_key]))
 
 
 async def _search(request: web.Request) -> web.Response:
@@ -38,9 +38,9 @@ async def _search(request: web.Request) -> web.Response:
 
 
 async def _progress(request: web.Request) -> web.Response:
-    return page(request, "progress.html", progress=progress_shown(request.app[inside_key]))
+    return page(request, "progress.html", progress=progress_shown(request.app[services_key]))
 
 
 async def _rebuild(request: web.Request) -> web.Response:
-    request.app[inside_key].rebuilding.begin()
+    request.app[services_key].rebuilding.begin()
     return web.Response(status=303, headers={"Location": f"{STATUS}#memory"})

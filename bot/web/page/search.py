@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from aiohttp import web
 
 from bot.places import written_place
-from bot.web.inside import inside_key
+from bot.web.context import services_key
 from bot.web.page.addresses import note_address
 from bot.web.page.marking import Piece, mark
 from memory.search import Hit, SearchResults, Source
@@ -65,7 +65,7 @@ async def found(request: web.Request) -> Found:
     query = asked_query(request)
     if not query:
         return Found("", (), "")
-    results = await request.app[inside_key].memory.search(query, limit=asked_limit(request))
+    results = await request.app[services_key].memory.search(query, limit=asked_limit(request))
     return as_found(results)
 
 

@@ -9,11 +9,11 @@ from bot.conversations.core_note import core_warning
 from bot.instances.status import InstanceStatus, lease_in_words
 from bot.log.troubles import Trouble
 from bot.messages import ChannelHealth
+from bot.services import Services
 from bot.state.counts import Counts, counts
 from bot.state.database import stored
 from bot.state.queues import Queues, queues
 from bot.upkeep.scheduler import JobStatus
-from bot.web.inside import Inside
 from bot.web.page import attention
 from bot.web.page.clock import Clock, Moment
 from bot.web.page.models import ModelShown, models_shown
@@ -55,18 +55,18 @@ class StatusShown:
     clock: Clock
 
 
-async def status_shown(inside: Inside) -> StatusShown:
+async def status_shown(services: Services) -> StatusShown:
     """Ask all parts at once; whichever fails or takes long is a `Part` that says so."""
     memory, core_note, models, todo = await asyncio.gather(
-        part(inside.memory.status()),
-        part(core_warning(inside.memory)),
-        part(models_shown(inside)),
-        part(_todo(inside)),
+        part(services.memory.status()),
+        part(core_warning(services.memory)),
+        part(models_shown(services)),
+        part(_todo(services)),
     )
-    now = inside.now()
-    clock, channels = Clock(now), inside.channels()
-    instance = inside.instance()
-    jobs, troubles = inside.upkeep.jobs, inside.troubles()
+    now = services.now()
+    clock, channels = Clock(now), services.channels.health()
+    instance = services.instance()
+    jobs, troubles = services.upkeep.jobs, services.troubles.recent()
     return StatusShown(
         attention=(
             *attention.of_channels(channels),
@@ -74,12 +74,12 @@ async def status_shown(inside: Inside) -> StatusShown:
             *attention.of_memory(memory),
             *attention.of_core_note(core_note),
             *attention.of_models(models.shown or (), clock),
-            *attention.of_tasks(inside.task_failures(), now),
+            *attention.of_tasks(services.supervisor.failures, now),
             *attention.of_jobs(jobs),
             *attention.of_troubles(troubles, now),
         ),
         memory=memory,
-        progress=progress_shown(inside),
+        progress=progress_shown(services),
         models=models,
         channels=channels,
         todo=todo,
@@ -100,9 +100,9 @@ def _leases_shown(instance: InstanceStatus, clock: Clock) -> Sequence[LeaseShown
     return shown
 
 
-async def _todo(inside: Inside) -> tuple[Queues, Counts]:
-    now = inside.now()
+async def _todo(services: Services) -> tuple[Queues, Counts]:
+    now = services.now()
     since, until = stored(now - CODE_TIME), stored(now)
-    return await inside.state.read(
+    return await services.state.read(
         lambda db: (queues(db, now=until), counts(db, asked_since=since, now=until))
     )

@@ -12,11 +12,11 @@ from bot.journal import Journal
 from bot.log.work import working_on
 from bot.memory_json import note_as_json, search_as_json, status_as_json, written_as_json
 from bot.models.status import ModelStatus, models_status
+from bot.services import Services
 from bot.state.chat_list import latest_conversations
 from bot.state.database import StateFault
 from bot.tools.memory import memory_tools
 from bot.tools.toolbox import BadCall, Tool, did_you_mean, tool
-from bot.web.inside import Inside
 from bot.web.rpc.discovery import DISCOVER, described
 from bot.web.rpc.protocol import CANNOT, INVALID_PARAMS, METHOD_NOT_FOUND, MISSING, Params, Refused, Run
 from memory.errors import MemoryFault, NoteMissing, NothingToWrite, PathRefused
@@ -50,9 +50,9 @@ def runner(methods: Methods) -> Run:
     return run
 
 
-def rpc_methods(inside: Inside) -> Methods:
+def rpc_methods(services: Services) -> Methods:
     """Every method by its name."""
-    memory, state, rebuilding = inside.memory, inside.state, inside.rebuilding
+    memory, state, rebuilding = services.memory, services.state, services.rebuilding
     journal = Journal(memory, state)
     search_tool, get_tool, write_tool, _ = memory_tools(memory, journal)
 
@@ -98,8 +98,8 @@ def rpc_methods(inside: Inside) -> Methods:
     @tool
     async def models() -> dict[str, Any]:
         """How each model fares with each of its keys, in the order of the settings."""
-        await inside.model.health.refresh()
-        listed = models_status(inside.model.plan, inside.model.health)
+        await services.model.health.refresh()
+        listed = models_status(services.model.plan, services.model.health)
         return {"models": [_model_as_json(each) for each in listed]}
 
     @tool
@@ -115,7 +115,9 @@ def rpc_methods(inside: Inside) -> Methods:
     @tool
     async def discover() -> dict[str, Any]:
         """What there is to call, as an OpenRPC document."""
-        return described({name: each.spec for name, each in methods.items()}, title=inside.name())
+        return described(
+            {name: each.spec for name, each in methods.items()}, title=services.settings.agent.name
+        )
 
     methods = {
         name: replace(each, spec=replace(each.spec, name=name))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from aiohttp import web
 
 from bot.web.bodies import content_type, expect_later, read_body
-from bot.web.inside import inside_key
+from bot.web.context import services_key
 
 if TYPE_CHECKING:
     from bot.web.rpc.protocol import Run
@@ -18,13 +18,13 @@ JSON_TYPES = ("application/json", "application/json-rpc", "application/jsonreque
 
 def add_rpc(app: web.Application) -> None:
     """Have the application answer to calls; what that takes is imported with the first one."""
-    inside = app[inside_key]
+    services = app[services_key]
 
     @cache
     def run() -> "Run":
         from bot.web.rpc.methods import rpc_methods, runner
 
-        return runner(rpc_methods(inside))
+        return runner(rpc_methods(services))
 
     async def receive(request: web.Request) -> web.Response:
         from bot.web.rpc.protocol import answer

@@ -1,6 +1,4 @@
-from dataclasses import fields
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 
@@ -8,7 +6,6 @@ from bot.access import Standing
 from bot.commands.command import (
     Command,
     CommandCall,
-    CommandContext,
     Option,
     WrongUse,
     read_options,
@@ -18,14 +15,16 @@ from bot.commands.command import (
 )
 from bot.commands.table import COMMANDS
 from bot.messages import ChatId, IncomingMessage, PersonId
+from bot.services import Services
+from tests.fakes.services import services
 
 MESSAGE = IncomingMessage(
     "1", ChatId("terminal", "main"), PersonId("terminal", "owner"), "", datetime.now(UTC)
 )
 
 
-async def echo(call: CommandCall, context: CommandContext) -> str:
-    del context
+async def echo(call: CommandCall, services: Services) -> str:
+    del services
     return repr(dict(call.options))
 
 
@@ -48,10 +47,9 @@ TABLE = (
 async def run(text: str, standing: Standing = Standing.OWNER) -> str:
     parts = split_command(text)
     assert parts
-    nothing: Any = None
-    parts_of_it = {each.name: nothing for each in fields(CommandContext)}
-    context = CommandContext(**{**parts_of_it, "commands": TABLE})
-    reply = await run_command(*parts, message=MESSAGE, standing=standing, key="message-1", context=context)
+    reply = await run_command(
+        *parts, message=MESSAGE, standing=standing, key="message-1", services=services(commands=TABLE)
+    )
     assert isinstance(reply, str)
     return reply
 
@@ -149,12 +147,13 @@ def test_who_may_use_what() -> None:
 
 
 async def help_with(rest: str, standing: Standing = Standing.OWNER) -> str:
-    nothing: Any = None
-    context = CommandContext(
-        **{**{each.name: nothing for each in fields(CommandContext)}, "commands": COMMANDS}
-    )
     reply = await run_command(
-        "help", rest, message=MESSAGE, standing=standing, key="message-1", context=context
+        "help",
+        rest,
+        message=MESSAGE,
+        standing=standing,
+        key="message-1",
+        services=services(commands=COMMANDS),
     )
     assert isinstance(reply, str)
     return reply

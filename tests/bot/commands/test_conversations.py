@@ -1,19 +1,18 @@
 from collections.abc import AsyncIterator
-from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from bot.access import Access, Standing
-from bot.commands.command import CommandContext, run_command
+from bot.commands.command import run_command
 from bot.commands.table import COMMANDS
 from bot.config.settings import AccessSettings
 from bot.conversations.conversation import Conversation
 from bot.messages import ChatId, IncomingMessage, PersonId
 from bot.models.errors import Unreachable
 from tests.fakes.scripted_model import ScriptedModel, alone
+from tests.fakes.services import services
 from tests.fakes.talk import CHAT, Talk, talking
 
 
@@ -41,16 +40,13 @@ async def run(
     message = IncomingMessage(
         "1", CHAT, PersonId("telegram", "1"), f"/{name}", datetime.now(UTC), "Anna", "", in_room
     )
-    nothing: Any = None
-    parts = {each.name: nothing for each in fields(CommandContext)}
-    parts |= {
-        "commands": COMMANDS,
-        "state": talk.state,
-        "compactor": talk.compactor,
-        "access": Access(AccessSettings(), talk.state, now=talk.clock.now),
-    }
-    context = CommandContext(**parts)
-    reply = await run_command(name, "", message=message, standing=standing, key=key, context=context)
+    given = services(
+        commands=COMMANDS,
+        state=talk.state,
+        compactor=talk.compactor,
+        access=Access(AccessSettings(), talk.state, now=talk.clock.now),
+    )
+    reply = await run_command(name, "", message=message, standing=standing, key=key, services=given)
     assert isinstance(reply, str)
     return reply
 

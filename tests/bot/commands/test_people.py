@@ -3,13 +3,12 @@
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from bot import phrases
 from bot.access import Access, Standing
-from bot.commands.command import CommandContext, Told, run_command, split_command
+from bot.commands.command import Told, run_command, split_command
 from bot.commands.people import read_person
 from bot.commands.table import COMMANDS
 from bot.config.reload import Current
@@ -17,6 +16,7 @@ from bot.config.settings import AccessSettings, AgentSettings, FlushSettings, Se
 from bot.conversations.compaction import Compactor
 from bot.journal import Journal
 from bot.messages import ChatId, Choice, IncomingMessage, PersonId
+from bot.services import Services
 from bot.state import inbox
 from bot.state.database import State
 from memory.memory import Memory
@@ -24,6 +24,7 @@ from memory.settings import MemorySettings
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import open_house
 from tests.fakes.scripted_model import ScriptedModel, alone
+from tests.fakes.services import services
 
 OWNER = "telegram:1"
 ROOM = ChatId("telegram", "-100")
@@ -31,7 +32,7 @@ ROOM = ChatId("telegram", "-100")
 
 @dataclass(slots=True)
 class House:
-    context: CommandContext
+    services: Services
     clock: FakeClock
     count: int = 0
     offered: list[Choice] = field(default_factory=list)
@@ -57,10 +58,10 @@ class House:
         reply = await run_command(
             *parts,
             message=message,
-            standing=await self.context.access.standing_of(message.sender),
-            memory_is_open=await self.context.access.memory_is_open(message),
+            standing=await self.services.access.standing_of(message.sender),
+            memory_is_open=await self.services.access.memory_is_open(message),
             key=f"message-{message.id}",
-            context=self.context,
+            services=self.services,
         )
         told = Told(reply) if isinstance(reply, str) else reply
         assert isinstance(told, Told)
@@ -69,12 +70,12 @@ class House:
 
     async def code_for(self, person: str, *, name: str = "Ann") -> str:
         message = replace(self.message("hello", person, None), sender_name=name)
-        told = await self.context.access.greet(message)
+        told = await self.services.access.greet(message)
         return told.rpartition("/pair ")[2].rstrip("`")
 
     async def standing(self, person: str) -> Standing:
         channel, _, name = person.partition(":")
-        return await self.context.access.standing_of(PersonId(channel, name))
+        return await self.services.access.standing_of(PersonId(channel, name))
 
 
 @pytest.fixture
@@ -89,26 +90,21 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
         State(tmp_path / "state.db") as state,
         Memory(MemorySettings(), workspace=tmp_path, now=clock.now) as memory,
     ):
-        absent: Any = None
         journal = Journal(memory, state)
         compactor = Compactor(
             state, alone(ScriptedModel()), journal, memory, settings=FlushSettings(), now=clock.now
         )
-        context = CommandContext(
+        given = services(
             commands=COMMANDS,
             memory=memory,
             state=state,
-            model=absent,
             access=Access(settings.access, state, now=clock.now),
             journal=journal,
-            reminders=absent,
             compactor=compactor,
-            forgetting=absent,
-            backups=absent,
             current=Current(settings),
             now=clock.now,
         )
-        yield House(context, clock)
+        yield House(given, clock)
 
 
 async def test_the_welcome_speaks_of_the_memory_to_those_who_may_use_it_there(house: House) -> None:
@@ -149,7 +145,7 @@ async def test_an_owner_lets_somebody_in_by_code_from_any_channel(
     assert await house.standing("telegram:77") is standing
     assert not house.offered
     assert answer.startswith("telegram:77 (Ann) ")
-    ((_, notice),) = await house.context.state.read(inbox.undelivered)
+    ((_, notice),) = await house.services.state.read(inbox.undelivered)
     assert (str(notice.chat), notice.text) == ("telegram:77", phrases.LET_IN)
 
 
@@ -194,12 +190,12 @@ async def test_where_the_list_was_full_an_owner_sees_it_and_empties_it(house: Ho
     stranger = IncomingMessage(
         "9", ChatId("telegram", "90"), PersonId("telegram", "90"), "hello", house.clock.now()
     )
-    assert await house.context.access.greet(stranger) == phrases.STRANGER
+    assert await house.services.access.greet(stranger) == phrases.STRANGER
     assert phrases.PAIR_TURNED_AWAY in await house.say("/pair")
     assert house.offered[-1] == Choice("Turn all away", "/pair clear")
     assert await house.say(line) == phrases.PAIR_CLEARED.format(count=3)
     assert await house.say("/pair") == phrases.PAIR_NOBODY
-    assert "`/pair " in await house.context.access.greet(stranger)
+    assert "`/pair " in await house.services.access.greet(stranger)
 
 
 async def test_at_the_terminal_a_code_with_owner_makes_an_owner_and_the_list_says_so(house: House) -> None:
@@ -288,7 +284,7 @@ async def test_nobody_but_an_owner_can_let_in_or_keep_out(house: House, line: st
 
 
 async def test_an_owner_opens_the_memory_to_a_room_and_closes_it(house: House) -> None:
-    await house.context.memory.write("The key is under the mat.")
+    await house.services.memory.write("The key is under the mat.")
     await house.say("/allow telegram:2")
     for line in ("/recall key", "/memory search key", "/memory", "/memory get MEMORY.md"):
         assert await house.say(line, chat=ROOM) == phrases.MEMORY_IS_CLOSED
@@ -302,7 +298,7 @@ async def test_an_owner_opens_the_memory_to_a_room_and_closes_it(house: House) -
 
 @pytest.mark.parametrize("action", ["on", "off"])
 async def test_where_nobody_else_listens_the_memory_is_always_on(house: House, action: str) -> None:
-    await house.context.memory.write("The key is under the mat.")
+    await house.services.memory.write("The key is under the mat.")
     assert await house.say(f"/memory {action}") == phrases.MEMORY_ALWAYS_ON
     assert "mat" in await house.say("/recall key")
 

@@ -1,18 +1,18 @@
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
 
 from bot.access import Standing
-from bot.commands.command import CommandContext, Told, run_command, split_command
+from bot.commands.command import Told, run_command, split_command
 from bot.commands.table import COMMANDS
 from bot.messages import ChatId, Choice, IncomingMessage, PersonId
 from bot.reminders import MOST_OF_A_PERSON, Reminders
 from bot.state.database import State
 from tests.fakes.first_start import laid_state
+from tests.fakes.services import services
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 11, 18, 10, 15, 20, tzinfo=BERLIN)
@@ -35,13 +35,7 @@ def offered() -> list[Choice]:
 
 @pytest.fixture
 def say(reminders: Reminders, offered: list[Choice]) -> Say:
-    nothing: Any = None
-    others = (
-        "memory", "state", "model", "stop", "access", "journal", "compactor", "forgetting", "backups", "current",
-    )  # fmt: skip
-    context = CommandContext(
-        commands=COMMANDS, reminders=reminders, now=lambda: NOW, **dict.fromkeys(others, nothing)
-    )
+    given = services(commands=COMMANDS, reminders=reminders, now=lambda: NOW)
     used = 0
 
     async def say(
@@ -58,7 +52,7 @@ def say(reminders: Reminders, offered: list[Choice]) -> Say:
         parts = split_command(text)
         assert parts
         reply = await run_command(
-            *parts, message=message, standing=standing, key=key or f"message-{used}", context=context
+            *parts, message=message, standing=standing, key=key or f"message-{used}", services=given
         )
         told = Told(reply) if isinstance(reply, str) else reply
         assert isinstance(told, Told)

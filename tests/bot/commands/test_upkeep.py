@@ -1,31 +1,28 @@
 import re
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from bot.access import Standing
 from bot.archives.backup import Backups
-from bot.commands.command import CommandCall, CommandContext
+from bot.commands.command import CommandCall
 from bot.commands.table import COMMANDS
 from bot.commands.upkeep import back_up, show_config
 from bot.config.reload import Current
 from bot.config.settings import Settings, load_settings
 from bot.messages import ChatId, IncomingMessage, PersonId
+from bot.services import Services
+from tests.fakes.services import services
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 MESSAGE = IncomingMessage("1", ChatId("terminal", "main"), PersonId("terminal", "owner"), "", NOW)
 CALL = CommandCall(MESSAGE, Standing.OWNER, {}, "message-1")
 
 
-def context(settings: Settings) -> CommandContext:
-    nothing: Any = None
+def context(settings: Settings) -> Services:
     backups = Backups(notes=settings.memory_folder, private=settings.private_folder, now=lambda: NOW)
-    fields = dict.fromkeys(CommandContext.__dataclass_fields__, nothing)
-    return CommandContext(
-        **{**fields, "commands": COMMANDS, "current": Current(settings), "backups": backups}
-    )
+    return services(current=Current(settings), backups=backups)
 
 
 @pytest.fixture

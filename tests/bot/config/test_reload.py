@@ -17,14 +17,13 @@ from hypothesis import strategies as st
 
 from bot import phrases
 from bot.access import Standing
+from bot.assistant import Assistant
 from bot.config.reload import Changes, Current, in_words, reload_on_hangup
 from bot.config.settings import ConfigError, Settings, load_settings
 from bot.log import log_to_stderr
 from bot.messages import PersonId
 from bot.models.protocol import ModelRequest, UserMessage
-from bot.service.assembly import Parts
 from bot.service.following import follow_with_log
-from bot.service.http import inside_of
 from bot.service.opening import open_assistant
 from bot.supervision import Supervisor
 from tests.fakes.commonplace import Commonplace
@@ -227,10 +226,13 @@ def test_whatever_the_file_becomes_what_counts_is_always_one_whole(files: list[A
 
 
 class House:
-    def __init__(self, file: Path, server: OpenAIServer, parts: Parts, telegram: RecordingAdapter) -> None:
+    def __init__(
+        self, file: Path, server: OpenAIServer, assistant: Assistant, telegram: RecordingAdapter
+    ) -> None:
         self.file = file
         self.server = server
-        self.parts = parts
+        self.assistant = assistant
+        self.services = assistant.services
         self.telegram = telegram
 
     def write(self, more: Mapping[str, Any], *, key: str = KEY) -> None:
@@ -239,14 +241,14 @@ class House:
 
     async def reload(self, more: Mapping[str, Any], *, key: str = KEY) -> Changes:
         self.write(more, key=key)
-        return await self.parts.current.reload()
+        return await self.services.current.reload()
 
     async def say(self, text: str, *, person: str = "telegram:1") -> None:
-        await self.parts.assistant.accept(message(text, chat=person, sender=person, alone=False))
+        await self.assistant.accept(message(text, chat=person, sender=person, alone=False))
 
     async def answered(self) -> list[str]:
         async with asyncio.timeout(10):
-            await self.parts.assistant.idle()
+            await self.assistant.idle()
         return list(self.telegram.replies().values())
 
 
@@ -266,10 +268,10 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
     file, telegram = tmp_path / "config.toml", RecordingAdapter("telegram")
     async with OpenAIServer() as server:
         write(file, base(server, KEY))
-        async with open_assistant(load_settings(file)) as parts:
-            parts.assistant.attach(telegram)
-            yield House(file, server, parts, telegram)
-            await parts.assistant.close(0)
+        async with open_assistant(load_settings(file)) as assistant:
+            assistant.attach(telegram)
+            yield House(file, server, assistant, telegram)
+            await assistant.close(0)
 
 
 async def test_a_turn_that_runs_ends_with_the_old_key_and_the_next_has_the_new_one(house: House) -> None:
@@ -289,7 +291,7 @@ async def test_a_turn_that_runs_ends_with_the_old_key_and_the_next_has_the_new_o
 
 async def test_the_connections_of_before_are_closed_after_their_last_call(house: House) -> None:
     house.server.enqueue(Says(["a", "b", "c"], delay=0.02))
-    model = house.parts.model
+    model = house.services.model
     (route,) = model.plan.chain[0].routes
 
     async def ask() -> str:
@@ -308,7 +310,7 @@ async def test_the_connections_of_before_are_closed_after_their_last_call(house:
 
 async def test_who_may_talk_how_much_and_to_whom_is_what_the_file_says_now(house: House) -> None:
     person = PersonId("telegram", "2")
-    assert await house.parts.access.standing_of(person) is Standing.STRANGER
+    assert await house.services.access.standing_of(person) is Standing.STRANGER
     changes = await house.reload(
         {
             "access.allow": ["telegram:2"],
@@ -325,7 +327,7 @@ async def test_who_may_talk_how_much_and_to_whom_is_what_the_file_says_now(house
     )
     assert changes.restart == ("server.port",)
     assert len(changes.live) == 9
-    assert await house.parts.access.standing_of(person) is Standing.ALLOWED
+    assert await house.services.access.standing_of(person) is Standing.ALLOWED
     for text in ("One", "Two", "Three"):
         await house.say(text, person="telegram:2")
     replies = await house.answered()
@@ -333,13 +335,13 @@ async def test_who_may_talk_how_much_and_to_whom_is_what_the_file_says_now(house
     system = house.server.requests[0].body["messages"][0]["content"]
     assert "You are Muninn" in system
     assert "Be terse." in system
-    assert inside_of(house.parts).name() == "Muninn"
+    assert house.services.settings.agent.name == "Muninn"
     for line in ("The boiler is old.", "The boiler was serviced."):
-        await house.parts.memory.write(line, target="daily")
-    assert len((await house.parts.memory.search("boiler")).hits) == 1
+        await house.services.memory.write(line, target="daily")
+    assert len((await house.services.memory.search("boiler")).hits) == 1
     await house.reload({"access.owners": ["telegram:9"]})
-    assert await house.parts.access.standing_of(person) is Standing.STRANGER
-    assert await house.parts.access.standing_of(PersonId("telegram", "9")) is Standing.OWNER
+    assert await house.services.access.standing_of(person) is Standing.STRANGER
+    assert await house.services.access.standing_of(PersonId("telegram", "9")) is Standing.OWNER
 
 
 async def test_a_turn_that_runs_keeps_its_number_of_steps(house: House) -> None:
@@ -384,10 +386,12 @@ async def test_owners_reload_in_the_chat_and_are_told_what_came_of_it(house: Hou
 async def test_vectors_keep_the_key_of_the_start_and_that_is_said(tmp_path: Path) -> None:
     file = tmp_path / "config.toml"
     write(file, {"memory.embedding.provider": "openai", "providers.openai.api_key": KEY})
-    async with open_assistant(load_settings(file)) as parts:
+    async with open_assistant(load_settings(file)) as assistant:
         write(file, {"memory.embedding.provider": "openai", "providers.openai.api_key": OTHER_KEY})
-        assert await parts.current.reload() == Changes(("providers.openai.api_key",), ("memory.embedding",))
-        assert await parts.current.reload() == Changes((), ("memory.embedding",))
+        assert await assistant.services.current.reload() == Changes(
+            ("providers.openai.api_key",), ("memory.embedding",)
+        )
+        assert await assistant.services.current.reload() == Changes((), ("memory.embedding",))
 
 
 async def test_a_new_secret_is_kept_out_of_the_log_from_the_moment_it_is_read(

@@ -38,9 +38,9 @@ async def held(folder: Path, url: str, *names: str) -> AsyncIterator[None]:
 
 async def status(house: House, settings: Settings) -> list[str]:
     """What the owner is told beyond what a chat alone tells."""
-    call, context = CommandCall(message("/status"), Standing.OWNER, {}, "k"), house.assistant._house.context
-    usual = (await show_status(call, context)).splitlines()
-    beside = replace(context, current=Current(settings), now=settings.now)
+    call, services = CommandCall(message("/status"), Standing.OWNER, {}, "k"), house.assistant.services
+    usual = (await show_status(call, services)).splitlines()
+    beside = replace(services, current=Current(settings), now=settings.now)
     told = (await show_status(call, beside)).splitlines()
     return [line for line in told if line not in usual]
 

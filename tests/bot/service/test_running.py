@@ -13,11 +13,10 @@ from aiohttp.test_utils import TestClient, TestServer
 
 import bot.assistant
 from adapters.telegram.menu import FOR_ALL
+from bot.assistant import Assistant
 from bot.config.settings import Settings
 from bot.messages import ChatId, IncomingMessage, PersonId
-from bot.service.assembly import Parts
 from bot.service.channels import open_channels
-from bot.service.http import inside_of
 from bot.service.opening import open_assistant
 from bot.service.running import run_channels
 from bot.supervision import Supervisor
@@ -40,9 +39,9 @@ class Service:
     """A service that runs in this process, with one channel."""
 
     def __init__(
-        self, parts: Parts, settings: Settings, client: TestClient[web.Request, web.Application]
+        self, assistant: Assistant, settings: Settings, client: TestClient[web.Request, web.Application]
     ) -> None:
-        self.parts = parts
+        self.assistant = assistant
         self.client = client
         self.file = settings.private_folder / "state.db"
 
@@ -73,10 +72,10 @@ class Service:
     async def status(self) -> str:
         """What an owner reads after /status."""
         said = IncomingMessage(
-            "1", ChatId("terminal", "x"), OWNER, "/status", self.parts.current.settings.now()
+            "1", ChatId("terminal", "x"), OWNER, "/status", self.assistant.services.settings.now()
         )
         text = ""
-        async for part in self.parts.assistant.answer(said):
+        async for part in self.assistant.answer(said):
             text = part.text
         return text
 
@@ -96,21 +95,25 @@ async def serving(
     supervisor = Supervisor(pauses=(0.2,), steady_seconds=0.5, now=settings.now)
     leaving = asyncio.Event()
     async with (
-        open_assistant(settings, alone=True, supervisor=supervisor) as parts,
-        open_channels(parts, at_terminal=False) as channels,
+        open_assistant(settings, alone=True, supervisor=supervisor) as assistant,
+        open_channels(assistant, at_terminal=False) as channels,
         TestClient(
             TestServer(
-                build_web_app(channels=parts.channels.health, memory=parts.memory, inside=inside_of(parts))
+                build_web_app(
+                    channels=assistant.services.channels.health,
+                    memory=assistant.services.memory,
+                    services=assistant.services,
+                )
             )
         ) as client,
     ):
-        service = Service(parts, settings, client)
+        service = Service(assistant, settings, client)
         if without:
             service.rename(without, "away")
         if first:
             service.change(first)
-        parts.reminders._check_seconds = 0.05
-        running = asyncio.create_task(run_channels(channels.adapters, parts, leaving, patience=lambda: 0))
+        assistant.services.reminders._check_seconds = 0.05
+        running = asyncio.create_task(run_channels(channels.adapters, assistant, leaving, patience=lambda: 0))
         try:
             yield service
             assert not running.done()

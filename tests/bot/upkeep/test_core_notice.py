@@ -139,13 +139,14 @@ async def test_it_is_sent_by_the_service_at_night(tmp_path: Path) -> None:
     laid_state(settings.private_folder / "state.db")
     settings.memory_folder.mkdir()
     (settings.memory_folder / "MEMORY.md").write_text(LONG)
-    async with open_assistant(settings, alone=True) as parts:
-        parts.assistant.attach(telegram := RecordingAdapter("telegram"))
-        assert parts.upkeep._nights
-        for work in parts.upkeep._nights.tidy:
+    async with open_assistant(settings, alone=True) as assistant:
+        services = assistant.services
+        assistant.attach(telegram := RecordingAdapter("telegram"))
+        assert services.upkeep._nights
+        for work in services.upkeep._nights.tidy:
             await work()
-        assert parts.woken.is_set()
-        await parts.assistant.take_up()
-        await parts.assistant.idle()
+        assert services.woken.is_set()
+        await assistant.take_up()
+        await assistant.idle()
     [text] = telegram.replies().values()
     assert "MEMORY.md is 11,099 characters long" in text

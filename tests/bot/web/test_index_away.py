@@ -65,14 +65,14 @@ class Site:
 
     async def asked(self, command: str) -> str:
         """What the assistant says to a command."""
-        parts = [part async for part in self.website.parts.assistant.answer(message(f"/{command}"))]
+        parts = [part async for part in self.website.assistant.answer(message(f"/{command}"))]
         return parts[-1].text
 
     async def told(self, command: str, **parts: Any) -> list[str]:
         """What an owner is told in a chat."""
-        context = replace(self.website.parts.assistant._house.context, **parts)
+        services = replace(self.website.services, **parts)
         call = CommandCall(message(f"/{command}"), Standing.OWNER, {}, "k")
-        told = await (show_status if command == "status" else look_after_memory)(call, context)
+        told = await (show_status if command == "status" else look_after_memory)(call, services)
         assert isinstance(told, str)
         return told.splitlines()
 
@@ -168,8 +168,8 @@ async def test_a_chat_is_told_that_it_is_away_and_not_where_it_is(away: Site, co
 
 
 async def test_nor_by_what_a_job_or_a_command_failed_of(away: Site) -> None:
-    parts = away.website.parts
-    async with Upkeep(parts.memory, reindex_minutes=0.02, settle=0) as upkeep:
+    memory = away.website.services.memory
+    async with Upkeep(memory, reindex_minutes=0.02, settle=0) as upkeep:
         async with asyncio.timeout(10):
             while True:
                 if (reindex := upkeep.reindex) and reindex.last_outcome:
@@ -181,8 +181,8 @@ async def test_nor_by_what_a_job_or_a_command_failed_of(away: Site) -> None:
             assert "the index's server does not answer" in told
             assert "127.0.0.1" not in told
     with pytest.raises(IndexUnavailable) as raised:
-        await parts.memory.sync()
-    said = parts.assistant._answering.in_words(message("/reindex"), raised.value)
+        await memory.sync()
+    said = away.website.assistant._answering.in_words(message("/reindex"), raised.value)
     assert said == "the index's server does not answer"
 
 
@@ -190,7 +190,7 @@ async def test_nor_by_the_servers_own_words(away: Site) -> None:
     told = (
         "postgresql://me@127.0.0.1:9/none does not answer (failed to resolve host 'db.lan': (-2) not known)"
     )
-    unplaced = away.website.parts.memory.unplaced
+    unplaced = away.website.services.memory.unplaced
     assert unplaced(f"failed: {told}; again soon") == "failed: the index's server does not answer; again soon"
     assert unplaced("a note (of mine) cannot be read") == "a note (of mine) cannot be read"
 

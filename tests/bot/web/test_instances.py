@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import cast
 
 import pytest
 from aiohttp import ClientResponse, web
@@ -11,15 +12,16 @@ from aiohttp.test_utils import TestClient, TestServer
 from prometheus_client.parser import text_string_to_metric_families
 
 from bot import phrases
+from bot.channels import Channels
 from bot.instances.lease import LeaseState
 from bot.instances.status import InstanceStatus, StandsIn, lease_in_words
 from bot.messages import ChannelHealth
-from bot.service.http import inside_of
 from bot.supervision import TaskFailure
 from bot.web.app import build_web_app
 from bot.web.rpc.protocol import CANNOT
 from bot.web.standby import build_standby_app
 from tests.fakes.html_page import HtmlPage
+from tests.fakes.services import ChannelsAt
 from tests.fakes.website import TOKEN, open_website
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:aiohttp.*")
@@ -50,12 +52,12 @@ class Site:
 async def site(tmp_path: Path) -> AsyncIterator[Site]:
     site = Site()
     async with open_website(tmp_path) as website:
-        inside = replace(
-            inside_of(website.parts),
+        services = replace(
+            website.services,
             instance=lambda: site.status,
-            channels=lambda: site.channels,
+            channels=cast(Channels, ChannelsAt(lambda: site.channels)),
         )
-        app = build_web_app(channels=lambda: site.channels, memory=website.parts.memory, inside=inside)
+        app = build_web_app(channels=lambda: site.channels, memory=website.services.memory, services=services)
         async with TestClient(TestServer(app)) as client:
             site.client = client
             yield site

@@ -61,7 +61,7 @@ async def scraped(website: Website) -> Scrape:
 
 
 async def say(website: Website, text: str) -> None:
-    assistant = website.parts.assistant
+    assistant = website.assistant
     await assistant.accept(message(text, alone=False))
     async with asyncio.timeout(10):
         await assistant.idle()
@@ -74,7 +74,7 @@ def sources_of(website: Website) -> Sources:
 @pytest.fixture
 async def website(tmp_path: Path) -> AsyncIterator[Website]:
     async with open_website(tmp_path) as website:
-        website.parts.assistant.attach(RecordingAdapter("terminal"))
+        website.assistant.attach(RecordingAdapter("terminal"))
         yield website
 
 
@@ -139,8 +139,8 @@ async def test_a_turn_shows_in_its_stages_its_model_and_its_channel(website: Web
 
 
 async def test_the_memory_is_told_of_as_the_latest_look_found_it(website: Website) -> None:
-    await website.parts.memory.write("The boat is red")
-    await website.parts.memory.sync()
+    await website.services.memory.write("The boat is red")
+    await website.services.memory.sync()
     found = await scraped(website)
     assert found("memory_up") == 1
     assert (found("memory_files"), found("memory_chunks")) == (1, 1)
@@ -154,7 +154,7 @@ async def test_the_memory_is_told_of_as_the_latest_look_found_it(website: Websit
 
 
 async def test_what_waits_is_counted(website: Website) -> None:
-    parts = website.parts
+    parts = website.services
     now = website.settings.now()
 
     def fill(db: apsw.Connection) -> None:
@@ -187,7 +187,7 @@ async def test_what_waits_is_counted(website: Website) -> None:
 
 async def test_watcher_jobs_and_channels_tell_how_they_fare(website: Website) -> None:
     website.settings.memory_folder.mkdir()
-    async with website.parts.upkeep:
+    async with website.services.upkeep:
         ends = time.monotonic() + 10
         while (found := await scraped(website))("watcher_last_look_timestamp_seconds") is None:
             assert time.monotonic() < ends
@@ -205,7 +205,7 @@ async def test_watcher_jobs_and_channels_tell_how_they_fare(website: Website) ->
 
 
 async def test_a_resting_model_can_be_told_from_a_ready_one(website: Website) -> None:
-    health = website.parts.model.health
+    health = website.services.model.health
     health.record([Outcome(RouteName("builtin/notebook"), health.now(), error=ServerFailed("500"))] * 2)
     found = await scraped(website)
     labels = {"model": "builtin/notebook", "key": "0"}
@@ -221,7 +221,7 @@ async def test_warnings_and_errors_are_counted_by_level(website: Website) -> Non
             "levelname": logging.getLevelName(level),
             "msg": "xylophagous",
         }
-        website.parts.troubles.handle(logging.makeLogRecord(record))
+        website.services.troubles.handle(logging.makeLogRecord(record))
     found = await scraped(website)
     counts = [found("log_messages_total", level=level) for level in ("warning", "error", "critical")]
     assert counts == [2, 1, 0]
@@ -246,8 +246,8 @@ async def test_labels_are_bounded_and_hold_nothing_that_anybody_said(website: We
     known = set((await scraped(website)).numbers)
     for number in range(5):
         said = message(f"Remember: xylophagous {number}", chat=f"terminal:xylophagous-{number}", alone=False)
-        await website.parts.assistant.accept(said)
-    await website.parts.assistant.idle()
+        await website.assistant.accept(said)
+    await website.assistant.idle()
     answer = await website.client.get(METRICS)
     text = await answer.text()
     assert "xylophagous" not in text
@@ -284,7 +284,7 @@ async def test_another_site_cannot_read_it(website: Website) -> None:
 async def test_a_busy_memory_does_not_make_it_hang(website: Website, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sources_of(website).memory, "_patience", 0.02)
     done = threading.Event()
-    busy = asyncio.get_running_loop().run_in_executor(website.parts.memory._searching, done.wait, 30)
+    busy = asyncio.get_running_loop().run_in_executor(website.services.memory._searching, done.wait, 30)
     for _ in range(3):
         found = await scraped(website)
         assert found("memory_up") == 0
@@ -299,10 +299,10 @@ async def test_a_busy_memory_does_not_make_it_hang(website: Website, monkeypatch
 
 
 async def test_a_rebuild_does_not_keep_it_waiting(website: Website) -> None:
-    await website.parts.memory.write("The boat is red")
-    await website.parts.memory.sync()
+    await website.services.memory.write("The boat is red")
+    await website.services.memory.sync()
     done = threading.Event()
-    busy = asyncio.get_running_loop().run_in_executor(website.parts.memory._indexing, done.wait, 30)
+    busy = asyncio.get_running_loop().run_in_executor(website.services.memory._indexing, done.wait, 30)
     found = await scraped(website)
     assert (found("memory_up"), found("memory_files")) == (1, 1)
     done.set()
@@ -314,7 +314,7 @@ async def test_a_locked_state_db_leaves_out_its_numbers_alone(
 ) -> None:
     monkeypatch.setattr(sources_of(website).queues, "_patience", 0.02)
     done = threading.Event()
-    busy = asyncio.create_task(website.parts.state.read(lambda _: done.wait(30)))
+    busy = asyncio.create_task(website.services.state.read(lambda _: done.wait(30)))
     found = await scraped(website)
     assert found("state_up") == 0
     assert found("inbox_messages", state="waiting") is None
@@ -369,7 +369,7 @@ async def test_a_scrape_costs_little(website: Website, capsys: pytest.CaptureFix
     notes.mkdir(exist_ok=True)
     for number in range(50):
         (notes / f"{number}.md").write_text(f"# Note {number}\n\nThe boat is red.\n")
-    await website.parts.memory.sync()
+    await website.services.memory.sync()
     await say(website, "What colour is the boat?")
     await scraped(website)
     best = float("inf")

@@ -142,7 +142,7 @@ async def test_a_rebuild_gives_its_report_and_the_status_tells_of_it(rpc: Rpc) -
 async def test_a_rebuild_that_is_not_waited_for_goes_on(rpc: Rpc, site: Website) -> None:
     await rpc.call("memory.write", content="One note", target="daily")
     assert await rpc.call("memory.rebuild", wait=False) == {"running": True}
-    await site.parts.rebuilding.run()  # the same one, or one more
+    await site.services.rebuilding.run()  # the same one, or one more
     status = await rpc.call("memory.status")
     assert status["rebuilding"]["last"]["report"]["added"] == 1
 
@@ -154,7 +154,7 @@ async def test_models_are_told_with_their_state_and_moments(rpc: Rpc) -> None:
 
 
 async def test_sessions_are_the_latest_conversations_without_a_word_of_them(rpc: Rpc, site: Website) -> None:
-    state = site.parts.state
+    state = site.services.state
     said = json.dumps({"text": "Nobody is to read this"})
     for chat, entries in (("telegram:5", 2), ("terminal:main", 1)):
         await state.append(None, chat, [("recalled", "{}"), *[("user", said)] * entries], after=0)
@@ -177,7 +177,7 @@ async def test_sessions_are_the_latest_conversations_without_a_word_of_them(rpc:
 
 
 async def test_sessions_tell_where_something_is_being_answered(rpc: Rpc, site: Website) -> None:
-    state, said = site.parts.state, message("Hello", chat="terminal:main")
+    state, said = site.services.state, message("Hello", chat="terminal:main")
     (row,) = await state.append(None, "terminal:main", [("user", "{}")], after=0)
     received = await state.change(lambda db: inbox.add(db, said, owner="", at=state.at()))
     assert received
@@ -196,7 +196,7 @@ async def test_every_method_is_discovered_with_the_parameters_of_the_tools(rpc: 
     assert set(methods) == METHODS
     assert document["openrpc"] == "1.3.2"
     assert all(each["summary"].endswith(".") for each in methods.values())
-    for tool in memory_tools(site.parts.memory, Journal(site.parts.memory, site.parts.state))[:3]:
+    for tool in memory_tools(site.services.memory, Journal(site.services.memory, site.services.state))[:3]:
         schemas = {
             each["name"]: each["schema"] for each in methods[tool.spec.name.replace("_", ".", 1)]["params"]
         }

@@ -127,5 +127,5 @@ async def test_a_browser_whose_time_is_over_is_told_that_nothing_was_done(site: 
     assert (answer.status, answer.content_type) == (401, "text/html")
     assert phrases.WEB_SIGNED_OUT in text
     assert 'name="then" value="/"' in text, "what was asked for by POST cannot be had by going there"
-    assert site.parts.rebuilding.last is None
-    assert not site.parts.rebuilding.runs
+    assert site.services.rebuilding.last is None
+    assert not site.services.rebuilding.runs

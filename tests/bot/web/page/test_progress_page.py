@@ -22,7 +22,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:aiohttp.*"
 @pytest.fixture
 async def site(tmp_path: Path) -> AsyncIterator[Website]:
     async with open_website(tmp_path) as site:
-        await site.parts.memory.write("The boiler's code is E119")
+        await site.services.memory.write("The boiler's code is E119")
         yield site
 
 
@@ -56,7 +56,7 @@ async def test_nothing_is_told_where_nothing_runs(site: Website) -> None:
 
 async def test_a_rebuild_is_told_of_from_the_click_to_the_end(site: Website) -> None:
     done = threading.Event()
-    held = site.parts.memory._rebuilding.submit(done.wait, 30)
+    held = site.services.memory._rebuilding.submit(done.wait, 30)
     await rebuild(site)
     runs, shown = await progress(site)
     assert runs
@@ -75,8 +75,8 @@ async def test_a_rebuild_is_told_of_from_the_click_to_the_end(site: Website) -> 
 
 async def test_a_rebuild_asked_for_twice_runs_once(site: Website) -> None:
     done, runs = threading.Event(), 0
-    held = site.parts.memory._rebuilding.submit(done.wait, 30)
-    sync = site.parts.memory.sync
+    held = site.services.memory._rebuilding.submit(done.wait, 30)
+    sync = site.services.memory.sync
 
     async def counted(*, rebuild: bool = False) -> SyncReport:
         nonlocal runs
@@ -84,7 +84,7 @@ async def test_a_rebuild_asked_for_twice_runs_once(site: Website) -> None:
         return await sync(rebuild=rebuild)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(site.parts.memory, "sync", counted)
+        patch.setattr(site.services.memory, "sync", counted)
         for _ in range(3):
             await rebuild(site)
         done.set()
@@ -105,11 +105,11 @@ async def test_who_asks_in_a_chat_while_the_button_was_pressed_is_told_of_that_o
             text="/memory rebuild",
             sent_at=datetime.now(UTC),
         )
-        async with aclosing(site.parts.assistant.answer(message)) as answer:
+        async with aclosing(site.assistant.answer(message)) as answer:
             return [part.text async for part in answer][-1]
 
     done = threading.Event()
-    held = site.parts.memory._rebuilding.submit(done.wait, 10)
+    held = site.services.memory._rebuilding.submit(done.wait, 10)
     await rebuild(site)
     waiting = asyncio.create_task(asked())
     await asyncio.sleep(0.2)
@@ -119,13 +119,13 @@ async def test_who_asks_in_a_chat_while_the_button_was_pressed_is_told_of_that_o
     told = await waiting
     assert "Notes: 1" in told
     assert "under way already" in told
-    first = site.parts.rebuilding.last
+    first = site.services.rebuilding.last
     assert first
     assert first.report
     assert f"{first.report.seconds:.1f} s" in told
 
     done = threading.Event()
-    held = site.parts.memory._rebuilding.submit(done.wait, 10)
+    held = site.services.memory._rebuilding.submit(done.wait, 10)
     waiting = asyncio.create_task(asked())
     runs = False
     while not runs:
@@ -135,8 +135,8 @@ async def test_who_asks_in_a_chat_while_the_button_was_pressed_is_told_of_that_o
     done.set()
     held.result()
     assert "under way" not in await waiting
-    assert site.parts.rebuilding.last is not first
-    assert not site.parts.rebuilding.runs, "the button has begun no second one"
+    assert site.services.rebuilding.last is not first
+    assert not site.services.rebuilding.runs, "the button has begun no second one"
 
 
 async def test_a_rebuild_that_fails_says_why(site: Website) -> None:
@@ -144,14 +144,14 @@ async def test_a_rebuild_that_fails_says_why(site: Website) -> None:
         raise IndexUnavailable("the disk is full")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(site.parts.memory, "sync", fail)
+        patch.setattr(site.services.memory, "sync", fail)
         await rebuild(site)
         told = await ended(site)
     assert re.fullmatch(r"Not rebuilt \d\d:\d\d, just now: the disk is full", told)
 
 
 async def test_a_job_has_a_bar_with_a_name_and_how_far_it_is(site: Website) -> None:
-    tell = site.parts.memory._jobs.tell("embedding")
+    tell = site.services.memory._jobs.tell("embedding")
     tell(1250, 5000)
     runs, shown = await progress(site)
     assert runs
@@ -166,5 +166,5 @@ async def test_a_rebuild_is_not_begun_from_another_site_or_by_looking(site: Webs
         assert answer.status == 403
     async with site.client.get("/rebuild") as answer:
         assert answer.status == 405
-    assert site.parts.rebuilding.last is None
-    assert not site.parts.rebuilding.runs
+    assert site.services.rebuilding.last is None
+    assert not site.services.rebuilding.runs

@@ -72,8 +72,8 @@ async def test_meaning_has_a_score_of_its_own(tmp_path: Path) -> None:
     async with EmbeddingServer() as server:
         embedding = {"provider": "openai", "base_url": server.base_url("openai"), "api_key": KEY}
         async with open_website(tmp_path, memory={"embedding": embedding}) as site:
-            await site.parts.memory.write("The boiler's code is E119")
-            await site.parts.memory.fill_vectors()
+            await site.services.memory.write("The boiler's code is E119")
+            await site.services.memory.fill_vectors()
             shown = await search(site, "boiler code")
     assert "words alone" not in shown.by_id("found").text
     _, meaning, words = (float(each.text) for each in shown.all("dd"))
@@ -85,7 +85,7 @@ async def test_it_says_why_meaning_did_not_count(tmp_path: Path) -> None:
     async with EmbeddingServer() as server:
         embedding = {"provider": "openai", "base_url": server.base_url("openai"), "api_key": "wrong"}
         async with open_website(tmp_path, memory={"embedding": embedding}) as site:
-            await site.parts.memory.write("The boiler's code is E119")
+            await site.services.memory.write("The boiler's code is E119")
             shown = await search(site, "boiler code")
     assert "Searched by words alone: openai answered 401" in shown.by_id("found").text
 
@@ -105,7 +105,7 @@ async def test_of_a_query_that_is_a_whole_document_the_beginning_is_looked_for(s
 
 
 async def test_a_search_that_fails_says_so_on_the_page(site: Website) -> None:
-    await site.parts.memory.close()
+    await site.services.memory.close()
     shown = await search(site, "boiler")
     assert "the memory was closed" in shown.by_id("found").text
     assert shown.by_id("q").attributes["value"] == "boiler"

@@ -1,7 +1,6 @@
 import logging
 import re
 import threading
-import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -15,7 +14,6 @@ from bot.messages import ChannelHealth
 from bot.models.errors import Overloaded, RateLimited
 from bot.models.health import Outcome
 from bot.models.protocol import Usage
-from bot.web.inside import inside_key
 from tests.fakes.embedding_server import KEY, EmbeddingServer
 from tests.fakes.html_page import HtmlPage
 from tests.fakes.recording_adapter import RecordingAdapter
@@ -62,8 +60,8 @@ def facts(page: HtmlPage) -> dict[str, str]:
 
 def outcomes(site: Website, *, answered: int, failed: int) -> None:
     """Have the first key of the model answer, and the second one fail."""
-    first, second = (each.name for each in site.parts.model.plan.chain[0].routes)
-    book = site.parts.model.health
+    first, second = (each.name for each in site.services.model.plan.chain[0].routes)
+    book = site.services.model.health
     book.record(Outcome(first, book.now(), None, Usage(100, 50), 0.5, 1.5) for _ in range(answered))
     book.record(
         Outcome(second, book.now(), Overloaded("busy there", model=second.model)) for _ in range(failed)
@@ -71,7 +69,7 @@ def outcomes(site: Website, *, answered: int, failed: int) -> None:
 
 
 async def test_all_is_well_with_a_memory_that_is_searched_by_words(site: Website) -> None:
-    await site.parts.memory.write("The boiler's code is E119")
+    await site.services.memory.write("The boiler's code is E119")
     shown = await page(site)
     (heading,) = shown.all("h1")
     assert heading.text == "All is well"
@@ -88,8 +86,8 @@ async def test_it_tells_who_makes_vectors_and_how_many_there_are(tmp_path: Path)
     async with EmbeddingServer() as server:
         embedding = {"provider": "openai", "base_url": server.base_url("openai"), "api_key": KEY}
         async with open_website(tmp_path, memory={"embedding": embedding}) as site:
-            await site.parts.memory.write("The boiler's code is E119")
-            await site.parts.memory.fill_vectors()
+            await site.services.memory.write("The boiler's code is E119")
+            await site.services.memory.fill_vectors()
             told = facts(await page(site))
             assert (told["with vectors"], told["without"]) == ("1", "0")
             assert told["Vector search"] == "on openai: set in memory.embedding.provider"
@@ -103,8 +101,8 @@ async def test_it_tells_why_vectors_fail_and_no_key(tmp_path: Path) -> None:
     async with EmbeddingServer() as server:
         embedding = {"provider": "openai", "base_url": server.base_url("openai"), "api_key": "s3cret-key"}
         async with open_website(tmp_path, memory={"embedding": embedding}, token=TOKEN) as site:
-            await site.parts.memory.write("The boiler's code is E119")
-            await site.parts.memory.probe()
+            await site.services.memory.write("The boiler's code is E119")
+            await site.services.memory.probe()
             async with site.client.get("/", headers=site.token) as answer:
                 text = await answer.text()
             shown = HtmlPage(text)
@@ -122,8 +120,8 @@ async def test_it_tells_who_makes_vectors_while_the_first_one_fails(tmp_path: Pa
         voyage = {"base_url": server.base_url("voyage"), "api_key": KEY}
         memory = {"embedding": embedding}
         async with open_website(tmp_path, memory=memory, providers={"voyage": voyage}) as site:
-            await site.parts.memory.write("The boiler's code is E119")
-            await site.parts.memory.fill_vectors()
+            await site.services.memory.write("The boiler's code is E119")
+            await site.services.memory.fill_vectors()
             shown = await page(site)
             told = facts(shown)
             assert (told["with vectors"], told["Missing vectors"]) == ("1", "none")
@@ -131,13 +129,13 @@ async def test_it_tells_who_makes_vectors_while_the_first_one_fails(tmp_path: Pa
             assert told["Vectors now made by"] == "voyage, voyage-3.5-lite"
             assert told["Vector search"].startswith("on, by voyage openai answered 401")
             assert "where voyage stands in" in shown.by_id("attention").text
-            said = how_it_searches(await site.parts.memory.status(), why=True)
+            said = how_it_searches(await site.services.memory.status(), why=True)
             assert said == "by meaning and by words, for now with the fallback voyage-3.5-lite of voyage"
 
 
 async def test_models_are_shown_with_their_keys_and_their_last_day(site: Website) -> None:
     outcomes(site, answered=3, failed=2)
-    await site.parts.model.health.write()
+    await site.services.model.health.write()
     models = (await page(site)).by_id("models")
     assert "openai/gpt-test" in models.text
     assert "Key 1: ready" in models.text
@@ -149,7 +147,7 @@ async def test_models_are_shown_with_their_keys_and_their_last_day(site: Website
 
 
 async def test_answers_that_nobody_waited_for_are_answers(site: Website) -> None:
-    model = site.parts.model
+    model = site.services.model
     name = model.plan.chain[-1].routes[0].name
     model.health.record([Outcome(name, model.health.now(), None, Usage(100, 50))])
     await model.health.write()
@@ -160,21 +158,21 @@ async def test_answers_that_nobody_waited_for_are_answers(site: Website) -> None
 
 
 async def test_a_model_of_which_no_key_is_ready_needs_a_look(site: Website) -> None:
-    book = site.parts.model.health
+    book = site.services.model.health
     book.record(
         Outcome(each.name, book.now(), RateLimited("429", model=each.name.model, retry_after=240))
-        for each in site.parts.model.plan.chain[0].routes
+        for each in site.services.model.plan.chain[0].routes
     )
     shown = await page(site)
     assert "openai/gpt-test is left to rest until" in shown.by_id("attention").text
 
 
 async def test_channels_errors_and_counts_are_shown(site: Website) -> None:
-    site.parts.channels.attach(Channel("telegram"))
-    site.parts.channels.attach(Channel("discord", state=ChannelHealth("down", "the token was refused")))
-    await site.parts.state.append(None, "telegram:1", [("user", "{}")], after=0)
+    site.services.channels.attach(Channel("telegram"))
+    site.services.channels.attach(Channel("discord", state=ChannelHealth("down", "the token was refused")))
+    await site.services.state.append(None, "telegram:1", [("user", "{}")], after=0)
     for _ in range(2):
-        site.parts.troubles.handle(logging.LogRecord("bot.x", logging.ERROR, "", 1, "it broke", (), None))
+        site.services.troubles.handle(logging.LogRecord("bot.x", logging.ERROR, "", 1, "it broke", (), None))
     shown = await page(site)
     told = facts(shown)
     assert told["Telegram"] == "up"
@@ -192,14 +190,14 @@ async def test_a_core_note_that_is_too_long_needs_a_look(site: Website, tmp_path
         return [each.text for each in page.all("li") if "MEMORY.md is" in each.text]
 
     assert warnings(await page(site)) == []
-    await site.parts.memory.write("A fact that everybody should know. " * 300, target="core")
+    await site.services.memory.write("A fact that everybody should know. " * 300, target="core")
     (warning,) = warnings(await page(site))
     assert "MEMORY.md is 10,5" in warning
 
 
 async def test_jobs_are_shown_with_their_last_and_next_time(site: Website) -> None:
     assert (await page(site)).by_id("jobs").text == "Nothing is done regularly."
-    async with site.parts.upkeep:
+    async with site.services.upkeep:
         jobs = (await page(site)).by_id("jobs").text
     assert re.search(r"Look at all notes waiting Last: .* Next: (\S+ )?\d\d:\d\d, in (60 min|1 h)", jobs)
     assert "Backup waiting Last: never Next: " in jobs
@@ -208,7 +206,7 @@ async def test_jobs_are_shown_with_their_last_and_next_time(site: Website) -> No
 
 async def test_a_memory_that_cannot_be_read_is_told_of_and_the_rest_is_shown(site: Website) -> None:
     outcomes(site, answered=1, failed=0)
-    await site.parts.memory.close()
+    await site.services.memory.close()
     shown = await page(site)
     assert "the memory was closed" in shown.by_id("memory-facts").text
     assert "The memory: the memory was closed" in shown.by_id("attention").text
@@ -218,7 +216,7 @@ async def test_a_memory_that_cannot_be_read_is_told_of_and_the_rest_is_shown(sit
 @pytest.mark.thorough
 async def test_a_busy_memory_does_not_hold_up_the_page(site: Website) -> None:
     done = threading.Event()
-    busy = site.parts.memory._indexing.submit(done.wait, 60)
+    busy = site.services.memory._indexing.submit(done.wait, 60)
     shown = await page(site)
     assert not busy.done()
     assert shown.by_id("memory-facts").text == phrases.WEB_BUSY
@@ -241,10 +239,10 @@ async def test_what_others_wrote_stays_text(tmp_path: Path) -> None:
         providers=PROVIDERS,
         models={"chain": ["openai/<b>gpt", "builtin/notebook"]},
     ) as site:
-        site.parts.channels.attach(Channel("telegram", state=ChannelHealth("down", HOSTILE)))
-        site.parts.troubles.handle(logging.LogRecord(HOSTILE, logging.ERROR, "", 1, HOSTILE, (), None))
-        book = site.parts.model.health
-        (first, _) = site.parts.model.plan.chain[0].routes
+        site.services.channels.attach(Channel("telegram", state=ChannelHealth("down", HOSTILE)))
+        site.services.troubles.handle(logging.LogRecord(HOSTILE, logging.ERROR, "", 1, HOSTILE, (), None))
+        book = site.services.model.health
+        (first, _) = site.services.model.plan.chain[0].routes
         book.record([Outcome(first.name, book.now(), Overloaded(HOSTILE, model=HOSTILE))])
         await book.write()
         pages = [await page(site), await page(site, "/sign-in?then=javascript:alert(1)")]
@@ -277,10 +275,10 @@ async def test_names_of_files_that_are_no_text_do_not_break_it(site: Website) ->
 
 
 async def test_a_page_is_well_made_for_those_who_do_not_see_it(site: Website) -> None:
-    await site.parts.memory.write("The boiler's code is E119")
+    await site.services.memory.write("The boiler's code is E119")
     outcomes(site, answered=2, failed=1)
-    await site.parts.model.health.write()
-    async with site.parts.upkeep:
+    await site.services.model.health.write()
+    async with site.services.upkeep:
         pages = [await page(site, path) for path in ("/", "/search?q=boiler", "/search", "/sign-in")]
     for shown in pages:
         ids = [each.attributes["id"] for each in shown.elements if "id" in each.attributes]
@@ -346,5 +344,3 @@ async def test_the_footer_tells_version_and_how_long_it_is_up(site: Website) -> 
     assert re.match(
         r"Commonplace( \d\S*)?, up for \d+ s, seen at \d\d:\d\d:\d\d \(Europe/Berlin\)", footer.text
     )
-    app = site.client.server.app  # type: ignore[attr-defined]
-    assert app[inside_key].started <= time.monotonic()

@@ -1,0 +1,87 @@
+"""What the assistant is made of: opened once, and handed to all who work with it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from bot.access import Access
+    from bot.archives.backup import Backups
+    from bot.attachments.filing import Filing
+    from bot.attachments.reading import AttachmentReader
+    from bot.channels import Channels
+    from bot.commands.command import Command
+    from bot.config.reload import Current
+    from bot.config.settings import Settings
+    from bot.conversations.compaction import Compactor
+    from bot.forgetting import Forgetting
+    from bot.inbox import Inbox
+    from bot.instances.status import InstanceStatus
+    from bot.journal import Journal
+    from bot.limits import DailyBudget, MessageRate
+    from bot.log import Troubles
+    from bot.measures import Measures
+    from bot.models.fallback import FallbackModel
+    from bot.reminders import Reminders
+    from bot.state.database import State
+    from bot.supervision import Supervisor
+    from bot.upkeep.rebuilding import Rebuilding
+    from bot.upkeep.upkeep import Upkeep
+    from memory.embeddings.opening import Embedding
+    from memory.memory import Memory
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """All of them are open. Take what you need, and close nothing."""
+
+    current: "Current"
+    """The settings in force now."""
+    now: Callable[[], datetime]
+    """The time on the owner's clock; aware."""
+    memory: "Memory"
+    embedding: "Embedding"
+    """Which providers make the vectors of the notes."""
+    state: "State"
+    model: "FallbackModel"
+    commands: "Sequence[Command]"
+    access: "Access"
+    channels: "Channels"
+    inbox: "Inbox"
+    journal: "Journal"
+    compactor: "Compactor"
+    forgetting: "Forgetting"
+    reminders: "Reminders"
+    reader: "AttachmentReader"
+    """Reads attachments. It transcribes nothing until it is given a provider for that."""
+    filing: "Filing"
+    """Files documents that came as attachments."""
+    rate: "MessageRate"
+    budget: "DailyBudget"
+    backups: "Backups"
+    rebuilding: "Rebuilding"
+    """Close it before the memory."""
+    upkeep: "Upkeep"
+    """Not entered: its jobs start once there is a log."""
+    supervisor: "Supervisor"
+    """Runs the long-lived tasks and knows which of them have failed."""
+    measures: "Measures"
+    troubles: "Troubles"
+    """The latest warnings and errors, where the log keeps them."""
+    woken: "asyncio.Event"
+    """Set it when something in state.db is due."""
+    locks: Path
+    """The folder for the locks of chats, shared by all processes."""
+    own_locks: Mapping[str, Path] = field(default_factory=dict)
+    """Another folder, by channel, for locks that no other process can have, even one that was halted."""
+    instance: "Callable[[], InstanceStatus | None]" = lambda: None
+    """How this instance stands to the others; None where it shares nothing with any."""
+
+    @property
+    def settings(self) -> "Settings":
+        """The settings in force now."""
+        return self.current.settings
