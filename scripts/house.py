@@ -100,12 +100,16 @@ def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
 
 def upward_imports(modules: Mapping[str, Path]) -> list[str]:
     """Return the imports of `bot.service` and `bot.cli` by other rooms of `bot/`."""
+
+    def is_top(name: str) -> bool:
+        return name == "bot.__main__" or any(name == top or name.startswith(f"{top}.") for top in TOP)
+
     return [
         f"{file.relative_to(ROOT)}:{each.line} imports {each.module}"
         for name, file in modules.items()
-        if name.startswith("bot.") and not name.startswith(TOP) and name != "bot.__main__"
+        if name.startswith("bot.") and not is_top(name)
         for each in imports_of(file, modules)
-        if each.module.startswith(TOP)
+        if is_top(each.module)
     ]
 
 
