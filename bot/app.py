@@ -30,7 +30,7 @@ async def serve(settings: Settings, *, stand_in: bool = False) -> None:
     """
     if stand_in:
         settings = for_stand_in(settings)
-    configured = any(each.token.get_secret_value() for each in (settings.telegram, settings.discord))
+    configured = any(section.is_configured for section in settings.channels.values())
     at_terminal = not (configured or stand_in) and stdin_is_a_channel()
     if not (configured or at_terminal or settings.server.enabled or stand_in):
         raise CannotStart(
@@ -56,7 +56,7 @@ def for_stand_in(settings: Settings) -> Settings:
     return settings.model_copy(
         update={
             "server": settings.server.model_copy(update={"enabled": False}),
-            "telegram": settings.telegram.model_copy(update={"mode": "polling"}),
+            **{name: section.beside_another() for name, section in settings.channels.items()},
             "instance": settings.instance.model_copy(update={"take_over": ()}),
         }
     )

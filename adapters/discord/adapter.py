@@ -48,7 +48,7 @@ from bot.tasks import Tasks
 if TYPE_CHECKING:
     from bot.access import Access, Standing
     from bot.commands.command import Command
-    from bot.config.settings import DiscordSettings
+    from bot.config.discord import DiscordSettings
 
 log = logging.getLogger(__name__)
 

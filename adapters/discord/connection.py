@@ -37,7 +37,7 @@ from adapters.discord.library import (
 )
 from adapters.discord.receiving import AcceptSaid, Pauses, Receiver
 from bot.channel_store import ChannelStore
-from bot.config.settings import DiscordSettings
+from bot.config.discord import DiscordSettings
 from bot.messages import Attachment, ChannelFault, ChannelHealth, PersonId, Withdraw, Write
 from bot.supervision import Supervisor
 

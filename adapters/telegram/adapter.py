@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from adapters.telegram.webhook import Webhook
     from bot.access import Access
     from bot.commands.command import Command
-    from bot.config.settings import TelegramSettings
+    from bot.config.telegram import TelegramSettings
     from bot.web.hooks import Hook
 
 log = logging.getLogger(__name__)

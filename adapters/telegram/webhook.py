@@ -16,7 +16,7 @@ from bot.messages import ChannelHealth, NotAccepted
 from bot.web.hooks import Hook
 
 if TYPE_CHECKING:
-    from bot.config.settings import TelegramSettings
+    from bot.config.telegram import TelegramSettings
 
 SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"  # noqa: S105 - its name
 CHECK_SECONDS = 300.0

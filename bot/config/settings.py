@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, time
@@ -11,10 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 from pydantic import Field, PrivateAttr, SecretStr, Strict, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
 
+from bot.config.channel import ChannelSettings
+from bot.config.discord import DiscordSettings
 from bot.config.errors import PREFIX, ConfigError, Origin, explain, printable, shortened
 from bot.config.secret_files import FOLDER_VARIABLE, secrets_folder
 from bot.config.sources import SecretFiles, SettingsFile, Variables
 from bot.config.system_zone import system_zone
+from bot.config.telegram import TelegramSettings
 from bot.models.known_providers import KIND_BY_NAME, KNOWN_PROVIDERS, ProviderKind
 from bot.models.model_names import ways_to_write, with_provider
 from memory.settings import MAX_COUNT, ConflictError, IndexSettings, Section, Texts, section, web_address
@@ -29,10 +33,6 @@ __all__ = ["ConfigError", "Settings", "config_file", "load_settings", "read_agai
 BUILTIN_PROVIDER = "builtin"
 BUILTIN_MODEL = "notebook"
 PRIVATE_FOLDER = ".commonplace"
-TELEGRAM_API = "https://api.telegram.org"
-TELEGRAM_VARIABLE = "TELEGRAM_BOT_TOKEN"
-DISCORD_VARIABLE = "DISCORD_BOT_TOKEN"
-TELEGRAM_FORM = "a bot's token as @BotFather gives it: digits, a colon, then letters, digits, _ and -"
 
 Secrets = Annotated[tuple[SecretStr, ...], Strict(False)]
 
@@ -103,85 +103,6 @@ class ServerSettings(Section):
         return self
 
 
-class TelegramSettings(Section):
-    """The Telegram channel: there is one where the token is set."""
-
-    token: SecretStr = SecretStr("")
-    """The bot's token, from @BotFather; empty for that of the environment, TELEGRAM_BOT_TOKEN."""
-    api_base: str = TELEGRAM_API
-    """Address of the Bot API; a server of your own works too."""
-    mode: Literal["polling", "webhook"] = "polling"
-    """Whether the bot asks for messages (works anywhere) or Telegram calls webhook_url."""
-    webhook_url: str = ""
-    """Public address that Telegram calls in mode "webhook"; with https://, unless the server is one of your own."""
-    webhook_secret: SecretStr = SecretStr("")
-    """Secret that Telegram sends along in mode "webhook": letters, digits, _ and -."""
-
-    @field_validator("token")
-    @classmethod
-    def _token(cls, value: SecretStr) -> SecretStr:
-        token = value.get_secret_value().strip()
-        if token and not is_telegram_token(token):
-            raise ValueError(TELEGRAM_FORM)
-        return SecretStr(token)
-
-    @field_validator("api_base", "webhook_url")
-    @classmethod
-    def _address(cls, value: str) -> str:
-        return web_address(value)
-
-    @field_validator("webhook_secret")
-    @classmethod
-    def _secret(cls, value: SecretStr) -> SecretStr:
-        if not re.fullmatch(r"[A-Za-z0-9_-]{0,256}", value.get_secret_value()):
-            raise ValueError("1 to 256 of A to Z, a to z, 0 to 9, _ and -, or nothing")
-        return value
-
-    @model_validator(mode="after")
-    def _webhook_has_an_address(self) -> Self:
-        official = self.api_base.rstrip("/") == TELEGRAM_API
-        allowed = ("https://",) if official else ("https://", "http://")
-        if self.mode == "webhook" and not self.webhook_url.lower().startswith(allowed):
-            raise ConflictError(
-                "webhook_url",
-                f'a public address with {" or ".join(allowed)} as long as telegram.mode is "webhook"',
-            )
-        return self
-
-
-class DiscordSettings(Section):
-    """The Discord channel."""
-
-    token: SecretStr = SecretStr("")
-    """The bot's token, from the developer portal; empty for that of the environment, DISCORD_BOT_TOKEN."""
-    api_base: str = "https://discord.com/api/v10"
-    """Address of Discord's API; an HTTP proxy for it works too."""
-    servers: Texts = ()
-    """Ids of servers to which alone the commands are made known; empty for everywhere, also in direct messages."""
-    threads: bool = False
-    """Whether what is said to the bot in a channel is answered in a thread of its own."""
-
-    @field_validator("token")
-    @classmethod
-    def _token(cls, value: SecretStr) -> SecretStr:
-        token = value.get_secret_value().strip()
-        if any(not character.isprintable() or character.isspace() for character in token):
-            raise ValueError("a token as the developer portal shows it, in one piece")
-        return SecretStr(token)
-
-    @field_validator("servers")
-    @classmethod
-    def _ids(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        if not all(each.isascii() and each.isdecimal() for each in value):
-            raise ValueError('a list of ids of servers, such as ["1234567890"]')
-        return value
-
-    @field_validator("api_base")
-    @classmethod
-    def _address(cls, value: str) -> str:
-        return web_address(value)
-
-
 class AccessSettings(Section):
     """Who may talk, on channels that others reach; in the terminal you are the owner. Commands add to this."""
 
@@ -206,16 +127,6 @@ class AccessSettings(Section):
                 channel.isidentifier() and colon and person and person.isprintable() and " " not in person
             ):
                 raise ValueError(f'a list of "channel:id" or "channel:*", which {entry!r} is not')
-            if channel == "telegram" and person != "*" and not person.lstrip("-").isdecimal():
-                raise ValueError(
-                    'a list with Telegram ids as numbers, such as "telegram:123456"; a name may be somebody else\'s '
-                    f"tomorrow, and {entry!r} is none of these"
-                )
-            if channel == "discord" and not re.fullmatch(r"\*|\d+|\d+/[@#]\d+", person):
-                raise ValueError(
-                    'a list with Discord ids as numbers, such as "discord:9876", or with a role or a channel of a '
-                    f'server, such as "discord:1234/@5678" and "discord:1234/#5678"; {entry!r} is none of these'
-                )
             people.append(f"{channel}:{person}")
         return tuple(people)
 
@@ -486,6 +397,12 @@ class Settings(Section, BaseSettings):
     instance: InstanceSettings = section()
     _read_from: ReadFrom = PrivateAttr(default=ReadFrom())
 
+    @property
+    def channels(self) -> "Mapping[str, ChannelSettings]":
+        """The sections of all channels that others reach, by name, with a token or without."""
+        sections = ((name, getattr(self, name)) for name in type(self).model_fields)
+        return {name: section for name, section in sections if isinstance(section, ChannelSettings)}
+
     @field_validator("workspace", mode="before")
     @classmethod
     def _named_folder(cls, value: object) -> object:
@@ -517,6 +434,17 @@ class Settings(Section, BaseSettings):
             else table
             for name, table in value.items()
         }
+
+    @model_validator(mode="after")
+    def _people_have_ids_of_their_channel(self) -> Self:
+        access = self.access
+        for key, entries in (("owners", access.owners), ("allow", access.allow), ("guests", access.guests)):
+            for entry in entries:
+                channel, _, person = entry.partition(":")
+                section = self.channels.get(channel)
+                if section and person != "*" and (allowed := section.person_fault(person)):
+                    raise ConflictError(f"access.{key}", f"{allowed}; {entry!r} is none of these")
+        return self
 
     @model_validator(mode="after")
     def _webhooks_are_served(self) -> Self:
@@ -669,27 +597,29 @@ def load_settings(config: Path | None = None, workspace: Path | None = None) -> 
         name: table.model_copy(update={"model_path": _beside(file, table.model_path)})
         for name, table in settings.providers.items()
     }
-    telegram = settings.telegram
-    if not telegram.token:
-        # Not checked here: it may be meant for another program, and most commands have no use for it.
-        token = SecretStr(os.environ.get(TELEGRAM_VARIABLE, "").strip())
-        telegram = telegram.model_copy(update={"token": token})
-    discord = settings.discord
-    if not discord.token:
-        token = SecretStr(os.environ.get(DISCORD_VARIABLE, "").strip())
-        discord = discord.model_copy(update={"token": token})
+    channels = {name: _with_token(section) for name, section in settings.channels.items()}
     others = tuple(_beside(file, each, "instance.take_over") for each in settings.instance.take_over)
     loaded = settings.model_copy(
         update={
             "workspace": folder,
             "providers": providers,
-            "telegram": telegram,
-            "discord": discord,
+            **channels,
             "instance": settings.instance.model_copy(update={"take_over": others}),
         }
     )
     loaded._read_from = ReadFrom(file, config, workspace)
     return loaded
+
+
+def _with_token(section: ChannelSettings) -> ChannelSettings:
+    """Take the token of the environment where the section has none.
+
+    It is not checked here: it may be meant for another program, and most commands have no use for it.
+    """
+    if section.token:
+        return section
+    token = SecretStr(os.environ.get(section.variable, "").strip())
+    return section.model_copy(update={"token": token})
 
 
 def _read(file: Path | None) -> Settings:
@@ -742,11 +672,6 @@ def _working_folder() -> Path:
         return Path.cwd()
     except OSError:
         raise ConfigError("the folder where you are no longer exists; change to another one") from None
-
-
-def is_telegram_token(text: str) -> bool:
-    """Whether this can be a bot's token. Telegram's own have 35 characters behind the colon; test servers' need not."""
-    return re.fullmatch(r"[0-9]+:[A-Za-z0-9_-]+", text) is not None
 
 
 def is_loopback(host: str) -> bool:

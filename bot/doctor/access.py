@@ -1,35 +1,29 @@
 """Who may talk: somebody may administer, and nobody is named whom no message will ever match."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 
 from bot.access import TERMINAL
+from bot.config.channel import ChannelSettings
 from bot.config.settings import Settings
 from bot.doctor.check import Check, Topic, several
 
 TOPIC = Topic("access")
-CHANNELS = ("telegram", "discord")
-SHORTEST_SNOWFLAKE = 15
-"""Digits: Discord's ids have 17 and more."""
 
 
 def check_access(settings: Settings, paired: Collection[str] = ()) -> Iterator[Check]:
     """Look at the lists in the settings. `paired`: who was made an owner by a command."""
-    tokens = {
-        "telegram": settings.telegram.token.get_secret_value(),
-        "discord": settings.discord.token.get_secret_value(),
-    }
-    opened = [name for name in CHANNELS if tokens[name]]
+    opened = {name: section.title for name, section in settings.channels.items() if section.is_configured}
     access = settings.access
     if not opened:
         yield TOPIC.ok("owners", "whoever sits at the terminal: no channel is configured")
-    for channel in opened:
+    for channel, title in opened.items():
         owners = [each for each in (*access.owners, *paired) if each.startswith(f"{channel}:")]
         if owners:
             yield TOPIC.ok("owners", several(owners))
         else:
             yield TOPIC.warn(
                 "owners",
-                f"nobody may administer on {channel.capitalize()}",
+                f"nobody may administer on {title}",
                 'write to the bot, which answers with a code; then run: commonplace chat -m "/pair CODE owner"',
             )
         known = [
@@ -37,11 +31,11 @@ def check_access(settings: Settings, paired: Collection[str] = ()) -> Iterator[C
             *(each for each in (*access.allow, *access.guests) if each.startswith(f"{channel}:")),
         ]
         if not known and not access.pairing:
-            told = f"nobody may talk on {channel.capitalize()}: no one is named, and access.pairing is false"
+            told = f"nobody may talk on {title}: no one is named, and access.pairing is false"
             yield TOPIC.warn("nobody", told, "name yourself in access.owners, or set access.pairing")
     for key, entries in (("owners", access.owners), ("allow", access.allow), ("guests", access.guests)):
         for entry in entries:
-            if fault := why_nobody(entry, key=key, telegram_token=tokens["telegram"]):
+            if fault := why_nobody(entry, key=key, channels=settings.channels):
                 yield TOPIC.warn(
                     "no match", f"access.{key} has {entry!r}, {fault}", f"correct it in access.{key}"
                 )
@@ -60,23 +54,17 @@ def check_access(settings: Settings, paired: Collection[str] = ()) -> Iterator[C
         yield TOPIC.warn("both", told, "keep each in one of the lists")
 
 
-def why_nobody(entry: str, *, key: str, telegram_token: str = "") -> str:
-    """Why no message will ever come from whom an entry of `[access]` names; "" where one may."""
+def why_nobody(entry: str, *, key: str, channels: Mapping[str, ChannelSettings]) -> str:
+    """Return why no message ever comes from whom an entry of `access.{key}` names, "" where one may."""
     channel, _, person = entry.partition(":")
     if channel == TERMINAL:
         return "and who sits at the terminal is an owner in any case"
-    if channel not in CHANNELS:
-        if channel.lower() in CHANNELS:
+    if channel not in channels:
+        if channel.lower() in channels:
             return f"which matches nobody: write {channel.lower()}"
-        return f"which matches nobody: there are the channels {' and '.join(CHANNELS)}"
+        return f"which matches nobody: there are the channels {' and '.join(channels)}"
     if person == "*" or "/" in person:
         return ""
-    number = person.removeprefix("-")
-    if number.startswith("0"):
+    if person.removeprefix("-").startswith("0"):
         return "which matches nobody: no id begins with 0"
-    if channel == "telegram":
-        if person == telegram_token.partition(":")[0]:
-            return "which is the bot itself" + (": put your own id there" if key == "owners" else "")
-    elif len(number) < SHORTEST_SNOWFLAKE:
-        return "which is too short for an id of Discord's"
-    return ""
+    return channels[channel].nobody_fault(person, key=key)

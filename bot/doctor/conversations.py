@@ -71,13 +71,8 @@ def _check_open(settings: Settings, found: StateCheckup, *, alive: bool, now: da
         if counts
     ]
     told = f"{'; '.join(parts)}; the oldest for {how_long(max(age.total_seconds(), 0))}"
-    tokens = {
-        "telegram": settings.telegram.token.get_secret_value(),
-        "discord": settings.discord.token.get_secret_value(),
-    }
-    homeless = sorted(
-        channel for channel in {**found.waiting, **found.undelivered} if not tokens.get(channel, channel)
-    )
+    closed = {name for name, section in settings.channels.items() if not section.is_configured}
+    homeless = sorted(closed & {*found.waiting, *found.undelivered})
     if homeless:
         keys = " and ".join(f"{channel}.token" for channel in homeless)
         yield TOPIC.warn(

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from bot.config.settings import Settings
 from bot.doctor.asking import Answered, Asking, NotReached
 from bot.doctor.check import Check, Topic, how_long, several
+from bot.doctor.liveness import Liveness
 from memory.http_answers import one_line, what_is_wrong_with
 
 TOPIC = Topic("discord")
@@ -19,8 +20,9 @@ AGENT = "DiscordBot (commonplace, 1)"
 """In this form, or Discord's gatekeeper refuses it."""
 
 
-async def check_discord(settings: Settings, asking: Asking) -> list[Check]:
+async def check(settings: Settings, asking: Asking, liveness: Liveness) -> list[Check]:
     """Ask Discord who the bot is, what it may do, and where its gateway is."""
+    del liveness
     discord = settings.discord
     token = discord.token.get_secret_value()
     if not token:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
@@ -17,18 +18,17 @@ from bot.doctor.backups import check_backups
 from bot.doctor.check import Check, Topic
 from bot.doctor.clock import check_clock
 from bot.doctor.conversations import check_conversations, look_at_state
-from bot.doctor.discord import check_discord
 from bot.doctor.embeddings import check_embeddings
 from bot.doctor.folders import check_folders, check_watching
 from bot.doctor.index_server import check_server_of, look_at_server
 from bot.doctor.instances import check_instances
+from bot.doctor.liveness import Liveness, last_sign_of_life
 from bot.doctor.models import check_health, check_models, named_providers
 from bot.doctor.notes import check_index_of, check_notes, look_at_index
 from bot.doctor.program import check_program
 from bot.doctor.service import check_service
 from bot.doctor.settings import check_file, check_use
 from bot.doctor.speech import check_speech
-from bot.doctor.telegram import check_telegram, last_sign_of_life
 from bot.doctor.time_limit import guarded
 from bot.embedding import open_embedding_of
 from bot.log import secrets_of
@@ -76,6 +76,7 @@ async def examine(settings: Settings, environment: Mapping[str, str]) -> list[Ch
             otherwise=IndexUnavailable(SILENT),
         ),
     )
+    liveness = Liveness(alive, last_sign, now)
     begun = state.begun if isinstance(state, StateCheckup) else ""
     paired = state.owners if isinstance(state, StateCheckup) else ()
 
@@ -99,11 +100,10 @@ async def examine(settings: Settings, environment: Mapping[str, str]) -> list[Ch
             check_models(settings, environment, asking),
             _on_disk(Topic("models"), lambda: _resting(settings, state, environment)),
             _on_disk(Topic("speech"), lambda: check_speech(settings, environment)),
-            guarded(
-                Topic("telegram"),
-                check_telegram(settings, asking, alive=alive, last_sign=last_sign, now=now),
+            *(
+                guarded(Topic(name), import_module(section.checks).check(settings, asking, liveness))
+                for name, section in settings.channels.items()
             ),
-            guarded(Topic("discord"), check_discord(settings, asking)),
             _on_disk(Topic("access"), lambda: check_access(settings, paired)),
             guarded(Topic("service"), check_service(settings, asking, alive=alive)),
             _on_disk(Topic("instances"), lambda: check_instances(settings)),

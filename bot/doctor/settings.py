@@ -79,16 +79,15 @@ def check_use(settings: Settings, embedding: Embedding, environment: Mapping[str
 def set_in_vain(settings: Settings, embedding: Embedding, environment: Mapping[str, str]) -> Iterator[str]:
     """Keys that are set and change nothing, each with why."""
     yield from _providers_in_vain(settings, embedding, environment)
-    models, telegram, memory = settings.models, settings.telegram, settings.memory
+    models, memory = settings.models, settings.memory
     if not models.fallback and any(names for _, names in models.on_error):
         yield "models.on_error (models.fallback is false)"
-    for name, section in (("telegram", telegram), ("discord", settings.discord)):
+    for name, section in settings.channels.items():
         others = sorted(_changed(section) - {"token"})
-        if others and not section.token.get_secret_value():
+        if others and not section.is_configured:
             yield f"{name}.{others[0]} ({name}.token is empty)"
-    hook = telegram.webhook_url or telegram.webhook_secret.get_secret_value()
-    if telegram.mode == "polling" and hook and telegram.token.get_secret_value():
-        yield 'telegram.webhook_url and webhook_secret (telegram.mode is "polling")'
+        if ineffective := section.ineffective_key():
+            yield ineffective
     if not settings.index.url.get_secret_value():
         for key in sorted(_changed(settings.instance)):
             yield f"instance.{key} (index.url is empty)"

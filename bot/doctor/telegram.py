@@ -2,18 +2,14 @@
 
 import asyncio
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from urllib.parse import urlsplit
 
-from bot.config.settings import (
-    TELEGRAM_FORM,
-    TELEGRAM_VARIABLE,
-    Settings,
-    TelegramSettings,
-    is_telegram_token,
-)
+from bot.config.settings import Settings
+from bot.config.telegram import TelegramSettings
 from bot.doctor.asking import Answered, Asking, NotReached
 from bot.doctor.check import Check, Topic, how_long
+from bot.doctor.liveness import Liveness
 from memory.http_answers import one_line
 
 TOPIC = Topic("telegram")
@@ -21,19 +17,14 @@ KEPT = timedelta(hours=24)
 """For so long Telegram keeps what is written to a bot that does not fetch it."""
 
 
-async def check_telegram(
-    settings: Settings, asking: Asking, *, alive: bool, last_sign: datetime | None, now: datetime
-) -> list[Check]:
-    """Ask Telegram who the bot is and whether a webhook is set.
-
-    `alive`: whether a process of ours runs; `last_sign`: when one last wrote something.
-    """
+async def check(settings: Settings, asking: Asking, liveness: Liveness) -> list[Check]:
+    """Ask Telegram who the bot is and whether a webhook is set."""
     telegram = settings.telegram
     token = telegram.token.get_secret_value()
     if not token:
         return [TOPIC.ok("token", "none: Telegram is not configured")]
-    if not is_telegram_token(token):
-        return [TOPIC.fail("token", f"{TELEGRAM_VARIABLE} can be none", f"it must be {TELEGRAM_FORM}")]
+    if fault := telegram.token_fault():
+        return [TOPIC.fail("token", f"{telegram.variable} can be none", f"it must be {fault}")]
     base = f"{telegram.api_base.rstrip('/')}/bot{token}"
     try:
         me, hook = await asyncio.gather(asking.get(f"{base}/getMe"), asking.get(f"{base}/getWebhookInfo"))
@@ -47,8 +38,8 @@ async def check_telegram(
     checks += _check_groups(about)
     info = hook.fields.get("result")
     if hook.is_success and isinstance(info, Mapping):
-        checks += _check_webhook(telegram, info, alive=alive)
-    checks += _check_gap(alive=alive, last_sign=last_sign, now=now)
+        checks += _check_webhook(telegram, info, alive=liveness.alive)
+    checks += _check_gap(alive=liveness.alive, last_sign=liveness.last_sign, now=liveness.now)
     return checks
 
 
@@ -117,19 +108,3 @@ def _check_gap(*, alive: bool, last_sign: datetime | None, now: datetime) -> Ite
         "to the bot, Telegram has kept the last 24 hours only"
     )
     yield TOPIC.warn("gap", told, "start it, and ask people to write again what has no answer")
-
-
-def last_sign_of_life(settings: Settings) -> datetime | None:
-    """When something of this workspace was last written by the program; None where there is nothing."""
-    private = settings.private_folder
-    names = ("state.db", "state.db-wal", "index.db", "index.db-wal")
-    try:
-        files = [
-            *(private / name for name in names),
-            *private.glob("backups/*"),
-            *private.glob("locks/run-*"),
-        ]
-        times = [file.stat().st_mtime for file in files if file.exists()]
-    except OSError:  # told by the folders
-        return None
-    return datetime.fromtimestamp(max(times), UTC) if times else None

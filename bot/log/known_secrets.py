@@ -9,8 +9,8 @@ from memory.redaction import secret_of_address
 if TYPE_CHECKING:
     from bot.config.settings import Settings
 
-TOKENS = ("HF_TOKEN", "TELEGRAM_BOT_TOKEN", "DISCORD_BOT_TOKEN", "PGPASSWORD")
-"""Secrets of the environment beside keys, whether they are used or not."""
+TOKENS = ("HF_TOKEN", "PGPASSWORD")
+"""Secrets of the environment beside keys and the channels' tokens, whether they are used or not."""
 ENDINGS = ("_TOKEN", "_SECRET", "_PASSWORD", "_API_KEY")
 """How the variables of others are named that hold a secret."""
 SHORTEST_OF_OTHERS = 8
@@ -47,11 +47,12 @@ def secrets_of(settings: "Settings") -> list[str]:
                     collect(each)
 
     collect(settings)
+    tokens = [section.variable for section in settings.channels.values()]
     variables = {variable for row in PROVIDERS.values() for variable in row.key_variables}
     variables |= {
         variable for variable in os.environ if variable.endswith("_API_KEY")
     }  # of any chat provider
-    found += [os.environ.get(variable, "") for variable in (*sorted(variables), *TOKENS)]
+    found += [os.environ.get(variable, "") for variable in (*sorted(variables), *tokens, *TOKENS)]
     for variable, value in os.environ.items():
         if variable.upper().endswith(ENDINGS) and len(value.strip()) >= SHORTEST_OF_OTHERS:
             found.append(value)

@@ -86,7 +86,7 @@ def services_of(
     private, locks = settings.private_folder, settings.private_folder / "locks"
     supervisor = supervisor or Supervisor(now=now)
     woken, channels = asyncio.Event(), Channels(is_stopped=supervisor.is_stopped)
-    leased = ("telegram", "discord") if post else ()
+    leased = tuple(settings.channels) if post else ()
     access = Access(settings.access, state, now=now, wake=woken.set, home_of=channels.home_of)
     journal = Journal(memory, state)
     reader = AttachmentReader(

@@ -1,19 +1,19 @@
 """The channels of this process: its own, or those that instances share, each for as long as its lease is held."""
 
 import logging
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from bot.assistant import Assistant
 from bot.messages import Adapter
-from bot.service.adapters import open_discord, open_telegram, open_terminal, telegram_paths
+from bot.service.adapters import hook_paths, open_channel, open_terminal
 from bot.state.database import StateFault
 
 if TYPE_CHECKING:
-    from bot.instances.duty import Duty
+    from bot.config.channel import ChannelSettings
     from bot.instances.leased_channel import LeasedChannel
     from bot.instances.post import Post
     from bot.web.hooks import Hook
@@ -57,21 +57,18 @@ async def open_channels(
 @asynccontextmanager
 async def own_channels(assistant: Assistant) -> AsyncIterator[OpenChannels]:
     """Open the channels that nobody else has."""
-    settings, channels = assistant.services.settings, OpenChannels()
+    adapters: list[Adapter] = []
     async with AsyncExitStack() as stack:
-        if settings.telegram.token.get_secret_value():
-            telegram = await stack.enter_async_context(open_telegram(assistant))
-            channels = OpenChannels((telegram,), tuple(telegram.hooks))
-        if settings.discord.token.get_secret_value():
-            discord = await stack.enter_async_context(open_discord(assistant))
-            channels = replace(channels, adapters=(*channels.adapters, discord))
-        yield channels
+        for section in configured(assistant).values():
+            adapter = await stack.enter_async_context(open_channel(section, assistant))
+            adapters.append(adapter)
+        hooks = [hook for adapter in adapters for hook in getattr(adapter, "hooks", ())]
+        yield OpenChannels(tuple(adapters), tuple(hooks))
 
 
 @asynccontextmanager
 async def shared_channels(assistant: Assistant, post: "Post") -> AsyncIterator[OpenChannels]:
     """Wait for the lease of each channel; what a platform brings is refused while another instance has it."""
-    settings = assistant.services.settings
 
     async def take_up() -> None:
         try:
@@ -79,23 +76,21 @@ async def shared_channels(assistant: Assistant, post: "Post") -> AsyncIterator[O
         except StateFault as fault:  # it is tried again and again
             log.warning("%s", fault)
 
-    def telegram(duty: "Duty") -> AbstractAsyncContextManager[Adapter]:
-        return open_telegram(assistant, duty)
-
-    def discord(duty: "Duty") -> AbstractAsyncContextManager[Adapter]:
-        return open_discord(assistant, duty)
-
     async with AsyncExitStack() as stack:
         leased: list[LeasedChannel] = []
         hooks: list[Hook] = []
-        if token := settings.telegram.token.get_secret_value():
-            channel = post.channel("telegram", token, opens=telegram, take_up=take_up)
+        for name, section in configured(assistant).items():
+            opens = partial(open_channel, section, assistant)
+            channel = post.channel(name, section.token.get_secret_value(), opens=opens, take_up=take_up)
             leased.append(await stack.enter_async_context(channel))
-            hooks += relayed_hooks(channel, telegram_paths(settings))
-        if token := settings.discord.token.get_secret_value():
-            channel = post.channel("discord", token, opens=discord, take_up=take_up)
-            leased.append(await stack.enter_async_context(channel))
+            hooks += relayed_hooks(channel, hook_paths(section))
         yield OpenChannels(tuple(leased), tuple(hooks), tuple(leased))
+
+
+def configured(assistant: Assistant) -> "Mapping[str, ChannelSettings]":
+    """Return the sections of the channels that have a token, by name."""
+    channels = assistant.services.settings.channels
+    return {name: section for name, section in channels.items() if section.is_configured}
 
 
 def relayed_hooks(channel: "LeasedChannel", paths: Sequence[str]) -> "Iterator[Hook]":

@@ -14,15 +14,9 @@ from pathlib import Path
 
 from bot.access import TERMINAL
 from bot.cannot_start import CannotStart
-from bot.config.settings import (
-    TELEGRAM_FORM,
-    TELEGRAM_VARIABLE,
-    Settings,
-    is_telegram_token,
-)
+from bot.config.settings import Settings
 from memory.disk import make_private
 
-CHANNELS = ("telegram", "discord")
 LONGEST_LEAVE = 9.0
 """Seconds after which the program leaves in any case, once it was told to."""
 
@@ -99,16 +93,17 @@ def check_channels(settings: Settings) -> None:
 
     Raises CannotStart. Other tokens were checked before.
     """
-    token = settings.telegram.token.get_secret_value()
-    if token and not is_telegram_token(token):
-        raise CannotStart(f"{TELEGRAM_VARIABLE} is not allowed as it stands: it must be {TELEGRAM_FORM}")
+    channels = settings.channels
+    for section in channels.values():
+        if fault := section.token_fault():
+            raise CannotStart(f"{section.variable} is not allowed as it stands: it must be {fault}")
     access = settings.access
     for key, entries in (("owners", access.owners), ("allow", access.allow), ("guests", access.guests)):
         for entry in entries:
-            if entry.partition(":")[0] not in (*CHANNELS, TERMINAL):
+            if entry.partition(":")[0] not in (*channels, TERMINAL):
                 raise CannotStart(
                     f"access.{key} has {entry!r}, which matches nobody: there are the channels "
-                    f"{' and '.join(CHANNELS)}; write one of them, or remove the entry"
+                    f"{' and '.join(channels)}; write one of them, or remove the entry"
                 )
 
 

@@ -16,7 +16,8 @@ from adapters.discord.pace import Pace
 from bot.access import Access
 from bot.channel_store import ChannelStore
 from bot.commands.table import COMMANDS
-from bot.config.settings import AccessSettings, DiscordSettings
+from bot.config.discord import DiscordSettings
+from bot.config.settings import AccessSettings
 from bot.messages import PersonId
 from bot.models.fallback import FallbackModel
 from bot.state.database import State

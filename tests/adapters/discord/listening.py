@@ -15,7 +15,7 @@ from adapters.discord.connection import Connection, Patience, Told
 from adapters.discord.incoming import Said
 from adapters.discord.receiving import Pauses
 from bot.channel_store import ChannelStore
-from bot.config.settings import DiscordSettings
+from bot.config.discord import DiscordSettings
 from bot.messages import ChannelHealth, ChatId, IncomingMessage, NotAccepted, PersonId
 from bot.state.database import State
 from tests.fakes.discord_api.people import Person

@@ -16,7 +16,7 @@ from adapters.telegram.pace import Pace, Rates
 from bot.access import Access
 from bot.channel_store import ChannelStore
 from bot.commands.table import COMMANDS
-from bot.config.settings import TelegramSettings
+from bot.config.telegram import TelegramSettings
 from bot.models.fallback import FallbackModel
 from bot.state.database import State
 from tests.fakes.bot_api.server import BotApi

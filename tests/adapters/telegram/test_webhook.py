@@ -18,7 +18,7 @@ from adapters.telegram.connection import open_bot
 from adapters.telegram.incoming import ALLOWED_UPDATES
 from adapters.telegram.polling import poll
 from adapters.telegram.webhook import REPLACED, SECRET_HEADER, Webhook
-from bot.config.settings import TelegramSettings
+from bot.config.telegram import TelegramSettings
 from bot.messages import ChannelHealth, NotAccepted
 from bot.web.hooks import add_hooks
 from tests.fakes.bot_api.faults import Fault

@@ -549,7 +549,7 @@ def test_every_key_can_be_a_variable(keys: tuple[str, ...]) -> None:
             ["server.trusted_proxies", "'10.0.0.0/33' is not", "172.16.0.0/12"],
         ),
         ('[access]\nowners = ["telegram:@anna"]', ["access.owners", "telegram:123456", "'telegram:@anna'"]),
-        ('[access]\nallow = ["telegram:7", "Telegram:anna"]', ["access.allow", "'Telegram:anna'"]),
+        ('[access]\nallow = ["telegram:7", "Telegram:anna"]', ["access.allow", "'telegram:anna'"]),
         ('[access]\nguests = ["telegram:@anna"]', ["access.guests", "ids as numbers"]),
         # wrong types
         (

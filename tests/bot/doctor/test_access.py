@@ -39,7 +39,7 @@ def test_with_an_owner_all_is_well() -> None:
     ],
 )
 def test_entries_that_match_nobody_are_told(entry: str, fault: str) -> None:
-    found = why_nobody(entry, key="owners", telegram_token="123456:abc")
+    found = why_nobody(entry, key="owners", channels=about(telegram={"token": "123456:abc"}).channels)
     assert (fault in found) if fault else not found
 
 

@@ -1,11 +1,13 @@
 import socket
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from bot.doctor.asking import Asking
 from bot.doctor.check import Check
-from bot.doctor.discord import check_discord
+from bot.doctor.discord import check
+from bot.doctor.liveness import Liveness
 from tests.bot.doctor.found import about, everything, named, statuses
 from tests.fakes.discord_api.server import DiscordApi
 
@@ -15,7 +17,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:aiohttp.*"
 async def told(api_base: str, token: str, **table: Any) -> list[Check]:
     settings = about(discord={"token": token, "api_base": api_base, **table})
     async with Asking(seconds=5) as asking:
-        return await check_discord(settings, asking)
+        return await check(settings, asking, Liveness(False, None, datetime.now(UTC)))
 
 
 async def test_without_a_token_nobody_is_asked() -> None:

@@ -8,7 +8,8 @@ import pytest
 
 from bot.doctor.asking import Asking
 from bot.doctor.check import Check
-from bot.doctor.telegram import check_telegram, last_sign_of_life
+from bot.doctor.liveness import Liveness, last_sign_of_life
+from bot.doctor.telegram import check
 from tests.bot.doctor.found import about, everything, named, statuses, with_workspace
 from tests.fakes.bot_api.faults import Fault
 from tests.fakes.bot_api.receiving import Webhook
@@ -23,7 +24,7 @@ async def told(
 ) -> list[Check]:
     settings = about(telegram={"token": token, "api_base": url, **table})
     async with Asking(seconds=5) as asking:
-        return await check_telegram(settings, asking, alive=alive, last_sign=last_sign, now=NOW)
+        return await check(settings, asking, Liveness(alive, last_sign, NOW))
 
 
 async def test_without_a_token_nobody_is_asked() -> None:
@@ -60,8 +61,8 @@ async def test_a_token_of_the_environment_that_can_be_none_fails(
 ) -> None:
     monkeypatch.setenv("TELEGRAM_BOT_TOKEN", "not a token")
     async with Asking() as asking:
-        [check] = await check_telegram(with_workspace(tmp_path), asking, alive=False, last_sign=None, now=NOW)
-    assert (check.status, check.told) == ("fail", "TELEGRAM_BOT_TOKEN can be none")
+        [found] = await check(with_workspace(tmp_path), asking, Liveness(False, None, NOW))
+    assert (found.status, found.told) == ("fail", "TELEGRAM_BOT_TOKEN can be none")
 
 
 async def test_a_server_that_is_none_or_not_there_fails() -> None:

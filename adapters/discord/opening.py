@@ -1,0 +1,70 @@
+"""Opens Discord as a channel."""
+
+import asyncio
+import warnings
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import TYPE_CHECKING
+
+from bot.channel_store import ChannelStore
+from bot.commands.table import COMMANDS
+from bot.config.discord import DiscordSettings
+from bot.instances.duty import Duty
+from memory.listing import list_notes
+
+if TYPE_CHECKING:
+    from adapters.discord.adapter import DiscordAdapter
+    from bot.assistant import Assistant
+    from bot.config.settings import Settings
+
+
+@asynccontextmanager
+async def open_channel(assistant: "Assistant", duty: Duty) -> AsyncIterator["DiscordAdapter"]:
+    """Open Discord as a channel."""
+    with warnings.catch_warnings():
+        # The library's own, on Python 3.11 and 3.12.
+        warnings.filterwarnings("ignore", "'audioop' is deprecated")
+        from adapters.discord.adapter import DISCORD, DiscordAdapter
+        from adapters.discord.completion import Sources
+
+    services, settings = assistant.services, assistant.services.settings
+
+    async def notes() -> list[str]:
+        listed = await asyncio.to_thread(list_notes, settings.memory_folder)
+        return [note.path for note in listed.notes]
+
+    adapter = DiscordAdapter(
+        settings.discord,
+        store=ChannelStore(services.state, DISCORD),
+        access=services.access,
+        people=partial(services.access.people_of, DISCORD),
+        commands=COMMANDS,
+        sources=Sources(
+            lambda: list(services.model.plan.candidates),
+            notes,
+            services.reminders.active,
+            services.memory.removed,
+        ),
+        threads=settings.discord.threads,
+        withdraw=assistant.withdraw,
+        is_ours=duty.is_ours,
+        since=duty.since,
+        supervisor=services.supervisor,
+    )
+
+    def threads(new: "Settings") -> None:
+        adapter.threads = new.discord.threads
+
+    unfollow = services.current.follow("discord.threads", take=threads)
+    try:
+        yield adapter
+    finally:
+        unfollow()
+        await adapter.close()
+
+
+def hook_paths(settings: DiscordSettings) -> Sequence[str]:
+    """Return none: Discord is listened to over a connection of ours."""
+    del settings
+    return ()

@@ -1,0 +1,64 @@
+"""A new channel is a folder, a section and a field of the settings: nothing else names it."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from bot.access import Standing
+from bot.config.settings import Settings
+from bot.doctor.examination import examine
+from bot.log.known_secrets import secrets_of
+from bot.messages import PersonId
+from bot.service.channels import open_channels
+from bot.service.opening import open_assistant
+from bot.service.startup import check_channels
+from tests.fakes.first_start import laid_state
+from tests.fakes.recording_adapter import RecordingAdapter
+from tests.fakes.talking import message
+from tests.fakes.third_channel import SettingsWithParrot
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    settings = SettingsWithParrot.model_validate(
+        {
+            "workspace": tmp_path,
+            "parrot": {"token": "a parrot's secret"},
+            "access": {"owners": ["parrot:polly"]},
+            "memory": {"embedding": {"provider": "none"}},
+        }
+    )
+    laid_state(settings.private_folder / "state.db")
+    return settings
+
+
+async def test_a_third_channel_is_opened_and_answers(settings: Settings) -> None:
+    check_channels(settings)
+    async with (
+        open_assistant(settings, alone=True) as assistant,
+        open_channels(assistant, at_terminal=False) as channels,
+    ):
+        (parrot,) = channels.adapters
+        assert isinstance(parrot, RecordingAdapter)
+        assert await assistant.services.access.standing_of(PersonId("parrot", "polly")) is Standing.OWNER
+        await assistant.accept(message("/help", chat="parrot:polly", sender="parrot:polly", alone=False))
+        async with asyncio.timeout(10):
+            await assistant.idle()
+        (reply,) = parrot.replies().values()
+        assert "/remember" in reply
+        assert assistant.services.channels.health()["parrot"].state == "up"
+        await assistant.close(0)
+
+
+def test_its_token_is_a_secret_and_its_people_have_its_ids(settings: Settings, tmp_path: Path) -> None:
+    assert "a parrot's secret" in secrets_of(settings)
+    with pytest.raises(ValidationError, match="names of parrots"):
+        SettingsWithParrot.model_validate({"workspace": tmp_path, "access": {"owners": ["parrot:7"]}})
+
+
+async def test_the_doctor_asks_it_too(settings: Settings) -> None:
+    checks = {(check.topic, check.name): check for check in await examine(settings, {})}
+    assert checks["parrot", "token"].told == "set"
+    assert checks["access", "owners"].told == "parrot:polly"

@@ -1,0 +1,58 @@
+"""A third channel that repeats what it is given: for tests of what a new channel takes."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+from pydantic import SecretStr
+
+from bot.assistant import Assistant
+from bot.config.channel import ChannelSettings
+from bot.config.settings import Settings
+from bot.doctor.asking import Asking
+from bot.doctor.check import Check, Topic
+from bot.doctor.liveness import Liveness
+from bot.instances.duty import Duty
+from memory.settings import section
+from tests.fakes.recording_adapter import RecordingAdapter
+
+
+class ParrotSettings(ChannelSettings):
+    """The channel's section."""
+
+    title = "Parrot"
+    variable = "PARROT_TOKEN"
+    opens = "tests.fakes.third_channel"
+    checks = "tests.fakes.third_channel"
+
+    token: SecretStr = SecretStr("")
+    """What lets us in."""
+
+    @classmethod
+    def person_fault(cls, person: str) -> str:
+        """See `ChannelSettings.person_fault`."""
+        return "" if person.isalpha() else 'a list with names of parrots, such as "parrot:polly"'
+
+
+class SettingsWithParrot(Settings):
+    """The settings with one row more."""
+
+    parrot: ParrotSettings = section()
+
+
+@asynccontextmanager
+async def open_channel(assistant: Assistant, duty: Duty) -> AsyncIterator[RecordingAdapter]:
+    """Open it."""
+    del assistant, duty
+    yield RecordingAdapter("parrot")
+
+
+def hook_paths(settings: ParrotSettings) -> Sequence[str]:
+    """Return none."""
+    del settings
+    return ()
+
+
+async def check(settings: Settings, asking: Asking, liveness: Liveness) -> list[Check]:
+    """Say whether it is configured."""
+    del asking, liveness
+    return [Topic("parrot").ok("token", "set" if settings.channels["parrot"].is_configured else "none")]
