@@ -5,7 +5,7 @@ from collections.abc import Collection
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from bot.when.doubt import end_of_left_out
+from bot.when.ambiguity.exclusions import end_of_left_out
 from bot.when.grammar import Grammar
 from bot.when.moment import NoMoment
 from bot.when.reading import read_when

@@ -3,15 +3,11 @@
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from bot.when.doubt import (
-    SHORT_WEEKDAYS,
-    ReadMoment,
-    check_bounded,
-    check_days_left_out,
-    check_half_understood,
-    check_range,
-    goes_on_to_a_time,
-)
+from bot.when.ambiguity.check import ReadMoment
+from bot.when.ambiguity.days import SHORT_WEEKDAYS
+from bot.when.ambiguity.exclusions import check_days_left_out
+from bot.when.ambiguity.ranges import check_range, goes_on_to_a_time
+from bot.when.ambiguity.table import check_at_the_beginning, check_at_the_end
 from bot.when.grammar import Grammar
 from bot.when.moment import NoMoment, When
 from bot.when.said import Said
@@ -40,7 +36,7 @@ def read_when(text: str, now: datetime, zone: ZoneInfo) -> tuple[When, str]:
     if said == Said() or (end == begin + 1 < len(line.tokens) and line.folded(begin) in SHORT_WEEKDAYS):
         return _at_the_end(line, grammar, begin, now, zone)
     end = line.skip(words().or_so, end)
-    check_half_understood(ReadMoment(grammar, said, begin, end))
+    check_at_the_beginning(ReadMoment(grammar, said, begin, end))
     return settle(said, now, zone), _behind(line, end)
 
 
@@ -50,7 +46,7 @@ def _at_the_end(line: Line, grammar: Grammar, begin: int, now: datetime, zone: Z
         for at in range(max(begin + 1, count - _MOST_BEHIND), count):
             said, end = grammar.read(at)
             if said != Said() and end == count:
-                check_bounded(ReadMoment(grammar, said, at, end))
+                check_at_the_end(ReadMoment(grammar, said, at, end))
                 before = line.text[line.tokens[begin].start : line.tokens[at].start]
                 return settle(said, now, zone), _without(line, begin, before)
     raise NoMoment("unread")

@@ -6,7 +6,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from bot.when import NoMoment, read_when
-from bot.when.doubt import DOUBTS, DOUBTS_AT_THE_END, Doubt, ReadMoment
+from bot.when.ambiguity.check import AmbiguityCheck, ReadMoment
+from bot.when.ambiguity.table import AT_THE_BEGINNING, AT_THE_END
 from bot.when.grammar import Grammar
 from bot.when.said import Said
 from bot.when.tokens import Line
@@ -624,20 +625,20 @@ def test_what_is_only_half_understood_is_refused_with_an_example(phrase: str) ->
     assert any(mend in str(refused.value) for mend in ("`", "past"))
 
 
-@pytest.mark.parametrize("doubt", [*DOUBTS, *DOUBTS_AT_THE_END], ids=lambda doubt: doubt.name)
-def test_each_doubt_is_raised_by_a_phrase(doubt: Doubt) -> None:
+@pytest.mark.parametrize("check", [*AT_THE_BEGINNING, *AT_THE_END], ids=lambda check: check.name)
+def test_each_check_finds_a_phrase(check: AmbiguityCheck) -> None:
     phrases = [row.split(" | ")[0] for row in REFUSED.splitlines()]
-    assert any(is_raised_by(phrase, doubt) for phrase in phrases)
+    assert any(finds(check, phrase) for phrase in phrases)
 
 
-def is_raised_by(phrase: str, doubt: Doubt) -> bool:
+def finds(check: AmbiguityCheck, phrase: str) -> bool:
     grammar = Grammar(Line(phrase))
-    begins = range(1, len(grammar.line.tokens)) if doubt in DOUBTS_AT_THE_END else [0]
+    begins = range(1, len(grammar.line.tokens)) if check in AT_THE_END else [0]
     try:
         moments = [ReadMoment(grammar, *_read_at(grammar, begin)) for begin in begins]
     except NoMoment:
         return False
-    return any(moment.end > moment.begin and doubt.check(moment) for moment in moments)
+    return any(moment.end > moment.begin and check.find(moment) for moment in moments)
 
 
 def _read_at(grammar: Grammar, begin: int) -> tuple[Said, int, int]:

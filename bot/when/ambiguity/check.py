@@ -1,0 +1,68 @@
+"""A way in which a moment may be misunderstood, and the moment that is checked for it."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from bot.when.grammar import Grammar
+from bot.when.moment import Refusal
+from bot.when.said import Said
+from bot.when.tokens import Line
+from bot.when.words import Words
+
+LOOKED_THROUGH = 16
+"""How many tokens around a moment are searched for another one."""
+CLOCK_KINDS = ("clock", "number")
+DAY_JOINS = frozenset((",", "、", "/", "&", "-", "–", "—"))
+"""Signs between two days."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadMoment:
+    """A moment that was read from `begin` up to `end`, in a line that may change what it means."""
+
+    grammar: Grammar
+    said: Said
+    begin: int
+    end: int
+
+    @property
+    def line(self) -> Line:
+        return self.grammar.line
+
+    @property
+    def words(self) -> Words:
+        return self.grammar.words
+
+    @property
+    def comes_again(self) -> bool:
+        return self.said.every is not None
+
+    @property
+    def behind(self) -> str:
+        """The token right behind it."""
+        return self.line.folded(self.end)
+
+    @property
+    def lacks_time(self) -> bool:
+        """Whether it names a day, or comes again on days, without a time of day."""
+        every = self.said.every
+        return bool(self.said.day or (every and every.unit != "minute")) and not self.said.clocks
+
+    def goes_on_with(self, phrases: Collection[str]) -> bool:
+        return self.line.skip(phrases, self.end) > self.end
+
+    def text(self, begin: int, end: int) -> str:
+        return self.line.text[self.line.tokens[begin].start : self.line.tokens[end - 1].end]
+
+
+Finding = Mapping[str, str] | bool
+"""Whether the moment is ambiguous; where the reason names words, the fields that fill it in."""
+
+
+class AmbiguityCheck(NamedTuple):
+    """One way in which a moment may be misunderstood."""
+
+    name: str
+    find: Callable[[ReadMoment], Finding]
+    refusal: Refusal

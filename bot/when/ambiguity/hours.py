@@ -1,0 +1,50 @@
+"""Find an hour that may be another one, or none."""
+
+import re
+
+from bot.when.ambiguity.check import CLOCK_KINDS, Finding, ReadMoment
+
+_NOON = 12
+_LAST_HOUR = 24
+_FOUR_DIGITS = re.compile("(?:[01][0-9]|2[0-3])(?:[0-5][0-9]|[.][0-5][0-9])|[1-9][.][0-5][0-9]")
+
+
+def has_minutes_past_part(moment: ReadMoment) -> Finding:
+    """Noon and a half."""
+    only_part = moment.said.part is not None and not moment.said.clocks
+    return only_part and moment.line.find(moment.words.past_the_hour, moment.end) is not None
+
+
+def is_hour_or_span(moment: ReadMoment) -> Finding:
+    """`16h`, `20h30` by themselves: a time of day in French, a span in English."""
+    line, begin = moment.line, moment.begin
+    hour = line.folded(begin)
+    if not moment.said.span or line.kind(begin) != "number" or line.folded(begin + 1) != "h":
+        return False
+    return moment.end <= begin + 3 and hour.isdigit() and len(hour) == 2 and _NOON < int(hour) < _LAST_HOUR
+
+
+def is_beyond_the_day(moment: ReadMoment) -> Finding:
+    """Every day at 25."""
+    if moment.said.clocks or moment.said.part or moment.said.span:
+        return False
+    line, after = moment.line, moment.line.skip(moment.words.at, moment.end)
+    hour = line.folded(after)
+    if after == moment.end or line.kind(after) != "number" or not hour.isdigit():
+        return False
+    counts = line.find(moment.words.units, after + 1) or line.glued(after + 1)
+    return (len(hour) > 9 or int(hour) > _LAST_HOUR) and not counts and {"time": hour}
+
+
+def is_vague(moment: ReadMoment) -> Finding:
+    """Tomorrow at half 7, friday 9.30, tomorrow 0900, friday at lunch: it would ring at 9:00."""
+    line, end = moment.line, moment.end
+    if not (moment.lacks_time or (moment.said.today and not moment.said.clocks)):
+        return False
+    behind = line.skip(moment.words.at, end)
+    after = line.skip(moment.words.vague, behind)
+    vague = after > behind and (behind > end or line.kind(after) in CLOCK_KINDS)
+    if not vague and not (_FOUR_DIGITS.fullmatch(moment.behind) and not line.glued(end + 1)):
+        return False
+    last = after if vague and line.kind(after) in CLOCK_KINDS else max(after, end + 1) - 1
+    return {"time": moment.text(end, last + 1), "begin": moment.text(moment.begin, moment.end)}
