@@ -8,6 +8,7 @@ from bot.when.ambiguity.days import SHORT_WEEKDAYS
 from bot.when.ambiguity.exclusions import check_days_left_out
 from bot.when.ambiguity.ranges import check_range, goes_on_to_a_time
 from bot.when.ambiguity.table import check_at_the_beginning, check_at_the_end
+from bot.when.ambiguity.zones import check_time_zone
 from bot.when.grammar import Grammar
 from bot.when.moment import NoMoment, When
 from bot.when.said import Said
@@ -30,6 +31,7 @@ def read_when(text: str, now: datetime, zone: ZoneInfo) -> tuple[When, str]:
     begin = 0
     while (after := line.skip(words().leading, begin)) > begin:
         begin = after
+    check_time_zone(line, begin)
     check_range(grammar, begin)
     check_days_left_out(grammar, begin)
     said, end = grammar.read(begin)

@@ -609,6 +609,55 @@ except sundays, every day at 8 run
 every day from 9:00-17:00 stretch
 """
 
+# phrase | the zone that it names
+IN_ANOTHER_ZONE = """\
+at 9 Paris time call Bo | Paris time
+at 9, Tokyo time, call Ken | Tokyo time
+at 9 (Tokyo time) call Ken | Tokyo time
+call Ken at 9 Tokyo time | Tokyo time
+tomorrow Tokyo time 9am call Ken | Tokyo time
+at 9 Beijing time call Li | Beijing time
+at 9 pacific standard time call Bo | pacific standard time
+every day at 9 UK time call Bo | UK time
+9am EST call Bo | EST
+9am est call Bo | est
+call Bo at 9am EST | EST
+9 a.m. ET call Bo | ET
+9:00 UTC+2 call Bo | UTC+2
+9:00Z call Bo | Z
+09:00+02:00 call Bo | +02:00
+9:00 Europe/Paris call Bo | Europe/Paris
+um 9 Uhr Londoner Zeit anrufen | Londoner Zeit
+um 9 Uhr New Yorker Zeit anrufen | New Yorker Zeit
+um 9 Uhr MEZ anrufen | MEZ
+morgen um 9 Uhr (mitteleuropäischer Zeit) anrufen | mitteleuropäischer Zeit
+um 9 Uhr Ortszeit anrufen | Ortszeit
+à 9 h heure de Paris appeler | heure de Paris
+demain à 9h, heure de New York, appeler | heure de New York
+à 9h heure française appeler | heure française
+a las 9 hora de Madrid llamar | hora de Madrid
+mañana a las 9:00 hora de México llamar | hora de México
+a las 9 hora peninsular llamar | hora peninsular
+alle 9 ora di Londra chiamare | ora di Londra
+domani alle 9 ora italiana chiamare | ora italiana
+às 9 horário de Brasília ligar | horário de Brasília
+às 9h hora de Lisboa ligar | hora de Lisboa
+北京时间9点开会 | 北京时间
+明天北京时间9点开会 | 北京时间
+明天9点北京时间开会 | 北京时间
+每天纽约时间9点开会 | 纽约时间
+в 9 по московскому времени позвонить | по московскому времени
+завтра в 9:00 по Москве позвонить | по Москве
+в 9:00 МСК позвонить | МСК
+日本時間9時に会議 | 日本時間
+明日のニューヨーク時間9時に会議 | ニューヨーク時間
+한국 시간 9시에 전화 | 한국 시간
+내일 오후 3시 도쿄 시간 전화 | 도쿄 시간
+15:00 Amsterdamse tijd bellen | Amsterdamse tijd
+15:00 czasu warszawskiego zadzwonić | czasu warszawskiego
+15:00 Londra saatiyle ara | Londra saatiyle
+"""
+
 
 @each_row("row", UNDERSTOOD.splitlines())
 def test_what_people_write_is_understood_as_meant(row: str) -> None:
@@ -655,8 +704,32 @@ def test_days_that_are_left_out_first_are_the_reason(phrase: str) -> None:
     assert refused.value.refusal == "except"
 
 
-@pytest.mark.parametrize("line", ["20:00 Bed time", "tomorrow at 5 Tea time", "at 9 Pacific ocean film"])
+@each_row("row", IN_ANOTHER_ZONE.splitlines())
+def test_a_time_in_another_zone_is_refused_by_its_name(row: str) -> None:
+    phrase, zone = row.split(" | ")
+    with pytest.raises(NoMoment) as refused:
+        read_when(phrase, NOW, BERLIN)
+    assert (refused.value.refusal, refused.value.fields) == ("zone", {"zone": zone})
+    assert "`tomorrow 9:00`" in str(refused.value)
+
+
+@each_row(
+    "line",
+    [
+        "20:00 Bed time",
+        "tomorrow at 5 Tea time",
+        "at 9 Pacific ocean film",
+        "at 9 call the Tokyo time desk",
+        "tomorrow 9:00: Paris time is an hour ahead",
+        "tomorrow change the clock to London time",
+        "um 9 Uhr Freizeit planen",
+        "9点睡觉时间",
+        "завтра в 9 прогулка по Москве",
+        "in 20 minutes Tokyo time zone quiz",
+        "2026-12-03T14:00:00Z call Bo",
+    ],
+)
 def test_a_text_about_time_is_no_time_zone(line: str) -> None:
     _, text = read_when(line, NOW, BERLIN)
     assert line.endswith(text)
-    assert len(text.split()) > 1
+    assert len(text.split()) > 1 or text == "睡觉时间"

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from bot.when.ambiguity import days, exclusions, hours, ranges, references, text, zones
+from bot.when.ambiguity import days, exclusions, hours, ranges, references, text
 from bot.when.ambiguity.check import AmbiguityCheck, ReadMoment
 from bot.when.moment import NoMoment
 
@@ -21,7 +21,6 @@ _BEHIND = (
     AmbiguityCheck("a range", ranges.begins_range, "no_range"),
     AmbiguityCheck("a span behind a day", references.begins_span, "unread"),
     AmbiguityCheck("a span that has passed", references.is_ago, "ago"),
-    AmbiguityCheck("another zone", zones.is_in_another_zone, "zone"),
     AmbiguityCheck("an event", references.has_event, "relative"),
     AmbiguityCheck("by then", references.is_by_then, "relative"),
     AmbiguityCheck("minutes past noon", hours.has_minutes_past_part, "unread"),

@@ -1,33 +1,73 @@
-"""Find a time zone that is named in a moment: it would come at that hour here."""
+"""Find a time zone that is named beside a time of day: the reminder would come at that hour here."""
 
 import re
-from zoneinfo import available_timezones
+from collections.abc import Iterator
+from itertools import islice
+from typing import NamedTuple
 
-from bot.when.ambiguity.check import Finding, ReadMoment
+from bot.when.ambiguity.zone_phrases import find_zone_phrases
+from bot.when.grammar import Grammar
+from bot.when.moment import NoMoment
+from bot.when.said import Said
+from bot.when.tokens import Line
 
-_SHORT_ZONE = re.compile(
-    r"(?:UTC|GMT|BST|CES?T|MES?Z|EES?T|WES?T|[ECMP][SD]T|JST|MSK|AE[SD]T)(?![A-Za-z])(?:[+-][0-9]{1,2})?"
-)
-_NAMED_ZONE = re.compile(
-    r"(?P<place>[A-Z][a-z]{1,20}(?: [A-Z][a-z]{1,20}){0,2}) (?:time|Time|Zeit)(?![A-Za-z])"
-)
-_ZONES_OF_AMERICA = ("Eastern", "Central", "Mountain", "Pacific")
-
-
-def is_in_another_zone(moment: ReadMoment) -> Finding:
-    """At 9 Tokyo time, 9 Uhr Londoner Zeit, 9 EST: it would ring at 9:00 here."""
-    if not moment.said.clocks or moment.end >= len(moment.line.tokens):
-        return False
-    behind = moment.line.text[moment.line.tokens[moment.end].start :]
-    if short := _SHORT_ZONE.match(behind):
-        return {"zone": short[0]}
-    named = _NAMED_ZONE.match(behind)
-    return named is not None and _is_zone(named["place"]) and {"zone": named[0]}
+_MOST_PHRASES = 8
+"""How many phrases of a line are looked at: for each the line is read once more."""
+_LONGEST_TEXT = 2_000
+_MOST_AT_THE_END = 12
+"""How many tokens a moment at the end of a line has at most."""
+_BEFORE = re.compile(r"[\s,，、(（]*(?:\b(?:in|nach|nel|en|em|no|pelo|в)\s)?$", re.IGNORECASE)
+"""A comma, a bracket, a preposition."""
+_BEHIND = re.compile(r"\s*[)）]?")
 
 
-def _is_zone(place: str) -> bool:
-    if place in _ZONES_OF_AMERICA:
-        return True
-    known = {name.rsplit("/", 1)[-1] for name in available_timezones()}
-    words = place.replace(" ", "_")
-    return words in known or words.removesuffix("er") in known
+class _Phrase(NamedTuple):
+    """A time zone, and where it stands with the signs around it."""
+
+    zone: str
+    start: int
+    end: int
+
+
+def check_time_zone(line: Line, begin: int) -> None:
+    """Raise `NoMoment` where a time zone is named beside the time of day: "at 9 Tokyo time", 北京时间9点.
+
+    `begin`: the token with which a moment at the beginning of the line would begin.
+    """
+    for phrase in islice(_phrases(line), _MOST_PHRASES):
+        without = Line(f"{line.text[: phrase.start]} {line.text[phrase.end :]}")
+        place = sum(token.start < phrase.start for token in without.tokens)
+        if _is_beside_time(Grammar(without), begin, place):
+            raise NoMoment("zone", zone=phrase.zone)
+
+
+def _phrases(line: Line) -> Iterator[_Phrase]:
+    """Give the time zones of a line; not the offset in 2026-12-03T14:00Z, which is understood."""
+    text = line.text[:_LONGEST_TEXT]
+    iso = [range(token.start, token.end) for token in line.tokens if token.kind == "iso"]
+    for start, end in find_zone_phrases(text):
+        if not any(start in each for each in iso):
+            before, behind = _BEFORE.search(text[:start]), _BEHIND.match(text, end)
+            yield _Phrase(
+                text[start:end].strip(), before.start() if before else start, behind.end() if behind else end
+            )
+
+
+def _is_beside_time(grammar: Grammar, begin: int, place: int) -> bool:
+    """Return whether the moment of a line tells a time of day and holds or touches a place."""
+    try:
+        said, end = grammar.read(begin)
+        if said != Said():
+            return begin <= place <= end and _has_time(said)
+        count = len(grammar.line.tokens)
+        for at in range(max(begin + 1, count - _MOST_AT_THE_END), count):
+            said, end = grammar.read(at)
+            if said != Said() and end == count:
+                return at <= place and _has_time(said)
+    except NoMoment:
+        pass
+    return False
+
+
+def _has_time(said: Said) -> bool:
+    return bool(said.clocks or said.part)
