@@ -449,7 +449,7 @@ WHEN = {
     "past": "That's in the past: {moment}. Please pick a later time.",
     "today": "Today at what time? For example: `today 18:00`.",
     "no_clock": "{time} isn't a valid time (00:00–23:59). For example: `18:00`.",
-    "no_date": "{date} isn't a date in the calendar. Year-month-day always works: `2026-12-03`.",
+    "no_date": "There is no {date}. Please pick another day; year-month-day always works: `2026-12-03`.",
     "other_day": "{day} is a {weekday}, not a {told}. Which one do you mean? For example: `{example}`.",
     "two_dates": "{date} could be two different dates. Please write it as year-month-day: `2026-12-03`.",
     "doubt": (

@@ -19,6 +19,7 @@ from bot.when.said import (
     Span,
 )
 from bot.when.tokens import Line
+from bot.when.wording import date_in_words
 from bot.when.words import Unit, Words, words
 
 Found = tuple[Said, int] | None
@@ -481,7 +482,7 @@ class Grammar:
     def _checked(self, said: Said, day: OnDate, end: int) -> Found:
         longest = 29 if day.month == 2 else 30 if day.month in (4, 6, 9, 11) else 31
         if not (1 <= day.month <= 12 and 1 <= day.day <= longest):
-            raise NoMoment("no_date", date=f"{day.day}.{day.month}.")
+            raise NoMoment("no_date", date=date_in_words(day))
         return replace(said, day=day), end
 
     def _day_number(self, at: int) -> tuple[int, int] | None:

@@ -21,7 +21,7 @@ from bot.when.said import (
     Said,
     as_date,
 )
-from bot.when.wording import moment_in_full
+from bot.when.wording import date_in_words, moment_in_full
 from bot.when.words import Part
 
 USUAL_TIME = time(9)
@@ -116,8 +116,7 @@ def _days(day: Day | None, today: date) -> Iterator[date]:
             years = [year] if year is not None else range(today.year, today.year + 9)
             found = [made for each in years if (made := as_date(day, each))]
             if not found:
-                shown = f"{day.day}.{day.month}.{year or ''}"
-                raise NoMoment("no_date", date=shown)
+                raise NoMoment("no_date", date=date_in_words(day))
             yield from found[:2]
         case OnDayOfMonth(number):
             for ahead in range(14):

@@ -5,6 +5,7 @@ from zoneinfo import ZoneInfo
 
 from bot import phrases
 from bot.when.rule import LAST, Rule
+from bot.when.said import OnDate
 
 WORKDAYS = (0, 1, 2, 3, 4)
 
@@ -20,6 +21,14 @@ def moment_in_full(moment: datetime, zone: ZoneInfo, *, seconds: bool = False, n
         time=f"{at:%H:%M:%S}" if seconds and at.second else f"{at:%H:%M}",
     )
     return phrases.MOMENT_ZONE.format(moment=told, zone=zone.key) if name_zone else told
+
+
+def date_in_words(date: OnDate) -> str:
+    """`30 February 2027`, whether there is such a day or not; `3.13.` where there is no such month."""
+    year = f" {date.year}" if date.year is not None else ""
+    if not 1 <= date.month <= len(phrases.MONTHS):
+        return f"{date.day}.{date.month}.{year.strip()}"
+    return f"{date.day} {phrases.MONTHS[date.month - 1]}{year}"
 
 
 def moment_in_short(moment: datetime, now: datetime) -> str:

@@ -270,9 +270,22 @@ every 0 days | 0 × day
 in 99999999 years | in the calendar
 tomorrow 25:00 | 25:00 isn't a valid time
 at 24:00 | 24:00 isn't a valid time
-31 february | in the calendar
-2026-02-30 | in the calendar
-30 february 2027 | in the calendar
+February 30 | There is no 30 February.
+am 30. Februar | There is no 30 February.
+30 février | There is no 30 February.
+el 30 de febrero | There is no 30 February.
+30 февраля | There is no 30 February.
+2月30日 | There is no 30 February.
+every 30 February | There is no 30 February.
+31 April | There is no 31 April.
+31.4. | There is no 31 April.
+31/6 | There is no 31 June.
+31.11.2026 | There is no 31 November 2026.
+29 Feb 2027 | There is no 29 February 2027.
+30 february 2027 | There is no 30 February 2027.
+2026-02-30 | There is no 2026-02-30.
+3.13. | There is no 3.13.
+0.5. | There is no 0 May.
 3/12 | two different dates
 tomorrow 9 | `tomorrow at 9`
 every day 2 | `every day: 2
