@@ -187,21 +187,32 @@ class Reminders:
         due = await self._state.read(lambda db: stored_reminders.next_due(db, stored(now)))
         if due is None:
             return self._check_seconds
-        ahead = (datetime.fromisoformat(due) - now).total_seconds()
+        try:
+            ahead = (datetime.fromisoformat(due) - now).total_seconds()
+        except (ValueError, TypeError):  # a damaged row, which holds up no other
+            return self._check_seconds
         return min(max(ahead, 0.0), self._check_seconds)
 
     async def _follow_zone(self, serves: Callable[[ChatId], bool]) -> None:
-        """Have what is meant at a time of day come at that time in this zone, where the settings named another."""
-        zone = self.zone.key
+        """Have what is meant at a time of day come at that time in this zone, where the settings named another.
+
+        What is overdue is delivered first, for the moment for which it was set.
+        """
+        zone, now = self.zone.key, stored(self._now())
         rows = await self._state.read(lambda db: stored_reminders.in_other_zones(db, zone))
         self._in_one_zone = not rows
-        if not any(_is_served(row.chat, serves) and _in_zone(row, self.zone) for row in rows):
+
+        def moved(row: ReminderRow) -> datetime | None:
+            follows = row.due_at > now and _is_served(row.chat, serves)
+            return _in_zone(row, self.zone) if follows else None
+
+        if not any(map(moved, rows)):
             return
 
         def move(db: "apsw.Connection") -> int:
             count = 0
             for row in stored_reminders.in_other_zones(db, zone):
-                if _is_served(row.chat, serves) and (due := _in_zone(row, self.zone)):
+                if due := moved(row):
                     stored_reminders.move(db, row.number, due_at=stored(due), zone=zone)
                     count += 1
             return count

@@ -431,6 +431,7 @@ MIGRATIONS = (
     models.m017_told_no_model,
     reminders.m018_skipped,
     access.m019_cleared,
+    reminders.m020_moments,
 )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Literal
 
 import apsw
@@ -77,6 +78,39 @@ def m018_skipped(db: apsw.Connection) -> None:
         CREATE INDEX reminders_person ON reminders (person) WHERE state = 'active';
         """
     )
+
+
+_SET_WITHIN = timedelta(seconds=3)
+"""So much later at most than it was asked for a reminder was stored."""
+
+
+def m020_moments(db: apsw.Connection) -> None:
+    """Clear the zone of reminders that were set for "in 20 minutes" while every row still named a zone.
+
+    They come at the same moment in any zone, and would move with it.
+    """
+    rows = db.execute(
+        "SELECT number, due_at, at FROM reminders WHERE state = 'active' AND rule = '' AND zone != ''"
+    ).fetchall()
+    for number, due_at, at in rows:
+        try:
+            elapses = _elapses(datetime.fromisoformat(due_at), datetime.fromisoformat(at))
+        except (ValueError, TypeError):
+            continue  # it cannot be read, and stays as it is
+        if elapses:
+            db.execute("UPDATE reminders SET zone = '' WHERE number = ?", (number,))
+
+
+def _elapses(due: datetime, set_at: datetime) -> bool:
+    """Return whether a moment was most likely counted from when the reminder was set.
+
+    A time of day has no fraction of a second. Within a day, seconds, or whole minutes since it was set, tell as much.
+    """
+    if due.microsecond:
+        return True
+    since = due - set_at
+    whole_minutes = -since % timedelta(minutes=1) <= _SET_WITHIN
+    return since <= timedelta(days=1) and bool(due.second or whole_minutes)
 
 
 def find(db: apsw.Connection, key: str) -> ReminderRow | None:

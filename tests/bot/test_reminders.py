@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+import apsw
 import pytest
 
 from bot.messages import ChatId, IncomingMessage, PersonId
@@ -16,7 +17,7 @@ from bot.models.protocol import ToolCall
 from bot.reminders import MOST_CHARACTERS, MOST_IN_A_CHAT, MOST_OF_A_PERSON, Asked, NotSet, Reminders
 from bot.state import access, inbox
 from bot.state import reminders as stored_reminders
-from bot.state.database import State, stored
+from bot.state.database import MIGRATIONS, State, stored
 from bot.state.inbox import Notice
 from bot.state.reminders import ReminderRow
 from bot.tools.reminders import reminder_tools
@@ -472,6 +473,64 @@ async def test_a_reminder_that_is_past_on_the_new_clock_comes_at_once(state: Sta
     (notice,) = await notices(state)
     assert notice.startswith("⏰ tea\n")
     assert "11:00" in notice
+
+
+@pytest.mark.parametrize("line", ["today 9:00 tea", "every day 9:00 tea"])
+@pytest.mark.parametrize("zone", ["America/New_York", "Asia/Tokyo"])
+async def test_an_overdue_reminder_comes_before_the_zone_is_followed(
+    state: State, wall: Wall, line: str, zone: str
+) -> None:
+    wall.time = datetime(2026, 11, 18, 8, 15, tzinfo=BERLIN)
+    number = await add(opened(state, wall), line)
+    due = (await row(state, number)).due_at
+    wall.pass_(hours=1)  # nothing ran at 9:00
+    async with running(opened(state, wall, zone)):
+        await settled(wall)
+    told_due = f"{datetime.fromisoformat(due).astimezone(ZoneInfo(zone)):%H:%M}"
+    assert await notices(state) == [f"⏰ tea\n\n(due {told_due})"], "it is the moment that it was set for"
+    after = await row(state, number)
+    if "every" in line:
+        following = datetime.fromisoformat(after.due_at).astimezone(ZoneInfo(zone))
+        assert (f"{following:%H:%M}", after.zone) == ("09:00", zone)
+    else:
+        assert after.state == "done"
+
+
+MOMENTS_BEFORE_KINDS = (
+    # set at | due | rule | whether it is a moment, which stays
+    ("2026-11-18T09:15:20.250+00:00", "2026-11-18T09:35:20.246+00:00", "", True),  # 20m
+    ("2026-11-18T09:15:20.001+00:00", "2026-11-18T09:35:20.000+00:00", "", True),  # from the time of a message
+    ("2026-11-18T09:15:00.001+00:00", "2026-11-18T11:15:00.000+00:00", "", True),  # 2h, on the minute
+    ("2026-11-18T09:15:20.250+00:00", "2026-11-20T00:15:20.246+00:00", "", True),  # in 39 hours
+    ("2026-11-18T09:15:20.250+00:00", "2026-11-18T17:00:00.000+00:00", "", False),  # today 18:00
+    ("2026-11-18T09:15:00.000+00:00", "2026-11-20T08:00:00.000+00:00", "", False),  # friday 9:00
+    ("2026-11-18T09:15:20.250+00:00", "2026-11-20T09:15:20.000+00:00", "", False),  # in 2 days, at this time
+    ("2026-11-18T09:15:20.250+00:00", "2026-11-19T07:00:00.000+00:00", "every 1 days from 2026-11-18 at 08:00", False),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("set_at", "due", "rule", "stays"), MOMENTS_BEFORE_KINDS)
+async def test_a_moment_that_was_stored_before_its_kind_was_stays_in_another_zone(
+    tmp_path: Path, wall: Wall, set_at: str, due: str, rule: str, stays: bool
+) -> None:
+    file = tmp_path / "earlier.db"
+    earlier = MIGRATIONS.index(stored_reminders.m020_moments)
+    db = apsw.Connection(str(file))
+    for migrate in MIGRATIONS[:earlier]:
+        migrate(db)
+    db.execute(f"PRAGMA user_version = {earlier}")
+    db.execute(
+        "INSERT INTO reminders (key, chat, person, sender_name, chat_name, in_room, text, prompt, due_at, rule, zone, "
+        "state, at) VALUES ('k', ?, ?, '', '', 0, 'tea', 0, ?, ?, 'Europe/Berlin', 'active', ?)",
+        (str(HERE), str(ANNA), due, rule, set_at),
+    )
+    db.close()
+    wall.time = datetime.fromisoformat(set_at).astimezone(BERLIN)
+    async with State(file, now=wall.now) as state, running(opened(state, wall, "America/New_York")):
+        await settled(wall)
+        now_due = (await row(state, 1)).due_at
+    on_the_clock = datetime.fromisoformat(due).astimezone(BERLIN).replace(tzinfo=ZoneInfo("America/New_York"))
+    assert now_due == (due if stays else stored(on_the_clock))
 
 
 async def test_only_the_chats_that_are_served_follow_the_zone(state: State, wall: Wall) -> None:
