@@ -500,22 +500,28 @@ WHEN = {
     ),
 }
 """Why no moment can be made of what was written, and how to write it; by `bot.when.moment.Refusal`."""
-REMIND_WHAT = "What shall I remind you of? For example: `/remind tomorrow 9:00 call mum`"
-SCHEDULE_WHAT = "What shall I do then? For example: `/schedule every monday 8:00 what is planned this week?`"
-REMINDER_SET = "Reminder {number}, “{text}”: {moment}{again}."
-SCHEDULE_SET = "Scheduled as {number}: {moment}{again}. `/reminders cancel {number}` ends it."
+REMIND_WHAT = "What should I remind you of? For example: `/remind tomorrow 9:00 call mum`"
+SCHEDULE_WHAT = "What should I do then? For example: `/schedule every monday 8:00 what is planned this week?`"
+REMINDER_SET = "Reminder {number} is set: “{text}”, {moment}{again}."
+SCHEDULE_SET = "Scheduled as number {number}: {moment}{again}. `/reminders cancel {number}` cancels it."
 AGAIN = ", then {rule}"
 AT_TERMINAL = "I can only remind you while Commonplace is running; otherwise you'll see it next time."
 REMINDER = "⏰ {text}"
 REMINDER_LATE = "⏰ {text}\n\n(due {due})"
 SCHEDULED_LATE = "{text}\n\n(due {due})"
 REMINDER_SKIPPED = "(skipped {count}× in between, because the last one was still waiting)"
-REMINDERS_NONE = "Nothing is to come here. `/remind tomorrow 9:00 call mum` sets a reminder."
-REMINDERS = "To come here ({zone}):\n{rows}\n\n`/reminders cancel N` ends one."
+REMINDER_UNREADABLE = (
+    "(I can't read how often reminder {number} repeats, so it won't come again. Please set it again.)"
+)
+REMINDERS_NONE = "You have no reminders. To set one: `/remind tomorrow 9:00 call mum`"
+REMINDERS = "Upcoming ({zone}):\n{rows}\n\n`/reminders cancel N` cancels one."
 REMINDERS_ROW = "- **{number}**: {moment}{again}: {text}"
 REMINDERS_ROW_PROMPT = "- **{number}** (scheduled): {moment}{again}: {text}"
-REMINDER_CANCELLED = "Reminder {number} is ended: {text}"
-REMINDER_UNKNOWN = "There is no reminder {number} to come here. `/reminders` lists them."
+REMINDERS_ROW_UNREADABLE = (
+    "- **{number}**: I can't read when this one is due: {text}. `/reminders cancel {number}` removes it."
+)
+REMINDER_CANCELLED = "Cancelled reminder {number}: {text}"
+REMINDER_UNKNOWN = "There is no upcoming reminder {number} here. `/reminders` lists them."
 REMINDERS_FULL = (
     "This chat already has {limit} reminders, the most I keep in one. Cancel some first: `/reminders`."
 )
@@ -523,9 +529,11 @@ REMINDERS_FULL_OF_PERSON = (
     "You already have {limit} reminders, the most I keep for one person. "
     "Cancel some first: `/reminders` lists them."
 )
-REMINDER_LONG = "That text has {length} characters; {limit} at most, please."
-REMINDERS_CHOICE_CANCEL = "End {number}: {text}"
-CANCEL_WHICH = "Tell me which by its number: `/reminders cancel 3`; `/reminders` lists them."
+REMINDER_LONG = "That text is too long: {length} characters, the limit is {limit}. Please shorten it."
+REMINDERS_CHOICE_CANCEL = "Cancel {number}: {text}"
+CANCEL_WHICH = (
+    "Which one? Please give its number, for example `/reminders cancel 3`. `/reminders` lists them."
+)
 
 BACKED_UP = "Backed up, with our conversations: {file}\nFiles: {files}\nSize: {size}"
 BACKED_UP_IN_PART = "Backed up in {file}, but this could not be read and is missing there:\n{problems}"

@@ -247,31 +247,40 @@ class Reminders:
     def _deliver(self, db: "apsw.Connection", row: ReminderRow, now: datetime, started: datetime) -> None:
         due = datetime.fromisoformat(row.due_at)
         late = due < started or now - due > LATE
+        following = _following(row, now)
+        broken = following == "broken"
         skipped = 0
         if row.person not in self._owners and access.decision(db, row.person) == "denied":
             log.info("reminder %d is not delivered: its person is kept out", row.number)
         elif _count_waiting(db, row) >= WAITING_AT_ONCE:
             skipped = row.skipped + 1
         elif row.prompt:
-            inbox.add(db, _as_message(row, now, self._text(row, now, late=late)), owner="", at=stored(now))
+            inbox.add(
+                db,
+                _as_message(row, now, self._text(row, now, late=late, broken=broken)),
+                owner="",
+                at=stored(now),
+            )
         else:
-            text = self._text(row, now, late=late)
+            text = self._text(row, now, late=late, broken=broken)
             key = f"{_NOTICE.format(number=row.number)}{row.due_at}"
             inbox.put(db, row.chat, text, key=key, owner="", at=stored(now))
-        following = _following(row, now)
         if isinstance(following, datetime):
             stored_reminders.advance(db, row.number, stored(following), skipped=skipped)
         else:
             stored_reminders.end(db, row.number, following, at=stored(now))
 
-    def _text(self, row: ReminderRow, now: datetime, *, late: bool) -> str:
+    def _text(self, row: ReminderRow, now: datetime, *, late: bool, broken: bool) -> str:
         text = row.text if row.prompt else phrases.REMINDER.format(text=row.text)
         if late:
             phrase = phrases.SCHEDULED_LATE if row.prompt else phrases.REMINDER_LATE
             text = phrase.format(
                 text=row.text, due=due_before(datetime.fromisoformat(row.due_at), now, self.zone)
             )
-        return f"{text}\n\n{phrases.REMINDER_SKIPPED.format(count=row.skipped)}" if row.skipped else text
+        notes = [phrases.REMINDER_SKIPPED.format(count=row.skipped)] if row.skipped else []
+        if broken:
+            notes.append(phrases.REMINDER_UNREADABLE.format(number=row.number))
+        return "\n\n".join([text, *notes])
 
 
 def _count_waiting(db: "apsw.Connection", row: ReminderRow) -> int:
@@ -279,6 +288,15 @@ def _count_waiting(db: "apsw.Connection", row: ReminderRow) -> int:
     if row.prompt:
         return inbox.count_open_of(db, _PROMPT.format(number=row.number))
     return inbox.count_undelivered_of(db, _NOTICE.format(number=row.number))
+
+
+def is_readable(row: ReminderRow) -> bool:
+    """Return whether its moment and its rule can be read: not in a damaged row, or one of a newer version."""
+    try:
+        again_in_words(row)
+        return datetime.fromisoformat(row.due_at).tzinfo is not None
+    except (ValueError, LookupError):
+        return False
 
 
 def again_in_words(row: ReminderRow) -> str:

@@ -7,7 +7,7 @@ from bot.access import TERMINAL, Standing
 from bot.choices import offered
 from bot.commands.command import CommandCall, Told
 from bot.messages import Choice
-from bot.reminders import Asked, NotSet, again_in_words
+from bot.reminders import Asked, NotSet, again_in_words, is_readable
 from bot.services import Services
 from bot.state.reminders import ReminderRow
 from bot.when import NoMoment
@@ -32,7 +32,7 @@ async def schedule(call: CommandCall, services: Services) -> str:
 
 
 async def look_after_reminders(call: CommandCall, services: Services) -> str | Told:
-    """List what is to come in this chat, or end some. Prompts are the owners' business."""
+    """List the upcoming reminders of this chat, or cancel some. Only owners see scheduled prompts."""
     owner = call.standing is Standing.OWNER
     if call.options.get("action") == "cancel":
         numbers = [
@@ -95,6 +95,8 @@ async def _add(call: CommandCall, services: Services, *, prompt: bool) -> str:
 
 
 def _row(row: ReminderRow, services: Services) -> str:
+    if not is_readable(row):
+        return phrases.REMINDERS_ROW_UNREADABLE.format(number=row.number, text=_short(row.text))
     phrase = phrases.REMINDERS_ROW_PROMPT if row.prompt else phrases.REMINDERS_ROW
     return phrase.format(
         number=row.number,

@@ -63,7 +63,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("usage", "counts the tokens of today and of the last 30 days", show_usage, only_tells=True),
     Command(
         "remind",
-        "reminds you here at a time, once or again and again",
+        "sets a reminder in this chat, once or repeating",
         remind,
         (
             Option("when", "20m, tomorrow 9:00, every monday 8:00, 2026-12-03 14:00 …", type="word"),
@@ -73,7 +73,7 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "reminders",
-        "lists what is to come here; cancel ends some of it",
+        "lists the upcoming reminders of this chat, or cancels some",
         look_after_reminders,
         (
             Option(
@@ -83,16 +83,16 @@ COMMANDS: tuple[Command, ...] = (
                 type="word",
                 choices=("cancel",),
             ),
-            Option("number", "Which, by the numbers in the list.", required=False, shown="N ..."),
+            Option("number", "Their numbers in the list.", required=False, shown="N ..."),
         ),
     ),
     Command(
         "schedule",
-        "has me answer a prompt here at its times",
+        "has me answer a prompt in this chat at set times",
         schedule,
         (
             Option("when", "every monday 8:00, every day at 7:30, tomorrow 9:00 …", type="word"),
-            Option("prompt", "What is said to me then."),
+            Option("prompt", "What to ask me then."),
         ),
         example="/schedule every monday 8:00 what is planned this week?",
         owner_only=True,

@@ -94,7 +94,7 @@ def m020_moments(db: apsw.Connection) -> None:
     ).fetchall()
     for number, due_at, at in rows:
         try:
-            elapses = _elapses(datetime.fromisoformat(due_at), datetime.fromisoformat(at))
+            elapses = _elapses(datetime.fromisoformat(str(due_at)), datetime.fromisoformat(str(at)))
         except (ValueError, TypeError):
             continue  # it cannot be read, and stays as it is
         if elapses:

@@ -1,4 +1,4 @@
-"""The tool by which a model sees what reminders are to come."""
+"""The tool by which a model sees the upcoming reminders."""
 
 from datetime import date, datetime, time, timedelta
 from typing import Annotated, Any
@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from bot.access import Access, Standing
-from bot.reminders import Reminders, again_in_words
+from bot.reminders import Reminders, again_in_words, is_readable
 from bot.state.reminders import ReminderRow
 from bot.tools.toolbox import BadCall, Tool, ToolUse, tool
 from bot.when import Rule
@@ -19,22 +19,24 @@ def reminder_list_tools(reminders: Reminders, access: Access) -> tuple[Tool, ...
     async def list_reminders(
         day: Annotated[
             str,
-            Field(description="2026-12-03: only what comes on that day. Left out: all that is to come."),
+            Field(description="Only this day, as 2026-12-03. Left out: all upcoming reminders."),
         ] = "",
         *,
         use: ToolUse,
     ) -> dict[str, Any]:
-        """List the reminders that are to come in this chat, the nearest first.
+        """List the upcoming reminders of this chat, nearest first.
 
         Use it when the person asks for their reminders, or what is on a day; look into the notes as well then.
         """
         owner = await access.standing_of(use.person) is Standing.OWNER
         rows = [row for row in await reminders.active(use.chat) if owner or not row.prompt]
-        moments = [(_due(row, reminders, _day(day) if day else None), row) for row in rows]
+        on_day = _day(day) if day else None
+        moments = [(_due(row, reminders, on_day), row) for row in rows if is_readable(row)]
         due = sorted(
             ((at, row) for at, row in moments if at is not None), key=lambda each: (each[0], each[1].number)
         )
-        return {"reminders": [_listed(row, at) for at, row in due]}
+        unreadable = [_unreadable(row) for row in rows if not is_readable(row)]
+        return {"reminders": [_listed(row, at) for at, row in due] + unreadable}
 
     return (list_reminders,)
 
@@ -63,3 +65,12 @@ def _listed(row: ReminderRow, at: datetime) -> dict[str, Any]:
     if row.rule:
         told["every"] = again_in_words(row)
     return {**told, "runs": "as a prompt"} if row.prompt else told
+
+
+def _unreadable(row: ReminderRow) -> dict[str, Any]:
+    """Name one that is damaged, or of a newer version, so that the person can remove it."""
+    return {
+        "number": row.number,
+        "text": row.text,
+        "error": f"Its time cannot be read. `/reminders cancel {row.number}` removes it.",
+    }

@@ -185,7 +185,7 @@ async def test_what_is_to_come_and_what_was_chosen_goes_along_with_topics_too(ho
     in_new_topic = {**IN_NEW, "chat": f"{NEW}/45"}
     assert "feed the cat" in await say(house, "/reminders", in_new_topic)
     assert await house.state.chosen_model(f"{NEW}/45") == "scripted/model"
-    assert "Nothing is to come" in await say(house, "/reminders", {**IN_NEW, "chat": "telegram:-55/45"})
+    assert "You have no reminders" in await say(house, "/reminders", {**IN_NEW, "chat": "telegram:-55/45"})
 
 
 @dataclass(slots=True)

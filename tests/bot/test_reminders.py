@@ -400,6 +400,36 @@ async def test_a_row_that_cannot_be_read_holds_up_no_other(
     assert sum(f"reminder {bad}" in record.getMessage() for record in caplog.records) == 1
 
 
+async def test_a_moment_far_ahead_that_cannot_be_read_holds_up_no_other(
+    reminders: Reminders, state: State, wall: Wall
+) -> None:
+    bad = await add(reminders, "2027-01-01 9:00 bad")
+    await add(reminders, "20m good")
+    await state.change(
+        lambda db: db.execute("UPDATE reminders SET due_at = '2026-13-01' WHERE number = ?", (bad,))
+    )
+    async with running(reminders):
+        await settled(wall)
+        wall.pass_(minutes=20)
+        await settled(wall)
+    assert await notices(state) == ["⏰ good"]
+
+
+@pytest.mark.parametrize("damage", ["rule = 'every moon'", "zone = 'Nowhere/At_All'"])
+async def test_one_that_cannot_come_again_says_so(
+    reminders: Reminders, state: State, wall: Wall, damage: str
+) -> None:
+    bad = await add(reminders, "every 20 minutes tea")
+    await state.change(lambda db: db.execute(f"UPDATE reminders SET {damage}"))
+    wall.pass_(minutes=20)
+    async with running(reminders):
+        await settled(wall)
+    (text,) = await notices(state)
+    assert text.startswith("⏰ tea\n\n(")
+    assert f"reminder {bad}" in text
+    assert "won't come again" in text
+
+
 @pytest.mark.parametrize(
     ("now", "line", "zone", "due", "following"),
     [

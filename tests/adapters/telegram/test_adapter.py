@@ -477,7 +477,7 @@ async def offer_a_reminder(here: Life, person: Person, group: Chat) -> Message:
     """Have a button to end a reminder shown in a group."""
     await person.say("/remind@commonplace_bot 2h tea", group)
     await person.say("/reminders@commonplace_bot", group)
-    offered = await group.answer(containing="To come here")
+    offered = await group.answer(containing="Upcoming")
     await quiet(here)
     return offered
 
@@ -495,7 +495,7 @@ async def test_in_a_group_a_press_counts_for_whoever_was_answered_with_the_butto
     assert group.texts == before
     assert len(offered.labels) == 1
     own = await olga.press(offered, offered.labels[0])
-    await says(group, offered, "Reminder 1 is ended")
+    await says(group, offered, "Cancelled reminder 1")
     await quiet(here)
     assert (own.answered, own.text, offered.labels) == (True, "", [])
     assert group.texts == [before[0], offered.text]
@@ -513,7 +513,7 @@ async def test_a_press_below_a_message_of_before_the_restart_takes_its_buttons_o
         answer = await group.answer(offered)
         await api.until(lambda: offered.labels == [])
         await quiet(here)
-        assert "Reminder 1 is ended" in answer.text
+        assert "Cancelled reminder 1" in answer.text
         assert offered.text == text
         assert refused(api) == []
 
@@ -527,13 +527,13 @@ async def test_the_answer_to_a_press_in_a_group_stands_there_once_though_the_pro
         before = len(group.texts)
         api.fail("editMessageText", Fault.hang(done=True), times=None)
         await olga.press(offered, offered.labels[0])
-        await says(group, offered, "Reminder 1 is ended")
+        await says(group, offered, "Cancelled reminder 1")
     api.mend()
     async with life(api, tmp_path) as here:
         await quiet(here)
         assert await here.house.unfinished() == 0
     assert len(group.texts) == before
-    assert "Reminder 1 is ended" in offered.text
+    assert "Cancelled reminder 1" in offered.text
 
 
 async def test_a_press_that_comes_too_soon_leaves_the_question_as_it_is(
@@ -542,7 +542,7 @@ async def test_a_press_that_comes_too_soon_leaves_the_question_as_it_is(
     async with life(api, tmp_path, per_minute=2) as here:
         await anna.say("/remind 2h tea")
         await anna.say("/reminders")
-        offered = await anna.chat.answer(containing="To come here")
+        offered = await anna.chat.answer(containing="Upcoming")
         text, labels = offered.text, offered.labels
         await anna.press(offered, labels[0])
         await anna.chat.answer(containing="too much at once")
@@ -553,11 +553,11 @@ async def test_a_press_that_comes_too_soon_leaves_the_question_as_it_is(
 async def test_a_double_press_counts_once(here: Life, olga: Person) -> None:
     await olga.say("/remind 2h tea")
     await olga.say("/reminders")
-    offered = await olga.chat.answer(containing="To come here")
+    offered = await olga.chat.answer(containing="Upcoming")
     label = offered.labels[0]
     presses = [await olga.press(offered, label) for _ in range(2)]
     await here.api.until(lambda: all(press.answered for press in presses))
-    await says(olga.chat, offered, "Reminder 1 is ended")
+    await says(olga.chat, offered, "Cancelled reminder 1")
     await quiet(here)
     assert offered.edits[-1].text == offered.text
     assert len(offered.edits) == 1

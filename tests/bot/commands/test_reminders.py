@@ -22,9 +22,14 @@ Say = Callable[..., Awaitable[str]]
 
 
 @pytest.fixture
-async def reminders(tmp_path: Path) -> AsyncIterator[Reminders]:
+async def state(tmp_path: Path) -> AsyncIterator[State]:
     async with State(laid_state(tmp_path / "state.db"), now=lambda: NOW) as state:
-        yield Reminders(state, now=lambda: NOW, zone="Europe/Berlin")
+        yield state
+
+
+@pytest.fixture
+def reminders(state: State) -> Reminders:
+    return Reminders(state, now=lambda: NOW, zone="Europe/Berlin")
 
 
 @pytest.fixture
@@ -64,10 +69,10 @@ def say(reminders: Reminders, offered: list[Choice]) -> Say:
 
 async def test_a_reminder_is_set_and_its_moment_told_in_full(say: Say, reminders: Reminders) -> None:
     assert await say("/remind tomorrow 9:00 call mum", standing=Standing.GUEST) == (
-        "Reminder 1, “call mum”: Thursday, 19 November 2026 at 09:00 (Europe/Berlin)."
+        "Reminder 1 is set: “call mum”, Thursday, 19 November 2026 at 09:00 (Europe/Berlin)."
     )
     assert await say("/remind every monday 8:00 put out the bins") == (
-        "Reminder 2, “put out the bins”: Monday, 23 November 2026 at 08:00 (Europe/Berlin), "
+        "Reminder 2 is set: “put out the bins”, Monday, 23 November 2026 at 08:00 (Europe/Berlin), "
         "then every week on Monday at 08:00."
     )
     assert [(each.text, each.prompt) for each in await reminders.active(HERE)] == [
@@ -93,8 +98,8 @@ async def test_what_does_not_fit_is_told_and_sets_nothing(say: Say, reminders: R
         assert "For example: `/remind tomorrow 9:00 call mum`" in told
     assert "Tuesday, 17 November 2026 at 09:00" in await say("/remind yesterday 9:00 x")
     assert "past" in await say("/remind yesterday 9:00 x")
-    assert "What shall I remind you of" in await say("/remind tomorrow 9:00")
-    assert "What shall I do then" in await say("/schedule tomorrow 9:00")
+    assert "What should I remind you of" in await say("/remind tomorrow 9:00")
+    assert "What should I do then" in await say("/schedule tomorrow 9:00")
     assert "every monday 8:00" in await say("/remind whenever you like")
     assert "past" in await say("/remind today 8:00 breakfast")
     assert "2001" in await say(f"/remind 20m {'x' * 2001}")
@@ -122,14 +127,14 @@ async def test_a_command_that_is_run_again_sets_no_second_one(say: Say, reminder
 async def test_prompts_are_the_owners_business(say: Say, reminders: Reminders) -> None:
     assert "There is no /schedule" in await say("/schedule 20m x", standing=Standing.ALLOWED)
     assert await say("/schedule every day at 7:30 what is planned?") == (
-        "Scheduled as 1: Thursday, 19 November 2026 at 07:30 (Europe/Berlin), then every day at 07:30. "
-        "`/reminders cancel 1` ends it."
+        "Scheduled as number 1: Thursday, 19 November 2026 at 07:30 (Europe/Berlin), then every day at 07:30. "
+        "`/reminders cancel 1` cancels it."
     )
     assert (await reminders.active(HERE))[0].prompt
-    assert "Nothing is to come" in await say("/reminders", standing=Standing.GUEST)
-    assert "no reminder 1" in await say("/reminders cancel 1", standing=Standing.ALLOWED)
+    assert "You have no reminders" in await say("/reminders", standing=Standing.GUEST)
+    assert "no upcoming reminder 1" in await say("/reminders cancel 1", standing=Standing.ALLOWED)
     assert "what is planned?" in await say("/reminders")
-    assert "ended: what is planned?" in await say("/reminders cancel 1")
+    assert "Cancelled reminder 1: what is planned?" in await say("/reminders cancel 1")
     assert await reminders.active(HERE) == ()
 
 
@@ -139,7 +144,7 @@ async def test_the_list_is_of_this_chat_the_nearest_first(say: Say) -> None:
     await say("/remind 10m elsewhere", chat=THERE)
     await say(f"/schedule tomorrow 9:00 {'long ' * 100}")
     lines = (await say("/reminders")).splitlines()
-    assert lines[0] == "To come here (Europe/Berlin):"
+    assert lines[0] == "Upcoming (Europe/Berlin):"
     assert lines[1:3] == [
         "- **2**: Wednesday, 18 November 2026 at 10:35: tea",
         f"- **4** (scheduled): Thursday, 19 November 2026 at 09:00: {('long ' * 20).strip()}…",
@@ -147,19 +152,39 @@ async def test_the_list_is_of_this_chat_the_nearest_first(say: Say) -> None:
     assert lines[3] == (
         "- **1**: Monday, 23 November 2026 at 08:00, then every week on Monday at 08:00: put out the bins"
     )
-    assert "Nothing is to come" in await say("/reminders", chat=ChatId("telegram", "3"))
+    assert "You have no reminders" in await say("/reminders", chat=ChatId("telegram", "3"))
 
 
 async def test_one_is_ended_by_its_number(say: Say) -> None:
     await say("/remind 20m tea")
     for wrong in ("", " x", " -1", " 1.5", f" {'9' * 30}"):
-        assert "by its number" in await say(f"/reminders cancel{wrong}")
-    assert "no reminder 2" in await say("/reminders cancel 2")
-    assert "no reminder 1" in await say("/reminders cancel 1", chat=THERE, standing=Standing.GUEST)
-    assert await say("/reminders cancel #1", standing=Standing.GUEST, key="k") == "Reminder 1 is ended: tea"
-    assert await say("/reminders cancel 1", standing=Standing.GUEST, key="k") == "Reminder 1 is ended: tea"
-    assert "no reminder 1" in await say("/reminders cancel 1")
+        assert "its number" in await say(f"/reminders cancel{wrong}")
+    assert "no upcoming reminder 2" in await say("/reminders cancel 2")
+    assert "no upcoming reminder 1" in await say("/reminders cancel 1", chat=THERE, standing=Standing.GUEST)
+    assert await say("/reminders cancel #1", standing=Standing.GUEST, key="k") == "Cancelled reminder 1: tea"
+    assert await say("/reminders cancel 1", standing=Standing.GUEST, key="k") == "Cancelled reminder 1: tea"
+    assert "no upcoming reminder 1" in await say("/reminders cancel 1")
     assert "/reminders [cancel] [N ...]" in await say("/reminders delete 1")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    ["rule = 'every moon'", "rule = 'every 2 fortnights from 2026-11-22'", "due_at = '?'", "due_at = '2026'"],
+)
+async def test_one_that_cannot_be_read_is_listed_by_its_number_and_can_be_cancelled(
+    say: Say, state: State, offered: list[Choice], damage: str
+) -> None:
+    await say("/remind every day 8:00 tea")
+    await say("/remind every day 9:00 broken one")
+    await say("/remind tomorrow 10:00 cake")
+    await state.change(lambda db: db.execute(f"UPDATE reminders SET {damage} WHERE number = 2"))
+    listed = await say("/reminders")
+    assert "08:00, then every day at 08:00: tea" in listed
+    assert "10:00: cake" in listed
+    assert "- **2**: I can't read when this one is due: broken one" in listed
+    assert "/reminders cancel 2" in [each.says for each in offered]
+    assert await say("/reminders cancel 2") == "Cancelled reminder 2: broken one"
+    assert "broken one" not in await say("/reminders")
 
 
 async def test_the_nearest_can_be_ended_by_a_button(
@@ -171,11 +196,11 @@ async def test_the_nearest_can_be_ended_by_a_button(
     await say("/schedule 1m look around")
     await say("/reminders", standing=Standing.ALLOWED)
     assert [each.says for each in offered] == [f"/reminders cancel {number}" for number in range(1, 9)]
-    assert offered[0].label == "End 1: tea"
+    assert offered[0].label == "Cancel 1: tea"
     assert all(len(each.label) <= 40 for each in offered)
     await say("/reminders")
-    assert offered[0] == Choice("End 10: look around", "/reminders cancel 10")
-    assert "ended: look around" in await say(offered[0].says)
+    assert offered[0] == Choice("Cancel 10: look around", "/reminders cancel 10")
+    assert "Cancelled reminder 10: look around" in await say(offered[0].says)
     assert not offered
     assert len(await reminders.active(HERE)) == 9
 
@@ -185,12 +210,12 @@ async def test_several_are_ended_at_once(say: Say, reminders: Reminders) -> None
         await say(f"/remind 20m {text}")
     told = await say("/reminders cancel 1 #3, 9", key="k")
     assert told.splitlines() == [
-        "Reminder 1 is ended: tea",
-        "Reminder 3 is ended: walk",
-        "There is no reminder 9 to come here. `/reminders` lists them.",
+        "Cancelled reminder 1: tea",
+        "Cancelled reminder 3: walk",
+        "There is no upcoming reminder 9 here. `/reminders` lists them.",
     ]
     assert await say("/reminders cancel 1 #3, 9", key="k") == told
-    assert "by its number" in await say("/reminders cancel 2 x")
+    assert "its number" in await say("/reminders cancel 2 x")
     assert [each.text for each in await reminders.active(HERE)] == ["cake", "sleep"]
 
 

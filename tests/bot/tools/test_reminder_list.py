@@ -92,3 +92,17 @@ async def test_of_a_day_what_comes_round_again_is_listed_too(
 
 async def test_a_day_that_cannot_be_read_is_told(toolbox: Toolbox) -> None:
     assert "2026-12-03" in (await listed(toolbox, day="tomorrow"))["error"]
+
+
+@pytest.mark.parametrize("day", ["", "2026-11-24", "2026-12-04"])
+@pytest.mark.parametrize("damage", ["rule = 'every moon'", "due_at = '?'"])
+async def test_one_that_cannot_be_read_is_listed_last_by_its_number(
+    toolbox: Toolbox, state: State, damage: str, day: str
+) -> None:
+    await state.change(lambda db: db.execute(f"UPDATE reminders SET {damage} WHERE number = 2"))
+    *others, broken = (await listed(toolbox, day=day))["reminders"]
+    assert [each["text"] for each in others] == {
+        "": ["call Tom", "What is on today?"], "2026-11-24": ["call Tom"], "2026-12-04": ["What is on today?"],
+    }[day]  # fmt: skip
+    assert (broken["number"], broken["text"]) == (2, "stretch")
+    assert "/reminders cancel 2" in broken["error"]
