@@ -523,11 +523,12 @@ REMINDERS_ROW_UNREADABLE = (
 REMINDER_CANCELLED = "Cancelled reminder {number}: {text}"
 REMINDER_UNKNOWN = "There is no upcoming reminder {number} here. `/reminders` lists them."
 REMINDERS_FULL = (
-    "This chat already has {limit} reminders, the most I keep in one. Cancel some first: `/reminders`."
+    "This chat already has {limit} reminders, the most that a chat can have. Please cancel some first: "
+    "`/reminders` lists them, `/reminders cancel 1 2 3` cancels several at once."
 )
 REMINDERS_FULL_OF_PERSON = (
-    "You already have {limit} reminders, the most I keep for one person. "
-    "Cancel some first: `/reminders` lists them."
+    "You already have {limit} reminders in all chats together, the most that one person can have. Please cancel some "
+    "first: `/reminders` lists those of the chat in which you write it, `/reminders cancel 1 2 3` cancels several at once."
 )
 REMINDER_LONG = "That text is too long: {length} characters, the limit is {limit}. Please shorten it."
 REMINDERS_CHOICE_CANCEL = "Cancel {number}: {text}"

@@ -9,7 +9,7 @@ from bot.access import Standing
 from bot.commands.command import Told, run_command, split_command
 from bot.commands.table import COMMANDS
 from bot.messages import ChatId, Choice, IncomingMessage, PersonId
-from bot.reminders import MOST_OF_A_PERSON, Reminders
+from bot.reminders import MOST_IN_A_CHAT, MOST_OF_A_PERSON, Reminders
 from bot.state.database import State
 from tests.fakes.first_start import laid_state
 from tests.fakes.services import services
@@ -229,11 +229,27 @@ async def test_working_days_are_told_by_one_word(say: Say) -> None:
     assert "every 2 weeks on Monday" in await say("/remind every 2 weeks on monday 8:00 x")
 
 
-async def test_who_has_as_many_as_may_be_is_told_what_to_do(say: Say) -> None:
+async def test_a_person_with_too_many_reminders_is_told_what_to_do(say: Say) -> None:
     for each in range(MOST_OF_A_PERSON):
-        await say(f"/remind 20m tea {each}", chat=HERE if each % 2 else THERE)
-    full = "You already have 200 reminders, the most I keep for one person. Cancel some first: `/reminders` lists them."
-    assert await say("/remind 20m one more") == full
+        await say(f"/remind every minute tea {each}", chat=HERE if each % 2 else THERE)
+    full = (
+        "You already have 200 reminders in all chats together, the most that one person can have. Please cancel some "
+        "first: `/reminders` lists those of the chat in which you write it, `/reminders cancel 1 2 3` cancels several "
+        "at once."
+    )
+    assert await say("/remind every minute one more") == full
     assert await say("/schedule 20m what is new?") == full
-    assert "1" in await say("/reminders cancel 1")
-    assert "one more" in await say("/remind 20m one more")
+    assert "Cancelled reminder 1" in await say("/reminders cancel 1")
+    assert "one more" in await say("/remind every minute one more")
+
+
+async def test_a_chat_with_too_many_reminders_is_told_what_to_do(say: Say) -> None:
+    for each in range(MOST_IN_A_CHAT):
+        await say(f"/remind every minute tea {each}")
+    full = (
+        "This chat already has 200 reminders, the most that a chat can have. Please cancel some first: `/reminders` "
+        "lists them, `/reminders cancel 1 2 3` cancels several at once."
+    )
+    assert await say("/remind every minute one more") == full
+    assert (await say("/reminders cancel 1 2 3")).count("Cancelled reminder") == 3
+    assert "one more" in await say("/remind every minute one more")
