@@ -528,7 +528,8 @@ REMINDERS_FULL = (
 )
 REMINDERS_FULL_OF_PERSON = (
     "You already have {limit} reminders in all chats together, the most that one person can have. Please cancel some "
-    "first: `/reminders` lists those of the chat in which you write it, `/reminders cancel 1 2 3` cancels several at once."
+    "first: `/reminders` lists those of the chat in which you write it, `/reminders cancel 1 2 3` cancels several at "
+    "once."
 )
 REMINDER_LONG = "That text is too long: {length} characters, the limit is {limit}. Please shorten it."
 REMINDERS_CHOICE_CANCEL = "Cancel {number}: {text}"
