@@ -33,6 +33,12 @@ _MINUTE_SIGNS = ("分", "分钟", "분", "분에")
 _BEFORE_SPANS = ("in", "within", "dans", "tra", "fra", "через")
 _ORDINALS = ("o", "a", "°", "er")
 _DAY_SIGNS = ("日", "号", "號", "일", "일에")
+_ONE_AS_ARTICLE = frozenset(
+    ("a", "an", "ein", "eine", "einen", "einem", "einer", "un", "une", "una", "uno", "um", "uma", "一")
+)
+"""Words for one that are an hour only behind "la", or before a part of the day."""
+_CALENDAR_SIGNS = ("月", "年", "년")
+"""Behind a number they name a month or a year, unless "in" or "later" makes a span of them."""
 _WORKDAYS = ("weekdays", "workdays", "werktags", "werktage", "工作日", "平日", "평일", "평일에")
 _ARTICLES = ("le", "el", "il", "dia")
 _SHORT_PARTS = frozenset(("morning", "noon", "midday", "afternoon", "evening", "night", "midnight"))
@@ -106,6 +112,8 @@ class Grammar:
         digits = self.line.kind(begin) == "number"
         if begin == at and after == end and not (digits and not said.clocks):
             return None  # "a week", "an hour": no moment by itself
+        if begin == at and after == end and self.line.folded(end - 1) in _CALENDAR_SIGNS:
+            return None  # 1月: January
         if span.elapsed and said.clocks:
             return None
         return replace(said, span=span), after
@@ -204,6 +212,8 @@ class Grammar:
             return self._with_half_day(hour, minute, second, at, at + 1)
         if line.folded(at) == "halb" and (number := self._whole(at + 1)):
             return self._spoken((number[0] - 1) % 24, 30, at, number[1])
+        if behind_at and line.folded(at) == "час" and line.folded(at + 1) in ("дня", "ночи"):
+            return Clock(time(13 if line.folded(at + 1) == "дня" else 1), sure=True), at + 2
         if relative := self._past_or_to(at):
             return relative
         if line.kind(at) == "number" and (dotted := _dotted(line.folded(at))):
@@ -230,10 +240,18 @@ class Grammar:
             return self._spoken(value, minute, at, end)
         if not behind_at or (self.line.glued(end) and line.kind(end) in ("word", "number")):
             return None
+        if (
+            line.folded(at) in _ONE_AS_ARTICLE
+            and line.folded(at - 1) != "la"
+            and not line.find(words.parts, end)
+        ):
+            return None  # "at a friend's", "um eine Antwort"
         if value <= 24 and (past := line.find(words.past_the_hour, end)):
             return self._past_the_hour(value, past[0], at, past[1])
         if line.kind(at) == "number" and len(line.folded(at)) == 4:
-            return self._with_half_day(value // 100, value % 100, 0, at, end)
+            return self._with_half_day(value // 100, value % 100, 0, at, line.skip(("hours", "hrs"), end))
+        if line.kind(at) == "word" and value <= 12 and (minutes := line.find(words.spoken_minutes, end)):
+            return self._spoken(value, minutes[0], at, minutes[1])
         if line.folded(end) == "%" or any((line.find(words.units, end), line.find(words.months, end))):
             return None
         return self._spoken(value, 0, at, end) if value <= 24 else None
@@ -594,7 +612,8 @@ class Grammar:
                 return self._second(said, unit[1])
             if unit[0] == "month" and line.folded(unit[1]) == "末":  # 毎月末
                 return replace(said, every=Every("month"), day=OnDayOfMonth(LAST)), unit[1] + 1
-            return replace(said, every=_every_of(1, unit[0])), unit[1]
+            halved = line.skip(words.and_a_half, unit[1])
+            return replace(said, every=_every_of(1.5 if halved > unit[1] else 1, unit[0])), halved
         after = line.skip(words.second, at)
         if after == at and (nth := self._nth(at)) and nth[0] == 2:
             after = nth[1]
@@ -604,10 +623,10 @@ class Grammar:
             return replace(said, every=_every_of(nth_unit[0], nth_unit[1])), nth_unit[2]
         if amount := self._amount(at):
             count, of, end = amount
-            every_other = (
-                line.folded(at - 1) == "每隔" and count == 1 and of not in ("second", "minute", "hour")
-            )
-            return replace(said, every=_every_of(2 if every_other else count, of)), end
+            apart = line.folded(at - 1) == "每隔" and of not in ("second", "minute", "hour")
+            if apart and count != 1:
+                return None  # 每隔两天: every two days, or every three
+            return replace(said, every=_every_of(2 if apart else count, of)), end
         if found := self._date_with_month(said, at):
             return replace(found[0], every=Every("year")), found[1]
         if weekday := line.find(words.weekdays, at):

@@ -84,7 +84,7 @@ _PARTS: Mapping[Part, str] = {
     "esta manha/утром/утра/сегодня утром/早上/早晨/上午/今早/朝/午前/今朝/아침/오전/아침에/오전에",
     "noon": "noon/midday/del mediodia/mittag/mittags/am mittag/midi/a midi/mediodia/al mediodia/"
     "mezzogiorno/a mezzogiorno/"
-    "meio dia/ao meio dia/полдень/в полдень/中午/正午/정오/정오에",
+    "meio dia/ao meio dia/meio - dia/ao meio - dia/полдень/в полдень/中午/正午/정오/정오에",
     "afternoon": "afternoon/in the afternoon/this afternoon/nachmittag/nachmittags/am nachmittag/apres midi/"
     "apres - midi/l apres - midi/de l apres - midi/cet apres - midi/l apres midi/cet apres midi/tarde/por la tarde/"
     "de la tarde/en la tarde/esta tarde/pomeriggio/nel pomeriggio/del pomeriggio/questo pomeriggio/"
@@ -99,7 +99,7 @@ _PARTS: Mapping[Part, str] = {
     "stanotte/ночью/半夜/밤/밤에",
     "early": "madrugada/de la madrugada/da madrugada/de madrugada/ночи/凌晨/未明/明け方/새벽/새벽에",
     "midnight": "midnight/mitternacht/minuit/a minuit/medianoche/a medianoche/mezzanotte/a mezzanotte/meia noite/"
-    "a meia noite/полночь/в полночь/午夜/자정/자정에",
+    "a meia noite/meia - noite/a meia - noite/полночь/в полночь/午夜/자정/자정에",
 }
 _TODAYS: tuple[str, ...] = (
     "this ",
@@ -116,8 +116,14 @@ _TODAYS: tuple[str, ...] = (
     "오늘",
 )
 """How a part of the day begins that is the one of today; with `tonight`."""
-_WORKDAYS = "weekday/weekdays/workday/workdays/working day/werktag/werktags/werktage/arbeitstag/工作日/平日/평일/평일에"
-_WEEKEND = "weekend/weekends/wochenende/am wochenende/周末/週末"
+_WORKDAYS = (
+    "weekday/weekdays/workday/workdays/working day/werktag/werktags/werktage/arbeitstag/будни/будних/будням/工作日/"
+    "平日/평일/평일에"
+)
+_WEEKEND = (
+    "weekend/weekends/week - end/week - ends/wochenende/wochenenden/am wochenende/fin de semana/fines de semana/"
+    "fine settimana/fim de semana/fins de semana/выходные/выходных/выходным/周末/週末/주말"
+)
 _EVERY = (
     "every/each/jeden/jede/jedes/jeder/alle/chaque/tous les/toutes les/cada/todos los/todas las/"
     "ogni/tutti i/tutti gli/"
@@ -132,12 +138,12 @@ _EVERY_UNIT: Mapping[Unit, str] = {
 }
 _SECOND = "other/second/2nd/zweiten/zweite/zweites/ander"
 _NTH: Mapping[int, str] = {
-    1: "first/1st/ersten/erster/erste/第一个",
-    2: "second/2nd/zweiten/zweiter/zweite/第二个",
-    3: "third/3rd/dritten/dritter/dritte/第三个",
-    4: "fourth/4th/vierten/vierter/vierte/第四个",
+    1: "first/1st/ersten/erster/erste/第一个/第一",
+    2: "second/2nd/zweiten/zweiter/zweite/第二个/第二",
+    3: "third/3rd/dritten/dritter/dritte/第三个/第三",
+    4: "fourth/4th/vierten/vierter/vierte/第四个/第四",
     5: "fifth/5th/funften/fünfter",
-    -1: "last/letzten/letzter/letzte/最后一个/最后一/最後一",
+    -1: "last/letzten/letzter/letzte/最后一个/最后一/最後一/最終/마지막",
 }
 _NEXT = "next/nachste/nachsten/nachster/nachstes/nachstem/naechste/naechsten/下/下个/下一个/下個"
 _THIS_ONE = (
@@ -148,8 +154,10 @@ _IN = "in/within/after/nach/dans/en/tra/fra/dentro de/em/daqui a/через/再�
 _LATER = (
     "from now/later/spater/plus tard/mas tarde/piu tardi/mais tarde/后/後/之后/以后/之後/以後/후/후에/뒤/뒤에"
 )
-_OR_SO = "or so/oder so"
-"""Behind a moment: about then, which is taken as it is said."""
+_OR_SO = (
+    "or so/oder so/sharp/on the dot/exactly/en punto/in punto/em ponto/pile/左右/ごろ/ごろに/頃/頃 に/ころ"
+)
+"""Behind a moment: about then, or exactly then, which is taken as it is said."""
 _HALF = "half/half a/half an/a half/halben/halbe/eine halbe/einer halben/einem halben/media/mezza/meia/半/半个/半個/반"
 _QUARTER = "quarter/a quarter/quarter of/a quarter of/viertel"
 _MINUTES: Mapping[int, str] = {
@@ -167,7 +175,9 @@ _AT = (
     "at/@/by/at around/around/um/gegen/vers/hacia las/hacia la/verso le/около/к/a las/a la/a/alle/"
     "all/ore/alle ore/kl/as/a s/в/во/在"
 )
-_CLOCK = "o'clock/oclock/o clock/ish/uhr/点/點/点钟/點鐘/时/時/h/heures/heure/horas/hs/час/часа/часов/시/시에"
+_CLOCK = (
+    "o'clock/oclock/o clock/ish/uhr/点/點/点钟/點鐘/时/時/uur/h/heures/heure/horas/hs/час/часа/часов/시/시에"
+)
 _AM = "am/a.m./a.m"
 _PM = "pm/p.m./p.m"
 _PAST = "past/after/nach"
@@ -189,6 +199,7 @@ _NEXT_PERIODS: Mapping[Unit, str] = {
 _PAST_THE_HOUR: Mapping[int, str] = {
     15: "et quart/y cuarto/e un quarto/e quarto/一刻",
     30: "et demie/et demi/y media/e mezza/e mezzo/e meia/半/반/반에",
+    45: "三刻",
     -15: "moins le quart/moins quart/menos cuarto/meno un quarto/menos um quarto",
 }
 """Minutes that stand behind the hour: "a las nueve y media"."""
@@ -197,6 +208,7 @@ _OF_EVERY_MONTH = (
     "de todos los meses/di ogni mese/каждого месяца"
 )
 _VAGUE = (
+    "половине/без четверти/без пяти/без десяти/без двадцати/час/差/"
     "half/about/roughly/approximately/approx/almost/just before/just after/shortly after/lunch/lunchtime/lunch time/"
     "breakfast/dinner/dinnertime/dinner time/supper/teatime/bedtime/dawn/dusk/sunrise/sunset/viertel/dreiviertel/"
     "kurz vor/kurz nach/etwa/circa/ca/пол/полпервого/полвторого/полтретьего/полчетвертого/полпятого/полшестого/"
@@ -209,7 +221,7 @@ _ABOUT = (
 )
 """Before a day that belongs to the text: "tickets for friday", "the report of last friday"."""
 _FILLERS = (
-    "on/at/@/the/by/this/am/um/gegen/den/der/dem/im/zum/of/in/,/starting/start/from/beginning/ab/beginnend/"
+    "on/at/@/the/by/this/am/um/om/gegen/den/der/dem/im/zum/of/in/,/starting/start/from/beginning/ab/beginnend/"
     "le/la/el/il/a/à/las/dia/el dia/no dia/na/no/em/в/во/在/的/于/の/に"
 )
 _NEXT_BEHIND = "prochain/prochaine/proximo/proxima/que viene/prossimo/prossima/que vem"
@@ -238,7 +250,29 @@ _LEFT_OUT = (
     "빼고/을 빼고/제외하고/제외/말고/만 빼고/제외한"
 )
 """Behind a day they leave it out: 日曜以外, 周末不用."""
+_SPOKEN_MINUTES: Mapping[int, str] = {
+    15: "fifteen",
+    20: "twenty",
+    25: "twenty five",
+    30: "thirty",
+    35: "thirty five",
+    40: "forty",
+    45: "forty five",
+    50: "fifty",
+    55: "fifty five",
+}
+"""Behind an hour in words: "at five thirty"."""
 _OR = "or/oder/ou/oppure/или/或/或者"
+_OR_HOUR = f"{_OR}/o/か/나/이나"
+"""The same between two hours, where it is no article."""
+_HOW_OFTEN = (
+    "twice/thrice/two times/three times/four times/zweimal/dreimal/viermal/deux fois/trois fois/quatre fois/dos veces/"
+    "tres veces/cuatro veces/due volte/tre volte/quattro volte/duas vezes/tres vezes/quatro vezes/два раза/три раза/"
+    "дважды/трижды/早晚/两次/兩次/三次/四次/二回/三回/두 번/세 번"
+)
+"""Behind what comes again: so often in that time."""
+_FOR = "for/for the next/fur/fur die nachsten/pendant/durante/per/por/на протяжении"
+"""Before how long something comes again."""
 _FROM = "from/between/von/zwischen/de/entre/dalle/dal/das/с/со/从"
 """Before a number that a range begins with."""
 _RANGE = "to/-/–/—/or/bis/oder/a/ou/o/до/或/到/至/~"
@@ -285,6 +319,10 @@ class Words:
             _phrases(_ABOUT),
         )
         self.left_out = _phrases(_LEFT_OUT)
+        self.spoken_minutes = _table(_SPOKEN_MINUTES)
+        self.or_hour = _phrases(_OR_HOUR)
+        self.for_ = _phrases(_FOR)
+        self.how_often = _phrases(_HOW_OFTEN)
         self.or_, self.range_, self.from_ = _phrases(_OR), _phrases(_RANGE), _phrases(_FROM)
         self.punctuation = frozenset(_PUNCTUATION.split("/"))
         self.units.pop("an", None)  # "an hour", not a French year

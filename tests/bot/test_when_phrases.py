@@ -276,6 +276,7 @@ hoje à noite x | 2026-11-18 20:00 | | x
 friday monday's report | 2026-11-20 09:00 | | monday's report
 friday, monday's report | 2026-11-20 09:00 | | monday's report
 tomorrow: friday's menu | 2026-11-19 09:00 | | friday's menu
+every day: all but sunday | 2026-11-19 09:00 | every 1 days from 2026-11-18 at 09:00 | all but sunday
 friday: 3 things | 2026-11-20 09:00 | | 3 things
 2日後に電話 | 2026-11-20 10:15:20 | | 電話
 on friday may I call | 2026-11-20 09:00 | | may I call
@@ -523,7 +524,16 @@ todas as manhãs às 7 x
 あさって10時に会議
 2日前に電話
 2일 전에 전화
-morgen om 15:00 bellen
+morgen om half acht bellen
+morgen om 9 bellen
+um drei viertel neun anrufen
+every day twice pills
+毎月第1月曜日に会議
+every day, except sunday, run
+every day at 9 for a week pills
+every morning and evening pills
+tomorrow 7-8 dinner
+через час-полтора позвонить
 i morgen kl 15 ring mamma
 zítra v 15:00 zavolat
 yarın saat 15:00 ara

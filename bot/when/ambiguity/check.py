@@ -13,6 +13,8 @@ from bot.when.words import Words
 LOOKED_THROUGH = 16
 """How many tokens around a moment are searched for another one."""
 CLOCK_KINDS = ("clock", "number")
+COLONS = (":", "：")
+"""Behind one of them stands the text, whatever it says."""
 DAY_JOINS = frozenset((",", "、", "/", "&", "-", "–", "—"))
 """Signs between two days."""
 

@@ -4,6 +4,7 @@ from bot.when.ambiguity.check import DAY_JOINS, Finding, ReadMoment
 
 SHORT_WEEKDAYS = ("sun", "sat", "wed", "mon")
 """Words by themselves: "sun cream", "mon ami"."""
+_ORDINAL_SIGNS = ("第", "最", "첫", "둘째", "셋째", "넷째", "마지막")
 _HAN_WEEK = ("周", "週", "星期", "礼拜")
 _HAN_WEEKDAYS = frozenset("一二三四五六日天")
 _KOREAN_WEEKDAYS = tuple(f"{day}요일" for day in "월화수목금토일")
@@ -55,6 +56,13 @@ def ends_day_list(moment: ReadMoment) -> Finding:
             if any(each and each[1] == join for each in days):
                 return True
     return False
+
+
+def has_unread_day_of_month(moment: ReadMoment) -> Finding:
+    """毎月第1月曜日, 매월 첫째 월요일."""
+    every = moment.said.every
+    monthly = every is not None and every.unit == "month" and moment.said.day is None
+    return monthly and moment.behind.startswith(_ORDINAL_SIGNS)
 
 
 def has_choice(moment: ReadMoment) -> Finding:

@@ -1,6 +1,6 @@
 """Find days that are left out of what comes again."""
 
-from bot.when.ambiguity.check import LOOKED_THROUGH, Finding, ReadMoment
+from bot.when.ambiguity.check import COLONS, LOOKED_THROUGH, Finding, ReadMoment
 from bot.when.grammar import Grammar
 from bot.when.moment import NoMoment
 from bot.when.tokens import Line
@@ -19,7 +19,7 @@ def check_days_left_out(grammar: Grammar, at: int) -> None:
 def leaves_days_out(moment: ReadMoment) -> Finding:
     """Every day except sunday; every day: walk the dog, not on Sundays; 每天8点吃药，星期天除外."""
     line, known = moment.line, moment.words
-    if not moment.said.every:
+    if not moment.said.every or moment.behind in COLONS:
         return False
     places = range(moment.end, len(line.tokens))
     return moment.goes_on_with(known.except_) or any(end_of_left_out(line, known, at) > at for at in places)

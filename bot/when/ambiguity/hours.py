@@ -4,6 +4,11 @@ import re
 
 from bot.when.ambiguity.check import CLOCK_KINDS, Finding, ReadMoment
 
+_AT_ELSEWHERE = ("om", "ab")
+"""Words for "at" that are not read as such everywhere."""
+_AND_A_HALF = ("and a half", "einhalb", "et demi", "et demie", "y medio", "y media", "e mezzo", "e meio")
+_TIMES = ("回", "次", "번")
+"""Behind a number: so often."""
 _NOON = 12
 _LAST_HOUR = 24
 _FOUR_DIGITS = re.compile("(?:[01][0-9]|2[0-3])(?:[0-5][0-9]|[.][0-5][0-9])|[1-9][.][0-5][0-9]")
@@ -24,6 +29,24 @@ def is_hour_or_span(moment: ReadMoment) -> Finding:
     return moment.end <= begin + 3 and hour.isdigit() and len(hour) == 2 and _NOON < int(hour) < _LAST_HOUR
 
 
+def is_quarter_of_hour(moment: ReadMoment) -> Finding:
+    """Um drei viertel neun, which is 8:45 and not 3:00."""
+    end = moment.end
+    if not moment.said.clocks or moment.behind != "viertel" or not _is_hour(moment, end + 1):
+        return False
+    return {"time": moment.text(moment.begin, end + 2), "begin": moment.text(moment.begin, moment.begin + 1)}
+
+
+def says_how_often(moment: ReadMoment) -> Finding:
+    """Every day twice, 每天两次, 1日2回."""
+    line, end = moment.line, moment.end
+    if not (moment.said.every or moment.said.day):
+        return False
+    counted = line.kind(end) == "number" and line.folded(end + 1).startswith(_TIMES)
+    often = moment.goes_on_with(moment.words.how_often) or moment.goes_on_with(_AND_A_HALF)
+    return counted or (moment.comes_again and often)
+
+
 def is_beyond_the_day(moment: ReadMoment) -> Finding:
     """Every day at 25."""
     if moment.said.clocks or moment.said.part or moment.said.span:
@@ -41,10 +64,17 @@ def is_vague(moment: ReadMoment) -> Finding:
     line, end = moment.line, moment.end
     if not (moment.lacks_time or (moment.said.today and not moment.said.clocks)):
         return False
-    behind = line.skip(moment.words.at, end)
+    behind = line.skip((*moment.words.at, *_AT_ELSEWHERE), end)
     after = line.skip(moment.words.vague, behind)
-    vague = after > behind and (behind > end or line.kind(after) in CLOCK_KINDS)
+    vague = after > behind and (behind > end or _is_hour(moment, after))
+    vague = vague or (behind > line.skip(moment.words.at, end) and _is_hour(moment, behind))
     if not vague and not (_FOUR_DIGITS.fullmatch(moment.behind) and not line.glued(end + 1)):
         return False
-    last = after if vague and line.kind(after) in CLOCK_KINDS else max(after, end + 1) - 1
+    last = after if vague and _is_hour(moment, after) else max(after, end + 1) - 1
     return {"time": moment.text(end, last + 1), "begin": moment.text(moment.begin, moment.end)}
+
+
+def _is_hour(moment: ReadMoment, at: int) -> bool:
+    """Return whether an hour stands there, as a number or as a word that is no article."""
+    number = moment.line.find(moment.words.numbers, at)
+    return moment.line.kind(at) in CLOCK_KINDS or (number is not None and 1 < number[0] <= _NOON)

@@ -5,6 +5,8 @@ from bot.when.grammar import Grammar
 from bot.when.moment import NoMoment
 from bot.when.tokens import Line
 
+_AGAIN = ("again", "then", "then again", "nochmal", "noch einmal", "wieder")
+
 
 def check_range(grammar: Grammar, at: int) -> None:
     """Raise `NoMoment` where two numbers stand for one: in 3 to 4 hours, between 3 and 4."""
@@ -31,10 +33,36 @@ def goes_on_to_another_hour(moment: ReadMoment) -> Finding:
 
 
 def has_second_hour(moment: ReadMoment) -> Finding:
-    """At 10 and at 15: for one reminder."""
-    line, after = moment.line, moment.line.skip(moment.words.and_, moment.end)
-    second = line.kind(line.skip(moment.words.at, after)) in CLOCK_KINDS
-    return bool(moment.said.clocks) and after > moment.end and second
+    """At 10 and at 15, at 9 and again at 10, a las 9 o 10: for one reminder."""
+    line, known = moment.line, moment.words
+    joined = max(line.skip(known.and_, moment.end), line.skip(known.or_hour, moment.end))
+    after = line.skip(known.at, line.skip(_AGAIN, joined))
+    return bool(moment.said.clocks) and joined > moment.end and line.kind(after) in CLOCK_KINDS
+
+
+def has_second_part_of_day(moment: ReadMoment) -> Finding:
+    """Every morning and evening; 매일 아침 저녁."""
+    line, known = moment.line, moment.words
+    joined = line.skip(known.and_, moment.end)
+    has_first = joined > moment.end if moment.said.clocks else moment.said.part is not None
+    return has_first and line.find(known.parts, line.skip(known.every, joined)) is not None
+
+
+def has_hours_of_range(moment: ReadMoment) -> Finding:
+    """Tomorrow 7-8 dinner."""
+    line, end = moment.line, moment.end
+    if not moment.lacks_time or line.folded(end + 1) not in ("-", "–", "~"):
+        return False
+    hours = [line.folded(at) for at in (end, end + 2) if line.kind(at) == "number"]
+    return len(hours) == 2 and all(hour.isdigit() and len(hour) <= 2 and int(hour) <= 24 for hour in hours)
+
+
+def goes_on_to_longer_span(moment: ReadMoment) -> Finding:
+    """Через час-полтора."""
+    line, end = moment.line, moment.end
+    glued = moment.behind in ("-", "–") and line.glued(end) and line.glued(end + 1)
+    longer = line.folded(end + 1) == "полтора" or line.skip(moment.words.numbers, end + 1) > end + 1
+    return moment.said.span is not None and glued and longer
 
 
 def begins_range(moment: ReadMoment) -> Finding:

@@ -20,7 +20,7 @@ def begins_span(moment: ReadMoment) -> Finding:
         return False
     line, end = moment.line, moment.end
     unit = line.find(moment.words.units, end)
-    if (unit and unit[0] == "week") or line.skip(("en huit", "en quinze"), end) > end:
+    if (unit and unit[0] == "week") or line.skip(("en huit", "en quinze", "fortnight"), end) > end:
         return True
     within = line.skip(moment.words.within, end)
     said, after = moment.grammar.read(end)
@@ -37,8 +37,18 @@ def is_bound(moment: ReadMoment) -> Finding:
 
 
 def has_end(moment: ReadMoment) -> Finding:
-    """Every day until friday."""
-    return moment.comes_again and moment.goes_on_with(moment.words.until)
+    """Every day until friday, every day for a week."""
+    line, known = moment.line, moment.words
+    if not moment.comes_again:
+        return False
+    number = line.skip(known.for_, moment.end)
+    counted = line.skip(known.numbers, number) > number or line.kind(number) == "number"
+    lasts = (
+        number > moment.end
+        and counted
+        and line.find(known.units, max(number + 1, line.skip(known.numbers, number)))
+    )
+    return bool(lasts) or moment.goes_on_with(known.until)
 
 
 def has_event(moment: ReadMoment) -> Finding:

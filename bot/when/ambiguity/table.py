@@ -14,19 +14,28 @@ _ALWAYS = (
     AmbiguityCheck("a list of days", days.begins_day_list, "two_days"),
     AmbiguityCheck("a range of hours", ranges.goes_on_to_another_hour, "no_range"),
     AmbiguityCheck("a second hour", ranges.has_second_hour, "no_range"),
+    AmbiguityCheck("a second part of the day", ranges.has_second_part_of_day, "no_range"),
+    AmbiguityCheck("a range of spans", ranges.goes_on_to_longer_span, "no_range"),
 )
-_BEHIND_MARK = (AmbiguityCheck("a time behind a sign", text.has_time_behind_mark, "time_in_text"),)
+_BEHIND_MARK = (
+    AmbiguityCheck("a time behind a sign", text.has_time_behind_mark, "time_in_text"),
+    AmbiguityCheck("days left out behind a sign", exclusions.leaves_days_out, "except"),
+)
 _BEHIND = (
     AmbiguityCheck("first and last hour", ranges.comes_again_in_range, "until"),
     AmbiguityCheck("a range", ranges.begins_range, "no_range"),
+    AmbiguityCheck("hours of a range", ranges.has_hours_of_range, "no_range"),
     AmbiguityCheck("a span behind a day", references.begins_span, "unread"),
     AmbiguityCheck("a span that has passed", references.is_ago, "ago"),
     AmbiguityCheck("an event", references.has_event, "relative"),
     AmbiguityCheck("by then", references.is_by_then, "relative"),
+    AmbiguityCheck("a quarter of an hour", hours.is_quarter_of_hour, "vague"),
+    AmbiguityCheck("how often", hours.says_how_often, "unread"),
     AmbiguityCheck("minutes past noon", hours.has_minutes_past_part, "unread"),
     AmbiguityCheck("each behind a span", references.has_each_behind, "unread"),
     AmbiguityCheck("an hour or a span", hours.is_hour_or_span, "unread"),
     AmbiguityCheck("days left out", exclusions.leaves_days_out, "except"),
+    AmbiguityCheck("an unread day of the month", days.has_unread_day_of_month, "unread"),
     AmbiguityCheck("a choice", days.has_choice, "two_days"),
     AmbiguityCheck("an hour beyond the day", hours.is_beyond_the_day, "no_clock"),
     AmbiguityCheck("a vague hour", hours.is_vague, "vague"),

@@ -1,15 +1,14 @@
 """Find a time or a day in the text, where it may belong to the moment, and the other way round."""
 
-from bot.when.ambiguity.check import CLOCK_KINDS, LOOKED_THROUGH, Finding, ReadMoment
+from bot.when.ambiguity.check import CLOCK_KINDS, COLONS, LOOKED_THROUGH, Finding, ReadMoment
 
-_COLONS = (":", "：")
 _OF = ("of", "von", "de", "di")
 """Before a day that belongs to the text: "plan of friday"."""
 
 
 def has_time_behind_mark(moment: ReadMoment) -> Finding:
     """Tomorrow, 15:00: the day stands without a time, and the time is not behind a colon."""
-    if not moment.lacks_time or moment.behind in _COLONS:
+    if not moment.lacks_time or moment.behind in COLONS:
         return False
     return _time_at(moment, moment.end + 1)
 
