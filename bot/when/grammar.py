@@ -250,20 +250,43 @@ class Grammar:
             return self._past_the_hour(value, past[0], at, past[1])
         if line.kind(at) == "number" and len(line.folded(at)) == 4:
             return self._with_half_day(value // 100, value % 100, 0, at, line.skip(("hours", "hrs"), end))
-        if line.kind(at) == "word" and value <= 12 and (minutes := line.find(words.spoken_minutes, end)):
+        if line.kind(at) == "word" and value <= 12 and (minutes := self._minutes_in_words(end)):
             return self._spoken(value, minutes[0], at, minutes[1])
         if line.folded(end) == "%" or any((line.find(words.units, end), line.find(words.months, end))):
             return None
         return self._spoken(value, 0, at, end) if value <= 24 else None
 
     def _minutes_behind(self, at: int) -> tuple[int, int]:
-        """9 Uhr 30, 9点30分, 9点半."""
+        """9 Uhr 30, 9点30分, 9点零五, huit heures trente."""
+        spoken = self.line.find({**self.words.spoken_minutes, **self.words.few_minutes}, at)
+        if spoken and not self.line.find(self.words.units, spoken[1]):
+            return spoken
+        if self.line.folded(at) in ("零", "〇") and (few := self._whole(at + 1)) and few[0] < 10:
+            return few[0], few[1] + (self.line.folded(few[1]) in _MINUTE_SIGNS)
         number = self._whole(at)
-        if number and number[0] < 60 and (self.line.kind(at) != "number" or len(self.line.folded(at)) == 2):
+        if (
+            number
+            and self.line.kind(at) == "word"
+            and 12 < number[0] < 60
+            and "\u3400" <= self.line.folded(at)[0] <= "\u9fff"
+        ):
+            return number[0], number[1] + (self.line.folded(number[1]) in _MINUTE_SIGNS)
+        signed = number is not None and self.line.folded(number[1]) in _MINUTE_SIGNS
+        if (
+            number
+            and number[0] < 60
+            and (signed or self.line.kind(at) != "number" or len(self.line.folded(at)) == 2)
+        ):
             after = number[1] + (self.line.folded(number[1]) in _MINUTE_SIGNS)
             if self.line.folded(at + 1) in _MINUTE_SIGNS or self.line.kind(at) == "number":
                 return number[0], after
         return 0, at
+
+    def _minutes_in_words(self, at: int) -> tuple[int, int] | None:
+        """Behind an hour in words: five thirty, ocho y diez."""
+        joined = at + (self.line.folded(at) in ("y", "e", "et"))
+        known = {**self.words.spoken_minutes, **(self.words.few_minutes if joined > at else {})}
+        return self.line.find(known, joined)
 
     def _past_the_hour(self, hour: int, minutes: int, begin: int, end: int) -> tuple[Clock, int] | None:
         total = hour * 60 + minutes
@@ -342,8 +365,8 @@ class Grammar:
         if found is None:
             return None
         part, end = found
-        if said.part == "tonight" and part == "midnight" and not said.clocks:
-            return replace(said, part=part, day=DaysAhead(0)), end
+        if (said.part, part) in (("tonight", "midnight"), ("midnight", "tonight")) and not said.clocks:
+            return replace(said, part="midnight", day=DaysAhead(0)), end
         if said.part:
             return None
         text = " ".join(self.line.folded(each) for each in range(at, end))

@@ -28,18 +28,18 @@ _UNITS: Mapping[Unit, str] = {
     "year": "y/年/년",
 }
 _NUMBERS: Mapping[int, str] = {
-    1: "one/a/an/eine/einer/einem/einen/ein/一",
-    2: "二/两/兩/couple/couple of/a couple of",
-    3: "三/a few",
-    4: "四",
-    5: "五",
-    6: "六",
-    7: "七",
-    8: "八",
-    9: "九",
-    10: "十",
-    11: "十一",
-    12: "十二",
+    1: "one/a/an/eine/einer/einem/einen/ein/一/한",
+    2: "二/两/兩/couple/couple of/a couple of/두",
+    3: "三/a few/세",
+    4: "四/네",
+    5: "五/다섯",
+    6: "六/여섯",
+    7: "七/일곱",
+    8: "八/여덟",
+    9: "九/아홉",
+    10: "十/열",
+    11: "十一/열한",
+    12: "十二/열두",
     15: "fifteen/funfzehn/quinze/quince/quindici/十五",
     20: "twenty/zwanzig/vingt/veinte/venti/二十",
     30: "thirty/dreissig/dreißig/trente/treinta/trenta/三十",
@@ -251,17 +251,25 @@ _LEFT_OUT = (
 )
 """Behind a day they leave it out: 日曜以外, 周末不用."""
 _SPOKEN_MINUTES: Mapping[int, str] = {
-    15: "fifteen",
-    20: "twenty",
-    25: "twenty five",
-    30: "thirty",
-    35: "thirty five",
-    40: "forty",
-    45: "forty five",
-    50: "fifty",
-    55: "fifty five",
+    15: "fifteen/funfzehn/quinze/quince/quindici/пятнадцать",
+    20: "twenty/zwanzig/vingt/veinte/venti/vinte/двадцать",
+    25: "twenty five/funfundzwanzig/vingt cinq/vingt - cinq/veinticinco/venticinque/vinte e cinco/двадцать пять",
+    30: "thirty/dreissig/dreißig/trente/treinta/trenta/trinta/тридцать",
+    35: "thirty five/funfunddreissig/funfunddreißig/trente cinq/trente - cinq/treinta y cinco/trentacinque/"
+    "trinta e cinco/тридцать пять",
+    40: "forty/vierzig/quarante/cuarenta/quaranta/quarenta/сорок",
+    45: "forty five/funfundvierzig/quarante cinq/quarante - cinq/cuarenta y cinco/quarantacinque/"
+    "quarenta e cinco/сорок пять",
+    50: "fifty/funfzig/cinquante/cincuenta/cinquanta/cinquenta/пятьдесят",
+    55: "fifty five/funfundfunfzig/cinquante cinq/cinquante - cinq/cincuenta y cinco/cinquantacinque/"
+    "cinquenta e cinco/пятьдесят пять",
 }
-"""Behind an hour in words: "at five thirty"."""
+"""Behind an hour in words: "at five thirty", "à huit heures trente"."""
+_FEW_MINUTES: Mapping[int, str] = {
+    5: "funf/cinq/cinco/cinque/пять",
+    10: "zehn/dix/diez/dieci/dez/десять",
+}
+"""The same, where "Uhr" or "y" tells that they are minutes: "huit heures dix", "las ocho y diez"."""
 _OR = "or/oder/ou/oppure/или/或/或者"
 _OR_HOUR = f"{_OR}/o/か/나/이나"
 """The same between two hours, where it is no article."""
@@ -285,7 +293,7 @@ class Words:
     def __init__(self) -> None:
         shared = lexicon()
         self.units: dict[str, Unit] = {**_only(shared.units), **_table(_UNITS)}
-        self.numbers = {**shared.numbers, **_table(_NUMBERS)}
+        self.numbers = {**shared.numbers, **_table(_NUMBERS), **_han_numbers()}
         self.days = {word: days for word, days in shared.days.items() if days > 0} | {"heute": 0}
         self.days.update(_table({0: "aujourd hui/hoy/oggi/hoje/сегодня"}))
         self.days.update(_table(_DAYS))
@@ -319,7 +327,7 @@ class Words:
             _phrases(_ABOUT),
         )
         self.left_out = _phrases(_LEFT_OUT)
-        self.spoken_minutes = _table(_SPOKEN_MINUTES)
+        self.spoken_minutes, self.few_minutes = _table(_SPOKEN_MINUTES), _table(_FEW_MINUTES)
         self.or_hour = _phrases(_OR_HOUR)
         self.for_ = _phrases(_FOR)
         self.how_often = _phrases(_HOW_OFTEN)
@@ -334,6 +342,13 @@ class Words:
 @cache
 def words() -> Words:
     return Words()
+
+
+def _han_numbers() -> dict[str, int]:
+    """From 十三 to 五十九."""
+    digits = ("", *"一二三四五六七八九")
+    tens = (("十", 10), ("二十", 20), ("三十", 30), ("四十", 40), ("五十", 50))
+    return {ten + digits[one]: value + one for ten, value in tens for one in range(10)}
 
 
 def _only(units: Mapping[str, str]) -> dict[str, Unit]:

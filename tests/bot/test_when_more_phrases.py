@@ -155,6 +155,68 @@ tomorrow 555-1234 call | 2026-11-19 09:00 | | 555-1234 call
 every day at 9 for mum pills | 2026-11-19 09:00 | every 1 days from 2026-11-18 at 09:00 | for mum pills
 下午一点开会 | 2026-11-18 13:00 | | 开会
 明天一点开会 | 2026-11-19 13:00 | | 开会
+at 9 time for tea | 2026-11-19 09:00 | | time for tea
+om 9 uur koffie | 2026-11-19 09:00 | | koffie
+in 1 Minute Tee | 2026-11-18 10:16:20 | | Tee
+morgen 8 Uhr dreißig los | 2026-11-19 08:30 | | los
+morgen um acht Uhr dreißig los | 2026-11-19 08:30 | | los
+um acht dreißig los | 2026-11-19 08:30 | | los
+um neun Uhr fünfzehn los | 2026-11-19 09:15 | | los
+demain à huit heures trente partir | 2026-11-19 08:30 | | partir
+demain à huit heures dix partir | 2026-11-19 08:10 | | partir
+a las ocho treinta salir | 2026-11-19 08:30 | | salir
+mañana a las ocho y diez salir | 2026-11-19 08:10 | | salir
+alle otto e trenta uscire | 2026-11-19 08:30 | | uscire
+alle otto e dieci uscire | 2026-11-19 08:10 | | uscire
+às oito e trinta sair | 2026-11-19 08:30 | | sair
+às oito e dez sair | 2026-11-19 08:10 | | sair
+в восемь тридцать выходим | 2026-11-19 08:30 | | выходим
+завтра в восемь тридцать выходим | 2026-11-19 08:30 | | выходим
+завтра в восемь утра выходим | 2026-11-19 08:00 | | выходим
+八点十分出发 | 2026-11-19 08:10 | | 出发
+八点零五分出发 | 2026-11-19 08:05 | | 出发
+明天八点零五出发 | 2026-11-19 08:05 | | 出发
+明天两点出发 | 2026-11-19 14:00 | | 出发
+明天十二点出发 | 2026-11-19 12:00 | | 出发
+여덟 시에 출발 | 2026-11-19 08:00 | | 출발
+내일 여덟 시에 출발 | 2026-11-19 08:00 | | 출발
+내일 오후 두 시에 출발 | 2026-11-19 14:00 | | 출발
+five minutes to nine call | 2026-11-19 08:55 | | call
+ten minutes past eight call | 2026-11-19 08:10 | | call
+every day at 8 and 8:30 pills | 2026-11-19 08:00 | every 1 days from 2026-11-18 at 08:00,08:30 | pills
+every 2 weeks starting 1 December bins | 2026-12-01 09:00 | every 2 weeks from 2026-12-01 on tue at 09:00 | bins
+every 2 weeks from friday bins | 2026-11-20 09:00 | every 2 weeks from 2026-11-20 on fri at 09:00 | bins
+every month on the last day rent | 2026-11-30 09:00 | every 1 months from 2026-11-18 on -1 at 09:00 | rent
+every month on the 31st rent | 2026-11-30 09:00 | every 1 months from 2026-11-18 on 31 at 09:00 | rent
+every 3 months on the 15th tax | 2026-12-15 09:00 | every 3 months from 2026-12-15 on 15 at 09:00 | tax
+every 6 weeks on monday hair | 2026-11-23 09:00 | every 6 weeks from 2026-11-23 on mon at 09:00 | hair
+on monday the 23rd at 9 call | 2026-11-23 09:00 | | call
+monday 23 november at 9 call | 2026-11-23 09:00 | | call
+tuesday 24.11. 9:00 call | 2026-11-24 09:00 | | call
+11/24/2026 call | 2026-11-24 09:00 | | call
+nov 24th, 9am call | 2026-11-24 09:00 | | call
+the 24th of november at nine call | 2026-11-24 09:00 | | call
+the 24th at nine call | 2026-11-24 09:00 | | call
+at nine on the 24th call | 2026-11-24 09:00 | | call
+24th call | 2026-11-24 09:00 | | call
+Sunday next week call | 2026-11-29 09:00 | | call
+tomorrow night call | 2026-11-19 21:00 | | call
+tonight at 12 call | 2026-11-19 00:00 | | call
+tonight at 12:30 call | 2026-11-19 00:30 | | call
+tonight at 1am call | 2026-11-19 01:00 | | call
+0:00 call | 2026-11-19 00:00 | | call
+at 00:30 call | 2026-11-19 00:30 | | call
+at midnight tomorrow call | 2026-11-19 00:00 | | call
+midnight tonight call | 2026-11-19 00:00 | | call
+noon today call | 2026-11-18 12:00 | | call
+today at noon call | 2026-11-18 12:00 | | call
+8時5分に出発 | 2026-11-19 08:05 | | 出発
+明天八点二十五分出发 | 2026-11-19 08:25 | | 出发
+明天八点二十五出发 | 2026-11-19 08:25 | | 出发
+一小时二十五分钟后出发 | 2026-11-18 11:40:20 | | 出发
+二十五分钟后出发 | 2026-11-18 10:40:20 | | 出发
+한 시간 후에 출발 | 2026-11-18 11:15:20 | | 출발
+두 시간 후에 출발 | 2026-11-18 12:15:20 | | 출발
 """
 
 REFUSED = """\
@@ -367,6 +429,35 @@ every day at 9 for 5 days pills
 jeden Tag um 9 für 5 Tage Tabletten
 every day at 8 in the morning and 8 in the evening pills
 every day at 8am and in the evening pills
+8時10分前に出発
+8時5分前に出発
+8시 10분 전에 출발
+ten to nine call
+at ten past call
+at eight ten call
+at eight oh five call
+on the hour drink
+every hour on the hour drink
+every hour at quarter past drink
+every hour at :15 drink
+every hour at 15 past drink
+every leap year x
+every christmas call
+every year in march check
+every march check
+in march check
+in 2027 check
+monday 24 november at 9 call
+on 24.11 call
+24.11 call
+on 24-11-2026 call
+2026.11.24 call
+week after next monday call
+at 24:30 call
+at 25 call
+every monday in march check
+friday in march call
+at nine and at ten call
 """
 
 

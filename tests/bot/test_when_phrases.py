@@ -527,6 +527,9 @@ todas as manhãs às 7 x
 morgen om half acht bellen
 morgen om 9 bellen
 um drei viertel neun anrufen
+at eight ten call
+every hour at quarter past drink
+every year in march check
 every day twice pills
 毎月第1月曜日に会議
 every day, except sunday, run

@@ -10,6 +10,7 @@ from bot.when.said import Said
 from bot.when.tokens import Line
 from bot.when.words import Words
 
+_NOON = 12
 LOOKED_THROUGH = 16
 """How many tokens around a moment are searched for another one."""
 CLOCK_KINDS = ("clock", "number")
@@ -68,3 +69,9 @@ class AmbiguityCheck(NamedTuple):
     name: str
     find: Callable[[ReadMoment], Finding]
     refusal: Refusal
+
+
+def is_hour(moment: ReadMoment, at: int) -> bool:
+    """Return whether an hour stands there, as a number or as a word that is no article."""
+    number = moment.line.find(moment.words.numbers, at)
+    return moment.line.kind(at) in CLOCK_KINDS or (number is not None and 1 < number[0] <= _NOON)

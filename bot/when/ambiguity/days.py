@@ -4,6 +4,7 @@ from bot.when.ambiguity.check import DAY_JOINS, Finding, ReadMoment
 
 SHORT_WEEKDAYS = ("sun", "sat", "wed", "mon")
 """Words by themselves: "sun cream", "mon ami"."""
+_IN_MONTH = ("in", "im", "en", "a", "em", "в")
 _ORDINAL_SIGNS = ("第", "最", "첫", "둘째", "셋째", "넷째", "마지막")
 _HAN_WEEK = ("周", "週", "星期", "礼拜")
 _HAN_WEEKDAYS = frozenset("一二三四五六日天")
@@ -63,6 +64,13 @@ def has_unread_day_of_month(moment: ReadMoment) -> Finding:
     every = moment.said.every
     monthly = every is not None and every.unit == "month" and moment.said.day is None
     return monthly and moment.behind.startswith(_ORDINAL_SIGNS)
+
+
+def is_in_named_month(moment: ReadMoment) -> Finding:
+    """Every year in march, friday in march: it would come in this month."""
+    named = moment.line.skip(_IN_MONTH, moment.end)
+    on_days = moment.said.every is not None or moment.said.day is not None
+    return on_days and named > moment.end and moment.line.find(moment.words.months, named) is not None
 
 
 def has_choice(moment: ReadMoment) -> Finding:

@@ -2,11 +2,12 @@
 
 import re
 
-from bot.when.ambiguity.check import CLOCK_KINDS, Finding, ReadMoment
+from bot.when.ambiguity.check import Finding, ReadMoment, is_hour
 
 _AT_ELSEWHERE = ("om", "ab")
 """Words for "at" that are not read as such everywhere."""
 _AND_A_HALF = ("and a half", "einhalb", "et demi", "et demie", "y medio", "y media", "e mezzo", "e meio")
+_MINUTES_OF_HOUR = ("quarter past", "quarter to", "half past", "the top of the hour", "the full hour")
 _TIMES = ("回", "次", "번")
 """Behind a number: so often."""
 _NOON = 12
@@ -32,7 +33,7 @@ def is_hour_or_span(moment: ReadMoment) -> Finding:
 def is_quarter_of_hour(moment: ReadMoment) -> Finding:
     """Um drei viertel neun, which is 8:45 and not 3:00."""
     end = moment.end
-    if not moment.said.clocks or moment.behind != "viertel" or not _is_hour(moment, end + 1):
+    if not moment.said.clocks or moment.behind != "viertel" or not is_hour(moment, end + 1):
         return False
     return {"time": moment.text(moment.begin, end + 2), "begin": moment.text(moment.begin, moment.begin + 1)}
 
@@ -66,15 +67,30 @@ def is_vague(moment: ReadMoment) -> Finding:
         return False
     behind = line.skip((*moment.words.at, *_AT_ELSEWHERE), end)
     after = line.skip(moment.words.vague, behind)
-    vague = after > behind and (behind > end or _is_hour(moment, after))
-    vague = vague or (behind > line.skip(moment.words.at, end) and _is_hour(moment, behind))
+    vague = after > behind and (behind > end or is_hour(moment, after))
+    vague = vague or (behind > line.skip(moment.words.at, end) and is_hour(moment, behind))
     if not vague and not (_FOUR_DIGITS.fullmatch(moment.behind) and not line.glued(end + 1)):
         return False
-    last = after if vague and _is_hour(moment, after) else max(after, end + 1) - 1
+    last = after if vague and is_hour(moment, after) else max(after, end + 1) - 1
     return {"time": moment.text(end, last + 1), "begin": moment.text(moment.begin, moment.end)}
 
 
-def _is_hour(moment: ReadMoment, at: int) -> bool:
-    """Return whether an hour stands there, as a number or as a word that is no article."""
-    number = moment.line.find(moment.words.numbers, at)
-    return moment.line.kind(at) in CLOCK_KINDS or (number is not None and 1 < number[0] <= _NOON)
+def goes_on_with_minutes(moment: ReadMoment) -> Finding:
+    """At eight ten, at ten past: not 8:00 and 10:00."""
+    line, end = moment.line, moment.end
+    if not moment.said.clocks:
+        return False
+    in_word = line.kind(end - 1) == "word" and line.find(moment.words.numbers, end - 1) is not None
+    minutes = moment.behind == "past" or (in_word and (moment.behind == "oh" or is_hour(moment, end)))
+    return minutes and {"time": moment.text(end - 1, end + 1), "begin": "tomorrow"}
+
+
+def names_minute_of_hour(moment: ReadMoment) -> Finding:
+    """Every hour at quarter past, every hour on the hour, every hour at :15."""
+    every = moment.said.every
+    if every is None or every.unit != "minute" or moment.said.clocks:
+        return False
+    line = moment.line
+    after = line.skip(moment.words.at, moment.end)
+    minute = after > moment.end and (line.folded(after) == ":" or line.skip(_MINUTES_OF_HOUR, after) > after)
+    return minute or moment.goes_on_with(("on the hour", "on the half hour", "zur vollen stunde"))

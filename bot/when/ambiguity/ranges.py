@@ -1,6 +1,6 @@
 """Find a range, where a reminder comes at one time."""
 
-from bot.when.ambiguity.check import CLOCK_KINDS, Finding, ReadMoment
+from bot.when.ambiguity.check import CLOCK_KINDS, Finding, ReadMoment, is_hour
 from bot.when.grammar import Grammar
 from bot.when.moment import NoMoment
 from bot.when.tokens import Line
@@ -37,15 +37,17 @@ def has_second_hour(moment: ReadMoment) -> Finding:
     line, known = moment.line, moment.words
     joined = max(line.skip(known.and_, moment.end), line.skip(known.or_hour, moment.end))
     after = line.skip(known.at, line.skip(_AGAIN, joined))
-    return bool(moment.said.clocks) and joined > moment.end and line.kind(after) in CLOCK_KINDS
+    return bool(moment.said.clocks) and joined > moment.end and is_hour(moment, after)
 
 
 def has_second_part_of_day(moment: ReadMoment) -> Finding:
     """Every morning and evening; 매일 아침 저녁."""
     line, known = moment.line, moment.words
     joined = line.skip(known.and_, moment.end)
-    has_first = joined > moment.end if moment.said.clocks else moment.said.part is not None
-    return has_first and line.find(known.parts, line.skip(known.every, joined)) is not None
+    bare = moment.said.part is not None and not moment.said.clocks
+    first = joined > moment.end and (bare or bool(moment.said.clocks))
+    first = first or (bare and not moment.behind.isascii())
+    return first and line.find(known.parts, line.skip(known.every, joined)) is not None
 
 
 def has_hours_of_range(moment: ReadMoment) -> Finding:

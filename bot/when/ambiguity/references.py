@@ -57,8 +57,9 @@ def has_event(moment: ReadMoment) -> Finding:
 
 
 def is_by_then(moment: ReadMoment) -> Finding:
-    """周五之前, 금요일까지."""
-    return moment.behind.startswith(_BY_THEN)
+    """周五之前, 금요일까지, 8時10分前."""
+    before_hour = bool(moment.said.clocks) and moment.behind == "前"
+    return before_hour or moment.behind.startswith(_BY_THEN)
 
 
 def has_each_behind(moment: ReadMoment) -> Finding:
