@@ -646,6 +646,8 @@ class Grammar:
             return replace(said, every=_every_of(nth_unit[0], nth_unit[1])), nth_unit[2]
         if amount := self._amount(at):
             count, of, end = amount
+            if line.folded(at - 1) == "alle" and line.folded(end - 1) in ("ora", "ore", "minuti"):
+                return None  # Italian: "alle 20 ora di cena"
             apart = line.folded(at - 1) == "每隔" and of not in ("second", "minute", "hour")
             if apart and count != 1:
                 return None  # 每隔两天: every two days, or every three

@@ -527,6 +527,9 @@ todas as manhãs às 7 x
 morgen om half acht bellen
 morgen om 9 bellen
 um drei viertel neun anrufen
+alle 20 ora di cena
+2 minutes of silence at 11
+at 9 PT session
 at eight ten call
 every hour at quarter past drink
 every year in march check
@@ -730,6 +733,10 @@ def test_a_time_in_another_zone_is_refused_by_its_name(row: str) -> None:
     "line",
     [
         "20:00 Bed time",
+        "um 9 Uhr Berliner Zeitung holen",
+        "9:00 London call",
+        "в 9 по новому адресу",
+        "demain à 9h est prévu le train",
         "tomorrow at 5 Tea time",
         "at 9 Pacific ocean film",
         "at 9 call the Tokyo time desk",

@@ -4,6 +4,7 @@ from bot.when.ambiguity.check import Finding, ReadMoment
 
 _BY_THEN = ("之前", "以前", "까지", "전에", "まで")
 """Behind a day: by then, or before it."""
+_OF = ("of", "von", "de", "di")
 _EACH = ("ごと", "おき", "마다")
 """Behind a span: again and again."""
 
@@ -49,6 +50,13 @@ def has_end(moment: ReadMoment) -> Finding:
         and line.find(known.units, max(number + 1, line.skip(known.numbers, number)))
     )
     return bool(lasts) or moment.goes_on_with(known.until)
+
+
+def is_span_of_something(moment: ReadMoment) -> Finding:
+    """2 minutes of silence."""
+    return (
+        moment.said.span is not None and moment.line.kind(moment.begin) == "number" and moment.behind in _OF
+    )
 
 
 def has_event(moment: ReadMoment) -> Finding:

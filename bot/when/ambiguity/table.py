@@ -27,6 +27,7 @@ _BEHIND = (
     AmbiguityCheck("hours of a range", ranges.has_hours_of_range, "no_range"),
     AmbiguityCheck("a span behind a day", references.begins_span, "unread"),
     AmbiguityCheck("a span that has passed", references.is_ago, "ago"),
+    AmbiguityCheck("a span of something", references.is_span_of_something, "unread"),
     AmbiguityCheck("an event", references.has_event, "relative"),
     AmbiguityCheck("by then", references.is_by_then, "relative"),
     AmbiguityCheck("minutes in words", hours.goes_on_with_minutes, "vague"),
