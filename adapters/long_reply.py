@@ -9,6 +9,7 @@ from typing import TypeVar
 from adapters.text.mending import closed, sendable
 from adapters.text.sequence import FileMessage
 from bot import phrases
+from bot.messages import Sending
 
 Text = TypeVar("Text")
 """What a channel sends text as."""
@@ -37,7 +38,8 @@ class LongReply:
     `marks` are kept among the ids, and read again after a restart.
     """
 
-    def __init__(self, kept: Sequence[str]) -> None:
+    def __init__(self, kept: Sequence[str], sending: Sending | None = None) -> None:
+        self._sending = sending or Sending()
         self._cut_at = _number_behind(CUT, kept)
         self._begun = _number_behind(BEGUN, kept)
 
@@ -52,9 +54,16 @@ class LongReply:
         numbers = ((CUT, self._cut_at), (BEGUN, self._begun))
         return [f"{mark}{number}" for mark, number in numbers if number is not None]
 
-    def cut(self, sent: int) -> None:
-        """Stop the sending: after the first `sent` messages come a note and a file."""
-        self._cut_at = sent
+    def may_send(self, number: int, *, sent: int, messages: int) -> bool:
+        """Return False where the sending is stopped before the message `number`: then a note and a file come there.
+
+        `sent`: how many stand there already; `messages`: how many there are in all.
+        """
+        if self._sending.is_stopped and not self.is_cut and number >= sent:
+            self._cut_at = number
+            return False
+        self._sending.is_left = not self.is_cut and _is_longer_than_note(messages - max(number + 1, sent))
+        return True
 
     async def messages(
         self, markdown: str, render: Render[Text], length: Callable[[Text], int], *, files: bool, begun: int
@@ -110,7 +119,7 @@ def cut_off(
 
     Where no more than one is left, that one is sent: nothing would be shorter.
     """
-    if len(messages) - sent <= 1:
+    if not _is_longer_than_note(len(messages) - sent):
         return list(messages)
     note = phrases.SENDING_STOPPED if files else phrases.SENDING_STOPPED_WITHOUT_FILE
     return [*messages[:sent], *render(note), *(as_files(markdown) if files else ())]
@@ -129,6 +138,10 @@ def as_files(markdown: str) -> list[FileMessage]:
     if len(pieces) == 1:
         return [FileMessage(f"{NAME}.md", f"{pieces[0]}\n")]
     return [FileMessage(f"{NAME}-{number}.md", piece) for number, piece in enumerate(pieces, 1)]
+
+
+def _is_longer_than_note(left: int) -> bool:
+    return left > 1
 
 
 def _is_whole_reply(message: object) -> bool:

@@ -66,11 +66,6 @@ class _Running:
             self.is_stopped.set()
         return self.turn.goes_on
 
-    def stop_sending(self) -> bool:
-        """Send no more of a reply that is whole already, if any of it is left; always return True."""
-        self.turn.unwanted.set()
-        return True
-
 
 class Assistant:
     """Takes messages from every channel and has the replies rendered where they belong."""
@@ -436,7 +431,9 @@ class Assistant:
         running = self._running_in(chat)
         if running is None:
             return self._stop_gathering(chat, before)
-        return (not before or running.assignment.turn < before) and (running.stop() or running.stop_sending())
+        return (not before or running.assignment.turn < before) and (
+            running.stop() or running.turn.sending.stop()
+        )
 
     def _stop_gathering(self, chat: ChatId, before: int) -> bool:
         """End what would be begun in a chat as soon as all that belongs to it has come."""

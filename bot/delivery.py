@@ -56,7 +56,7 @@ class Delivery:
         async def show() -> None:
             async with aclosing(turn.parts()) as parts:
                 key = f"reply-{number}"
-                reply = Reply(message.chat, message, key, parts, keep, tuple(shown), stopped=turn.unwanted)
+                reply = Reply(message.chat, message, key, parts, keep, tuple(shown), sending=turn.sending)
                 await self._channels.of(message.chat).render(reply)
 
         what = f"the reply to message {one_line(message.id)} of {message.chat}"

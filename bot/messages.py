@@ -1,6 +1,5 @@
 """The seam between channels and the assistant: what comes in, what goes out."""
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -138,6 +137,23 @@ class ReplyPart:
     """Ids of the messages that this answers, where it is final: more than one where several came in a row."""
 
 
+@dataclass(slots=True)
+class Sending:
+    """Whether somebody wants to read no more of a reply that is whole, and whether that leaves anything out."""
+
+    is_stopped: bool = False
+    """What is not sent by then goes as one file, or is left out."""
+    is_left: bool | None = None
+    """Whether a stop would leave anything out now; None where nobody knows yet."""
+
+    def stop(self) -> bool:
+        """Send no more of it; return False where nothing is left to stop."""
+        if self.is_stopped or self.is_left is False:
+            return False
+        self.is_stopped = True
+        return True
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     """Something to be shown in a chat: the answer to a message, or what nobody asked for just now."""
@@ -155,8 +171,8 @@ class Reply:
     """Ids that were kept before a crash: these messages are to be edited, not sent once more."""
     in_passing: bool = False
     """Whether what it is put to was not taken in: then that stays as it is, such as a question with its buttons."""
-    stopped: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set where somebody wants to read no more of it: what is not sent by then goes as one file, or is left out."""
+    sending: Sending = field(default_factory=Sending)
+    """Is stopped where somebody wants to read no more of it; whoever sends it notes there whether anything is left."""
 
 
 class ChannelFault(Exception):

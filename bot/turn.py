@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 
 from bot import phrases
-from bot.messages import Choice, ReplyPart
+from bot.messages import Choice, ReplyPart, Sending
 from bot.state.database import to_the_end
 
 
@@ -33,8 +33,8 @@ class Turn:
         """
         self.goes_on = False
         """Whether it broke off with an error after which it goes on in another turn."""
-        self.unwanted = asyncio.Event()
-        """Set once nothing more of the reply is to be sent."""
+        self.sending = Sending()
+        """Of the reply, once it is whole."""
         self.ended_at = 0.0
         """By `time.monotonic`; 0 before."""
         self._in_words = in_words

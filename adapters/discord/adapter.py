@@ -261,7 +261,7 @@ class DiscordAdapter:
                 elsewhere=elsewhere,
                 ours=self._shown,
                 settle_seconds=self._settle,
-                stopped=reply.stopped,
+                sending=reply.sending,
             ).show(reply.parts)
             self._gone.pop(reply.chat.name, None)
         except Gone as gone:

@@ -20,7 +20,7 @@ from adapters.newest import Newest
 from adapters.text.blocks import Known
 from adapters.text.sequence import FileMessage
 from bot import phrases
-from bot.messages import ChannelFault, Choice, IncomingMessage, ReplyPart
+from bot.messages import ChannelFault, Choice, IncomingMessage, ReplyPart, Sending
 from bot.plain_text import one_line
 
 Message = TextMessage | FileMessage
@@ -79,7 +79,7 @@ class Showing:
         elsewhere: Callable[[], Awaitable[Elsewhere]],
         ours: Shown,
         settle_seconds: float = SETTLE_SECONDS,
-        stopped: asyncio.Event | None = None,
+        sending: Sending | None = None,
     ) -> None:
         """`answers`: the message that somebody waits for an answer to; `reply_to`: what the first one points to.
 
@@ -90,7 +90,7 @@ class Showing:
         self._pace = pace
         self._key = f"{key}|{answers.chat}|{answers.id}" if answers else f"{key}|{place.number}"
         self._sent = [Sent.read(each) for each in ids_in(shown)]
-        self._long = LongReply(shown)
+        self._long = LongReply(shown, sending)
         self._is_direct = any(sent.is_direct for sent in self._sent)
         self._keep = keep
         self._answers = answers
@@ -98,7 +98,6 @@ class Showing:
         self._elsewhere = elsewhere
         self._shown = ours
         self._settle_seconds = settle_seconds
-        self._stopped = stopped or asyncio.Event()
         for sent in self._sent:
             ours.add(sent.id)
         self._taken_back: Counter[int] = Counter()
@@ -224,9 +223,7 @@ class Showing:
     async def _complete(self, text: str, choices: Sequence[Choice]) -> None:
         messages = await self._messages(text)
         for number, message in enumerate(messages):
-            is_next = number >= len(self._sent)
-            if is_next and self._stopped.is_set() and not self._long.is_cut:
-                self._long.cut(number)
+            if not self._long.may_send(number, sent=len(self._sent), messages=len(messages)):
                 await self._keep_ids()
                 await self._complete(text, choices)
                 return

@@ -285,7 +285,7 @@ class TelegramAdapter:
                     moved=lambda old, new: self._moved_while_shown(place, old, new),
                     is_answer=message is not None,
                     settle_seconds=self._patience.settle,
-                    stopped=reply.stopped,
+                    sending=reply.sending,
                 ).show(_noting(reply.parts, answered))
             except Gone as gone:
                 self._note_gone(reply.chat, str(gone))

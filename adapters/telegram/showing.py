@@ -23,7 +23,7 @@ from adapters.telegram.markdown.messages import LIMIT, TextMessage, messages_of,
 from adapters.telegram.pace import SETTLE_SECONDS, Pace, Turn
 from adapters.text.blocks import Known
 from adapters.text.sequence import FileMessage
-from bot.messages import ChannelFault, Choice, ReplyPart
+from bot.messages import ChannelFault, Choice, ReplyPart, Sending
 
 TYPING_AFTER = 0.4
 """Seconds after which a person is shown that an answer is on its way; most commands are quicker."""
@@ -74,7 +74,7 @@ class Showing:
         moved: Callable[[int, int], None],
         is_answer: bool = True,
         settle_seconds: float = SETTLE_SECONDS,
-        stopped: asyncio.Event | None = None,
+        sending: Sending | None = None,
     ) -> None:
         """`reply_to`: the message that the first one is put to; `moved` is told old and new id of the chat.
 
@@ -85,13 +85,12 @@ class Showing:
         self._place = place
         self._draft = crc32(key.encode()) & 0x7FFFFFFF or 1
         self._sent = [Sent.read(each) for each in ids_in(shown)]
-        self._long = LongReply(shown)
+        self._long = LongReply(shown, sending)
         self._keep = keep
         self._reply_to = reply_to
         self._moved = moved
         self._is_answer = is_answer
         self._settle_seconds = settle_seconds
-        self._stopped = stopped or asyncio.Event()
         self._drafted: TextMessage | None = None
         self._drafted_at = 0.0
         self._limit = LIMIT
@@ -225,11 +224,9 @@ class Showing:
     async def _complete(self, text: str, choices: Sequence[Choice]) -> None:
         messages = await self._messages(text)
         for number, message in enumerate(messages):
-            is_next = number >= len(self._sent)
-            if number and is_next:
+            if number and number >= len(self._sent):
                 await self._wait_for_room()
-            if is_next and self._stopped.is_set() and not self._long.is_cut:
-                self._long.cut(number)
+            if not self._long.may_send(number, sent=len(self._sent), messages=len(messages)):
                 await self._keep_ids()
                 await self._complete(text, choices)
                 return
