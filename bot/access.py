@@ -176,15 +176,24 @@ class Access:
         if message.in_room:
             return ""
         if self._rules.pairing:
-            told = await self._state.change(lambda db: self._give_code(db, message))
+            turned_away: list[datetime] = []
+            told = await self._state.change(lambda db: self._give_code(db, message, turned_away))
+            if turned_away:  # only now: a transaction that failed has told nobody
+                self._turned_away_at = turned_away[-1]
+                log.info("more people ask to be let in than can wait; /pair clear makes room for others")
             if told:
                 self._wake()
             if told is not None:
                 return told
         return phrases.STRANGER if self._is_to_be_refused(message.sender) else ""
 
-    def _give_code(self, db: "Connection", message: IncomingMessage) -> str | None:
-        """A stranger's code in words, "" where it was told just now; None for who gets none."""
+    def _give_code(
+        self, db: "Connection", message: IncomingMessage, turned_away: list[datetime]
+    ) -> str | None:
+        """A stranger's code in words, "" where it was told just now; None for who gets none.
+
+        `turned_away`: given the time where owners are told that somebody found no place.
+        """
         person, now = str(message.sender), self._now()
         decided = access.decision(db, person)
         if decided == "denied":
@@ -199,7 +208,8 @@ class Access:
             if access.is_cleared(db, person, since=stored(now - CODE_TIME), until=stored(now)):
                 return None
             if len(everybody) >= CODES_AT_ONCE:
-                self._note_turned_away(db, now)
+                if self._note_turned_away(db, now):
+                    turned_away.append(now)
                 return None
             stranger = Asking(
                 person,
@@ -250,13 +260,11 @@ class Access:
         choices = answers_to(stranger)
         inbox.put(db, str(home), told, key=f"{key}{stranger.code}", owner="", at=stored(now), choices=choices)
 
-    def _note_turned_away(self, db: "Connection", now: datetime) -> None:
-        """Tell the owners, once an hour, that somebody found no place among those who wait."""
+    def _note_turned_away(self, db: "Connection", now: datetime) -> bool:
+        """Tell the owners that somebody found no place; return False where they were told within the hour."""
         last = self._turned_away_at
         if last is not None and now - ANNOUNCED_TIME < last <= now:
-            return
-        self._turned_away_at = now
-        log.info("more people ask to be let in than can wait; /pair clear makes room for others")
+            return False
         told = phrases.ASKS_TURNED_AWAY.format(count=CODES_AT_ONCE)
         choices = offered((Choice(phrases.CHOICE_CLEAR, "/pair clear"),))
         since, at = stored(now - ANNOUNCED_TIME), stored(now)
@@ -264,6 +272,7 @@ class Access:
             key = f"{_TURNED_AWAY}{owner} "
             if not inbox.when_put(db, key, since=since, until=at):
                 inbox.put(db, str(home), told, key=f"{key}{at}", owner="", at=at, choices=choices)
+        return True
 
     def _hint(self, db: "Connection", person: PersonId, code: str) -> str:
         """Return how the person who runs this becomes its owner; "" on a channel that has one."""

@@ -609,6 +609,21 @@ async def test_owners_are_told_nothing_of_whom_they_keep_out_and_of_rooms(watche
     assert await watched.told() == []
 
 
+async def test_owners_are_told_that_others_were_turned_away_once_that_can_be_written(
+    watched: Door, state: State
+) -> None:
+    for number in range(72, 75):
+        await watched.knock(f"telegram:{number}")
+    await watched.delivered()
+    full = "CREATE TEMP TRIGGER full BEFORE INSERT ON outbox BEGIN SELECT RAISE(ABORT, 'full'); END"
+    await state.change(lambda db: db.execute(full))
+    with pytest.raises(apsw.ConstraintError):
+        await watched.knock("telegram:75")
+    await state.change(lambda db: db.execute("DROP TRIGGER full"))
+    await watched.knock("telegram:76")
+    assert [each.text for each in await watched.told()] == [phrases.ASKS_TURNED_AWAY.format(count=3)] * 2
+
+
 async def test_owners_are_told_once_an_hour_that_others_were_turned_away(
     watched: Door, clock: FakeClock, state: State
 ) -> None:
