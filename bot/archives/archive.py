@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO
 
 from bot.archives.errors import ArchiveBroken, BackupFault
+from bot.archives.gzip_member import open_member
 from bot.archives.tar_members import Content, NotOurs, read_members
 from bot.plain_text import one_line
 from bot.state.snapshot import Stopped
@@ -301,7 +302,7 @@ def read_archive(
     size = 0
     with _damage(name):
         source.seek(0)
-        with gzip.GzipFile(fileobj=source, mode="rb") as packed:
+        with open_member(source) as packed:
             for member, content in read_members(packed):
                 if stopped():
                     raise Stopped
@@ -406,7 +407,7 @@ def manifest_of(fields: dict[str, Any]) -> Manifest:
     return Manifest(**{**fields, "problems": tuple(problems)})
 
 
-def _only_padding(packed: gzip.GzipFile) -> None:
+def _only_padding(packed: IO[bytes]) -> None:
     """Read on to the end, where the checksum of all stands."""
     rest = packed.read(MOST_PADDING + 1)
     if len(rest) > MOST_PADDING or rest.strip(b"\0"):
@@ -420,7 +421,6 @@ def _damage(name: str) -> Iterator[None]:
     except (
         NotOurs,
         EOFError,
-        gzip.BadGzipFile,
         zlib.error,
         tarfile.TarError,
         ValueError,

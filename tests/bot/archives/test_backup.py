@@ -736,6 +736,19 @@ def test_headers_without_end_take_neither_time_nor_memory(tmp_path: Path, kind: 
         tracemalloc.stop()
 
 
+@pytest.mark.parametrize("is_whole", [False, True])
+async def test_what_is_packed_in_many_pieces_is_refused_at_once(
+    workspace: Workspace, tmp_path: Path, is_whole: bool
+) -> None:
+    made = await workspace.backups.make()
+    file = tmp_path / "pieces.tar.gz"
+    file.write_bytes(made.file.read_bytes() * is_whole + gzip.compress(b"") * 200_000)
+    began = time.process_time()
+    with pytest.raises(BackupFault, match="is damaged, or was not made by"):
+        workspace.restore(file)
+    assert time.process_time() - began < 0.5
+
+
 DIES = """
 import os, sys
 from datetime import UTC, datetime
