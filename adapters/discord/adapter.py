@@ -162,11 +162,11 @@ class DiscordAdapter:
 
     def serves(self, chat: ChatId) -> bool:
         """Tell whether a chat is one of Discord's."""
-        return chat.channel == DISCORD and chat.name.removeprefix(PERSON).isdigit()
+        return chat.channel == DISCORD and chat.name.removeprefix(PERSON).isdecimal()
 
     def home_of(self, person: PersonId) -> ChatId | None:
         """The direct conversation with a person, whether there is one already or not."""
-        return chat_with(person) if person.id.isdigit() else None
+        return chat_with(person) if person.id.isdecimal() else None
 
     async def fetch(self, attachment: Attachment, write: Write, *, most: int) -> None:
         """Get a file that somebody sent."""

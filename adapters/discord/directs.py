@@ -39,7 +39,7 @@ class Directs:
             raw: Any = await http_of(client).start_private_message(int(person))
             return int(raw["id"])
 
-        if not person.isdigit():
+        if not person.isdecimal():
             raise Gone("no such person")
         channel = await self._calls.make(open_one)
         with suppress(StateFault):

@@ -32,7 +32,7 @@ SLASH = "slash-"
 PRESS = "press-"
 """What the ids of such messages begin with."""
 
-_MENTION = re.compile(r"<@!?(\d+)>")
+_MENTION = re.compile(r"<@!?(\d{1,20})>")
 _CHAT_INPUT = 1
 _OPTIONS_WITH_PARTS = (AppCommandOptionType.subcommand.value, AppCommandOptionType.subcommand_group.value)
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 _MARKED = re.compile(
     # In code nothing is a mention, as Discord shows it: it is passed over.
     r"(?s:```.*?```)|``[^`]+``|`[^`\n]+`"
-    r"|<(?:@!?(?P<user>\d+)|@&(?P<role>\d+)|\#(?P<channel>\d+)|a?:(?P<emoji>\w+):\d+"
+    r"|<(?:@!?(?P<user>\d{1,20})|@&(?P<role>\d{1,20})|\#(?P<channel>\d{1,20})|a?:(?P<emoji>\w+):\d+"
     r"|t:(?P<time>-?\d{1,13})(?::[A-Za-z])?|/(?P<command>[^:<>]+):\d+)>"
 )
 _BLANK = " \t\n\r,:;\N{NO-BREAK SPACE}"

@@ -413,7 +413,7 @@ class Receiver:
 
     async def _open_new_directs(self, client: discord.Client, mark: int) -> None:
         for person in await self._people():
-            if person.channel != CHANNEL or not person.id.isdigit() or person.id in self._heard.direct:
+            if person.channel != CHANNEL or not person.id.isdecimal() or person.id in self._heard.direct:
                 continue
             try:
                 channel = await client.create_dm(discord.Object(int(person.id)))

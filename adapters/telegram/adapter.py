@@ -139,7 +139,7 @@ class TelegramAdapter:
 
     def home_of(self, person: PersonId) -> ChatId | None:
         """The private chat with a person has that person's id."""
-        return ChatId(TELEGRAM, person.id) if person.id.isdigit() else None
+        return ChatId(TELEGRAM, person.id) if person.id.isdecimal() else None
 
     def _opened(self, settings: "TelegramSettings") -> "Webhook":
         from adapters.telegram.webhook import Webhook  # brings aiohttp

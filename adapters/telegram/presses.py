@@ -23,7 +23,7 @@ class Presses:
 
     def note_answer(self, chat: int, message: IncomingMessage | None, ids: Sequence[str]) -> None:
         """Note to whom a room's messages are the answer; who writes as the group may be anybody."""
-        if message is None or not message.in_room or not message.sender.id.isdigit():
+        if message is None or not message.in_room or not message.sender.id.isdecimal():
             return
         for each in ids:
             self._owners[str(chat), each] = message.sender

@@ -43,7 +43,8 @@ GGUF = b"GGUF"
 _MEND = f" Check the network, or set {SETTING} to a GGUF file that is on this machine."
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
-_CONTENT_RANGE = re.compile(r"bytes (\d+)-")
+_CONTENT_RANGE = re.compile(r"bytes (\d{1,18})-")
+_SIZE = re.compile(r"\d{1,18}")
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _MAX_REDIRECTS = 10
 _MAX_TRIES = 5
@@ -215,7 +216,7 @@ class _Content:
 
 
 def _content(size: str, tag: str) -> _Content:
-    return _Content(int(size) if size.isdigit() else None, tag.removeprefix("W/").strip('"').lower())
+    return _Content(int(size) if _SIZE.fullmatch(size) else None, tag.removeprefix("W/").strip('"').lower())
 
 
 class _Hub:
@@ -333,7 +334,7 @@ class _Hub:
         if status == 429:
             raise LimitReached(
                 f"{self._failed} {self._host} wants fewer requests; it is tried again later.",
-                retry_after=float(seconds) if seconds.isdigit() else None,
+                retry_after=float(seconds) if seconds.isdecimal() else None,
             )
         if status >= 500:
             raise ServiceFailed(

@@ -561,6 +561,7 @@ async def test_a_channel_lets_people_talk_in_its_threads_also_in_one_that_was_cl
 async def test_a_person_has_one_home(here: Life) -> None:
     assert here.adapter.home_of(PersonId("discord", "7")) == ChatId("discord", "@7")
     assert here.adapter.home_of(PersonId("discord", "*")) is None
+    assert here.adapter.home_of(PersonId("discord", "²")) is None
     served = ("discord:7", "discord:@7", "discord:general", "telegram:7")
     assert [here.adapter.serves(ChatId.parse(name)) for name in served] == [True, True, False, False]
 

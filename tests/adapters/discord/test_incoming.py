@@ -271,6 +271,8 @@ async def test_names_from_others_are_one_harmless_line(reading: Reading, world: 
 
 
 NAMES = Names(1, frozenset([2]), {3: "Ben"}, {4: "cooks"}.get, {5: "general"}.get)  # type: ignore[arg-type]
+ENDLESS = "9" * 5000
+"""More digits than Python makes a number of."""
 
 
 @pytest.mark.parametrize(
@@ -285,6 +287,7 @@ NAMES = Names(1, frozenset([2]), {3: "Ben"}, {4: "cooks"}.get, {5: "general"}.ge
         ("<@1>", "<@1>"),
         ("ask <@3> and <@!3>, <@&4>, in <#5>", "ask @Ben and @Ben, @cooks, in #general"),
         ("ask <@9> <@&9> <#9>", "ask <@9> <@&9> <#9>"),
+        (f"ask <@{ENDLESS}> <@&{ENDLESS}> <#{ENDLESS}>", f"ask <@{ENDLESS}> <@&{ENDLESS}> <#{ENDLESS}>"),
         ("<:tea:123> <a:party_time:456>", ":tea: :party_time:"),
         ("at <t:0:R>, <t:99999999999999:F>", "at 1970-01-01 00:00 UTC, <t:99999999999999:F>"),
         ("at <t:9999999999999>", "at <t:9999999999999>"),

@@ -59,6 +59,7 @@ FILLED_IN: list[tuple[str, dict[str, Any], str]] = [
     ("models", {"action": "reset"}, "/models reset"),
     ("allow", {"user": "telegram:7"}, "/allow telegram:7"),
     ("deny", {"user": "<@4711>"}, "/deny discord:4711"),
+    ("deny", {"user": f"<@{'9' * 5000}>"}, f"/deny <@{'9' * 5000}>"),
     ("pair", {"guest": "guest", "code": "CDFH JKMN"}, "/pair CDFH JKMN guest"),
     ("forget", {"query": "the key"}, "/forget the key"),
     ("reindex", {}, "/reindex"),
