@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
@@ -31,6 +32,7 @@ from memory.note_edits import (
     Correction,
     Edit,
     LinePlace,
+    NewLines,
     correction_of,
     insertion,
     line_correction,
@@ -79,6 +81,9 @@ NOTES_NAMED = 5
 """How many notes are named to somebody whose words fit several."""
 PASSAGE_MAX_CHARS = 65_536
 """Of a passage that is replaced, and of what takes its place, in one edit."""
+LATER_REMOVALS_READ = 1_000
+"""Of one note, to follow what became of a line that was replaced again and again."""
+
 _TRIES = 20
 _YOUNG_NS = 2_000_000_000
 _OLD_DRAFT_SECONDS = 3600.0
@@ -253,24 +258,26 @@ class Notes:
     def replaced_lines(self, removed: Removed, *, block: str) -> Correction | None:
         """Return what now stands in the place of something in the trash; None where that cannot be told.
 
-        What replaced it may have been replaced in its turn. Raises EditRefused where it stands there again.
+        What replaced it may have been replaced in its turn, which is followed through the next thousand removals from
+        this note. Raises EditRefused where it stands there again.
         """
         try:
             text = self.load(removed.note).text
         except NoteMissing:
             return None
         stood, new = removed.stood, removed.new_lines
-        later = iter(
-            [
-                (each, new_lines(self.removed_text(each).removesuffix("\n")))
+        later = islice(
+            (
+                each
                 for each in reversed(self.removed())
                 if each.at > removed.at and not each.is_restored and each.note == removed.note
-            ]
+            ),
+            LATER_REMOVALS_READ,
         )
         while True:
             if stood is None or new is None:
                 return None
-            following = next((each for each, lines in later if lines == new), None)
+            following = next((each for each in later if self._removed_lines(each) == new), None)
             were_removed = following is not None
             if found := replaced_lines(text, stood=stood, new=new, old=block, were_removed=were_removed):
                 return found
@@ -280,6 +287,9 @@ class Notes:
         if removed.stood and (line := stands_again(text, stood=removed.stood, block=block)):
             raise EditRefused(f"{removed.note}:{line} already says that again, so nothing was restored.")
         return None
+
+    def _removed_lines(self, removed: Removed) -> NewLines:
+        return new_lines(self.removed_text(removed).removesuffix("\n"))
 
     def is_removed(self, file: str) -> bool:
         """Return whether something is in the trash still."""

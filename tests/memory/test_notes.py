@@ -28,7 +28,7 @@ from memory.errors import (
     NothingToWrite,
     PathRefused,
 )
-from memory.notes import NOTE_MAX_BYTES, Notes
+from memory.notes import LATER_REMOVALS_READ, NOTE_MAX_BYTES, Notes
 
 DAY = "2026-11-21.md"
 
@@ -324,6 +324,22 @@ def test_an_edit_replaces_one_passage_and_keeps_the_old(notes: Notes, folder: Pa
     stamp = r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{6}Z"
     assert re.fullmatch(rf"{stamp} \.line-3-[0-9a-f]{{8}}-1-[0-9a-f]{{8}} 2026-11-21\.md", name)
     assert kept == "- Anna lives in Rome.\n"
+
+
+def test_what_became_of_a_line_is_followed_through_a_bounded_number_of_removals(
+    notes: Notes, folder: Path
+) -> None:
+    log(notes, "blue", "round")
+    notes.edit(DAY, "- blue", "- red")
+    (removed,) = notes.removed()
+    kept = folder.parent / ".commonplace/trash"
+    later = "2100-01-01T00-00-00.{:06}Z .line-4-0123abcd 2026-11-21.md"
+    for number in range(LATER_REMOVALS_READ):
+        (kept / later.format(number)).write_text("- square\n")
+    (kept / later.format(LATER_REMOVALS_READ)).mkdir()  # reading it would fail
+    correction = notes.replaced_lines(removed, block="- blue")
+    assert correction is not None
+    assert (correction.line, correction.old, correction.new) == (3, "- red", "- blue")
 
 
 def test_an_edit_of_several_lines_tells_the_new_lines(notes: Notes) -> None:
