@@ -65,6 +65,11 @@ class LongReply:
         self._sending.is_left = not self.is_cut and _is_longer_than_note(messages - max(number + 1, sent))
         return True
 
+    def begin_anew(self) -> None:
+        """Forget what stands somewhere else; what was stopped there stays so."""
+        self._begun = None
+        self._cut_at = 0 if self.is_cut else None
+
     async def messages(
         self, markdown: str, render: Render[Text], length: Callable[[Text], int], *, files: bool, begun: int
     ) -> list[Text | FileMessage]:

@@ -349,5 +349,6 @@ class Showing:
         elsewhere = await self._elsewhere()
         self._place = elsewhere.place
         if elsewhere.is_direct:
-            self._is_direct = True
+            self._is_direct = self._takes_files = True
             self._sent.clear()
+            self._long.begin_anew()

@@ -23,6 +23,7 @@ from adapters.discord.showing import Showing
 from bot import phrases
 from bot.messages import ChannelFault, Choice, IncomingMessage, ReplyPart
 from tests.adapters.discord.commanding import open_client
+from tests.adapters.text.story import story
 from tests.fakes.discord_api.chats import Channel, Interaction, Message
 from tests.fakes.discord_api.faults import Fault
 from tests.fakes.discord_api.people import Person
@@ -798,6 +799,36 @@ async def test_what_was_private_is_told_in_private_after_its_time(
     assert anna.dm.texts == ["Secret!"]
 
 
+@pytest.mark.parametrize(
+    ("length", "mark", "note"),
+    [(8_000, "cut-2", phrases.SENDING_STOPPED), (60_000, "begun-2", "All of it is in the file")],
+)
+async def test_what_stood_where_it_was_begun_does_not_count_where_it_is_told_anew(
+    stage: Stage, anna: Person, general: Channel, length: int, mark: str, note: str
+) -> None:
+    text = story(length)
+    _, place = await stage.asked(anna, general, private=True, is_begun=True)
+    stage.api.fail("edit_followup", Fault.refuse(50027), times=None)
+    elsewhere = Elsewhere(InChannel(stage.calls, anna.dm.id), is_direct=True)
+    await stage.show(place, at_once(text), shown=["11", "12", mark], elsewhere=elsewhere)
+    *beginning, told, _ = anna.dm.texts
+    assert note in told
+    assert len(beginning) == (0 if mark == "cut-2" else 1)
+    assert [file.text for file in anna.dm.replies[-1].attachments] == [f"{text}\n"]
+
+
+async def test_where_it_is_told_anew_files_may_be_sent_that_were_refused_before(
+    stage: Stage, anna: Person, general: Channel
+) -> None:
+    text = story(60_000)
+    _, place = await stage.asked(anna, general, private=True, is_begun=True)
+    stage.api.fail("followup", Fault.refuse(50013), after=2)
+    stage.api.fail("edit_followup", Fault.refuse(50027), times=None)
+    elsewhere = Elsewhere(InChannel(stage.calls, anna.dm.id), is_direct=True)
+    await stage.show(place, at_once(text), elsewhere=elsewhere)
+    assert [file.text for file in anna.dm.replies[-1].attachments] == [f"{text}\n"]
+
+
 async def test_what_was_private_is_not_told_where_it_cannot_be_told_in_private(
     stage: Stage, anna: Person, general: Channel
 ) -> None:
@@ -842,13 +873,13 @@ async def test_an_answer_waits_until_the_command_is_acknowledged(
 async def test_a_reply_whose_sending_was_stopped_stays_so_after_a_restart(
     stage: Stage, general: Channel
 ) -> None:
-    story = "\n\n".join(f"Line {number} of a long story." for number in range(300))
-    await stage.show(general, at_once(story))
+    text = story(10_000)
+    await stage.show(general, at_once(text))
     whole = general.texts
     shown = [str(each.id) for each in general.replies][:2]
-    await stage.show(general, at_once(story), shown=[*shown, "cut-2"], key="reply-2")
+    await stage.show(general, at_once(text), shown=[*shown, "cut-2"], key="reply-2")
     assert len(whole) > 3
     assert general.texts[len(whole) :] == [phrases.SENDING_STOPPED, ""]
     (file,) = general.replies[-1].attachments
-    assert (file.name, file.text) == ("reply.md", f"{story}\n")
+    assert (file.name, file.text) == ("reply.md", f"{text}\n")
     assert stage.kept[-1][-1] == "cut-2"
