@@ -42,6 +42,11 @@ CALLS_AT_ONCE = 20
 """Of one step: what a model calls for beyond that does not happen, and it sees that."""
 CALLS_PER_TURN = 100
 """After which it has to answer: whoever talks a model into a flood is not to fill the notes with it."""
+SHOWN_BY_PIECES = 4_000
+"""Characters up to which each piece of a reply that grows is shown by itself; of a longer one, several together: the
+reply is put together each time."""
+SHOWN_TOGETHER = 64
+"""Such a part of a longer reply has to be new before it is shown again."""
 BEGINNING = "…"
 """What stands there while nothing does."""
 STOP_GRACE = 1.0
@@ -167,17 +172,24 @@ class Agent:
         async with aclosing(
             self._model.stream(request)
         ) as events:  # its connection does not outlive the turn
-            async for event in events:
-                match event:
-                    case Answer():
-                        told.count(event)
-                    case StartedOver():
-                        told.shown, told.to_be_told = "", True
-                        yield ReplyPart(_joined(*told.said) or BEGINNING)
-                    case TextDelta(text):
-                        told.shown += text
-                        if told.shown.strip():
-                            yield ReplyPart(_joined(*told.said, told.shown))
+            try:
+                async for event in events:
+                    match event:
+                        case Answer():
+                            told.count(event)
+                        case StartedOver():
+                            told.start_over()
+                            yield ReplyPart(_joined(*told.said) or BEGINNING)
+                        case TextDelta(text):
+                            told.add(text)
+                            if told.is_due and (part := told.part()):
+                                yield part
+            except ModelError:
+                if part := told.part():
+                    yield part
+                raise
+        if part := told.part():
+            yield part
 
     def _request(self, system: str, history: tuple[Message, ...], *, last: bool, steps: int) -> ModelRequest:
         """At the last step without tools: a model that cannot call has to answer."""
@@ -245,8 +257,12 @@ class _Told:
     """Text of each step that has ended and is on disk."""
     first: str
     """Who is asked first: whom the person chose, then who has begun."""
-    shown: str = ""
-    """Text of the step that is being answered."""
+    pieces: list[str] = field(default_factory=list)
+    """Of the text of the step that is being answered."""
+    unshown: int = 0
+    """Characters of it that no part has shown yet."""
+    length: int = 0
+    """Characters of all of the reply so far."""
     unanswered: tuple[ToolCall, ...] = ()
     """Calls that may be on disk, and whose results are not."""
     answer: Answer | None = None
@@ -265,7 +281,42 @@ class _Told:
         steps = [message for message in done if isinstance(message, AssistantMessage)]
         told = cls([step.text for step in steps], steps[-1].model if steps else prefer)
         told.calls = sum(len(step.calls) for step in steps)
+        told.length = sum(map(len, told.said))
         return told
+
+    @property
+    def shown(self) -> str:
+        """Text of the step that is being answered."""
+        if len(self.pieces) > 1:
+            self.pieces[:] = ["".join(self.pieces)]
+        return self.pieces[0] if self.pieces else ""
+
+    @property
+    def is_due(self) -> bool:
+        """Whether so much has come that the reply is to be shown again."""
+        return self.length <= SHOWN_BY_PIECES or self.unshown * SHOWN_TOGETHER >= self.length
+
+    def add(self, text: str) -> None:
+        """Take in a piece of the step that is being answered."""
+        self.pieces.append(text)
+        self.unshown += len(text)
+        self.length += len(text)
+
+    def part(self) -> ReplyPart | None:
+        """Return the reply so far; None where that has been shown, or the step is blank."""
+        if not (self.unshown and self.shown.strip()):
+            return None
+        self.unshown = 0
+        return ReplyPart(_joined(*self.said, self.shown))
+
+    def start_over(self) -> None:
+        """Take in that another model answers the step, from its beginning."""
+        self._begin_step()
+        self.to_be_told = True
+
+    def _begin_step(self) -> None:
+        self.pieces.clear()
+        self.unshown, self.length = 0, sum(map(len, self.said))
 
     def count(self, answer: Answer) -> None:
         """Take in what a model's answer says of how it came about."""
@@ -278,12 +329,13 @@ class _Told:
         """Take in a step that has ended."""
         self.said.append(message.text)
         self.calls += len(message.calls)
-        self.shown, self.first = "", message.model
+        self.first = message.model
+        self._begin_step()
 
     def end(self) -> None:
         """Take in the last step: from here on it is on disk, or on its way there."""
         self.said += [step.text for step in self.last_step]
-        self.shown = ""
+        self._begin_step()
 
     def reply(self, *, prefer: str) -> str:
         """All that is to be shown at the end."""

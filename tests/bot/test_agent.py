@@ -179,6 +179,30 @@ async def test_the_reply_grows_and_its_last_part_is_the_whole(
     )
 
 
+async def test_a_long_reply_in_small_pieces_is_put_together_in_a_time_that_grows_with_its_length(
+    agent: Agent, model: ScriptedModel, conversation: Conversation
+) -> None:
+    put_together = []
+    for length in (50_000, 200_000):
+        model.enqueue("words " * (length // 6))
+        model.enqueue(["word", "s "] * (length // 6))
+        (*_, whole), parts = await turn(agent, conversation), await turn(agent, conversation)
+        assert parts[-1].text == whole.text
+        assert parts[-2].text == whole.text, "also before a tool that may take long"
+        put_together.append(sum(len(part.text) for part in parts))
+    assert put_together[1] < 5 * put_together[0]
+
+
+async def test_a_long_reply_that_breaks_off_is_shown_to_its_last_piece(
+    agent: Agent, model: ScriptedModel, conversation: Conversation
+) -> None:
+    model.enqueue(["many words " * 1000, "and", " more"], error=Overloaded("too much to do"))
+    shown: list[str] = []
+    with pytest.raises(Overloaded):
+        await show(agent, conversation, shown)
+    assert shown[-1].endswith("and more")
+
+
 async def test_what_was_said_before_a_tool_ran_stays_above_the_answer(
     agent: Agent, model: ScriptedModel, conversation: Conversation
 ) -> None:
