@@ -6,6 +6,7 @@ much of them one address has, nor how long a client takes to read a response.
 
 import asyncio
 import logging
+import math
 from collections import Counter
 from collections.abc import Sequence
 from enum import IntEnum
@@ -27,7 +28,7 @@ MOST_CONNECTIONS = 128
 MOST_PER_ADDRESS = 32
 """Of one address, of IPv6 one /64; not for this machine and trusted proxies, behind which there are many clients."""
 GRACE_SECONDS = 0.1
-"""For a new connection to bring its request, before it may be closed for another that comes later."""
+"""For a new connection to bring its request once it was read, before it may be closed for another one."""
 SEND_SECONDS = 60.0
 """For a client to read a response."""
 UNSENT_BYTES = 32 * 1024 * 1024
@@ -56,7 +57,16 @@ class Stage(IntEnum):
 class Connection(web.RequestHandler):
     """One connection; it knows what it waits for, and since when."""
 
-    __slots__ = ("address", "client", "connections", "is_queued", "request", "since", "unsent_since")
+    __slots__ = (
+        "address",
+        "answered",
+        "client",
+        "connections",
+        "is_queued",
+        "request",
+        "since",
+        "unsent_since",
+    )
 
     def __init__(
         self, connections: "Connections", server: web.Server, address: str, options: dict[str, Any]
@@ -72,8 +82,10 @@ class Connection(web.RequestHandler):
         """The one that is being answered."""
         self.is_queued = False
         """Whether that one waits for its turn."""
-        self.since = loop.time()
-        """When it began to wait for what it waits for."""
+        self.answered = 0
+        """How many of its requests."""
+        self.since = math.inf
+        """When it began to wait for what it waits for; infinite until it was read for the first time."""
         self.unsent_since: float | None = None
         """When it was first seen that not all of a response had been read."""
 
@@ -82,6 +94,13 @@ class Connection(web.RequestHandler):
         if hasattr(transport, "max_size"):  # asyncio's own transports; those of others choose for themselves
             transport.max_size = READ_BYTES
         super().connection_made(transport)
+        # What has been sent already is read in the next step of the event loop; this comes in the one behind that.
+        loop = asyncio.get_running_loop()
+        loop.call_soon(loop.call_soon, self.begin_to_wait)
+
+    def begin_to_wait(self) -> None:
+        """Note that it waits from now on."""
+        self.since = asyncio.get_running_loop().time()
 
     def connection_lost(self, exc: BaseException | None) -> None:
         self.connections.forget(self)
@@ -122,7 +141,10 @@ class Connection(web.RequestHandler):
             if not self.request.content.is_eof():
                 return Stage.BODY
             return Stage.TURN if self.is_queued else Stage.WORK
-        return Stage.READER if self.unsent else Stage.REQUEST
+        if self.unsent:
+            return Stage.READER
+        # One that has come whole is begun in one of the next steps of the event loop.
+        return Stage.WORK if self._request_count > self.answered else Stage.REQUEST
 
     def abort(self) -> None:
         """Close it at once, whatever is on its way."""
@@ -187,9 +209,9 @@ class Connections:
             return is_asked_for and connection.client is not None and connection.since <= before
 
         # Of equals the first is taken, which is the oldest.
-        waiting = filter(may_be_closed, self._waiting)
+        waiting = (each for each in self._waiting if may_be_closed(each) and each.stage is Stage.REQUEST)
         closed = max(waiting, key=lambda each: count[each.address], default=None)
-        if closed is None or closed.unsent:
+        if closed is None:
             idle = [each for each in self._open if may_be_closed(each) and each.stage is not Stage.WORK]
             if not idle:
                 return False
@@ -229,7 +251,8 @@ class Connections:
     def ends(self, connection: Connection) -> None:
         """Note that nothing is being answered any more."""
         connection.request = None
-        connection.since = asyncio.get_running_loop().time()
+        connection.answered += 1
+        connection.begin_to_wait()
         if connection in self._open:
             self._waiting[connection] = None
 

@@ -1,6 +1,7 @@
 """How many connections there may be, and which of them are closed for others."""
 
 import asyncio
+import contextlib
 import logging
 import socket
 import time
@@ -149,6 +150,41 @@ async def test_what_is_being_answered_is_never_closed_for_others() -> None:
         may_end.set()
         assert [(await each).endswith(b"done") for each in working] == [True] * 3
         assert (await waits).endswith(b"here")
+
+
+async def test_a_connection_that_brings_its_request_is_never_closed_for_others_before_that_is_read() -> None:
+    async def answer(request: web.Request) -> web.Response:
+        return web.Response(text="here")
+
+    async def be_busy() -> None:
+        while True:
+            time.sleep(GRACE_SECONDS * 1.2)  # noqa: ASYNC251 - each step of the event loop takes long
+            await asyncio.sleep(0)
+
+    app = web.Application(middlewares=[note_request])
+    app.router.add_get("/healthz", answer)
+    async with _listening(app, Connections(most=2)) as served:
+        with contextlib.ExitStack() as stack:
+            clients = [
+                stack.enter_context(socket.create_connection(("127.0.0.1", served.port))) for _ in range(6)
+            ]
+            for each in clients:
+                each.sendall(HEALTHZ)
+                each.setblocking(False)
+            busy = asyncio.create_task(be_busy())
+            try:
+                answers = await asyncio.gather(*map(_all_that_comes, clients))
+            finally:
+                busy.cancel()
+            assert [each.endswith(b"here") for each in answers] == [True] * 6
+
+
+async def _all_that_comes(client: socket.socket) -> bytes:
+    loop, answer = asyncio.get_running_loop(), b""
+    with contextlib.suppress(ConnectionError):
+        while piece := await loop.sock_recv(client, 1 << 16):
+            answer += piece
+    return answer
 
 
 @asynccontextmanager
