@@ -5,8 +5,9 @@ from typing import ClassVar
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
-from rich.console import Console, ConsoleOptions, JustifyMethod, RenderResult
-from rich.markdown import Heading, Markdown, MarkdownElement, TableElement
+from rich.console import Console, ConsoleOptions, JustifyMethod, RenderableType, RenderResult
+from rich.markdown import Heading, Markdown, MarkdownElement, Paragraph, TableElement
+from rich.segment import Segment
 
 from bot.plain_text import without_controls
 
@@ -24,6 +25,29 @@ class _WholeTable(TableElement):
         yield from super().__rich_console__(console, options)
 
 
+class LineByLine:
+    """Something whose segments end with each line: rich cuts a segment of many lines in quadratic time."""
+
+    def __init__(self, renderable: RenderableType) -> None:
+        self._renderable = renderable
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for segment in console.render(self._renderable, options):
+            if segment.control:
+                yield segment
+                continue
+            *lines, rest = segment.text.split("\n")
+            yield from (Segment(f"{line}\n", segment.style) for line in lines)
+            if rest:
+                yield Segment(rest, segment.style)
+
+
+class _ParagraphByLines(Paragraph):
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        self.text.justify = self.justify
+        yield LineByLine(self.text)
+
+
 class _LeftHeading(Heading):
     LEVEL_ALIGN: ClassVar[dict[str, JustifyMethod]] = dict.fromkeys(Heading.LEVEL_ALIGN, "left")
 
@@ -35,6 +59,7 @@ class ChatMarkdown(Markdown):
         **Markdown.elements,
         "table_open": _WholeTable,
         "heading_open": _LeftHeading,
+        "paragraph_open": _ParagraphByLines,
     }
 
     def __init__(self, text: str) -> None:

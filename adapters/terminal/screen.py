@@ -11,7 +11,7 @@ from rich.live import Live
 from rich.segment import Segment
 from rich.text import Text
 
-from adapters.terminal.markdown import ChatMarkdown
+from adapters.terminal.markdown import ChatMarkdown, LineByLine
 from bot.messages import ReplyPart
 from bot.plain_text import without_controls
 
@@ -34,7 +34,7 @@ class _Reply:
             lines = console.render_lines(ChatMarkdown(self._text), whole, pad=False)
         except Exception:
             log.exception("a reply could not be rendered as Markdown")
-            lines = console.render_lines(Text(without_controls(self._text)), whole, pad=False)
+            lines = console.render_lines(LineByLine(Text(without_controls(self._text))), whole, pad=False)
         for line in lines if self._last_lines is None else lines[-self._last_lines :]:
             yield from _without_padding(line)
             yield Segment.line()

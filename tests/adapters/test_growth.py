@@ -1,15 +1,25 @@
 """Replies of any shape are rendered in a time that grows with their length, and no faster."""
 
+import io
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.console import Console
 
 from adapters.discord.markdown import messages as discord
 from adapters.telegram.markdown import messages as telegram
+from adapters.terminal.screen import show
 from tests.adapters.text.shapes import QUICK, REPEATED, SHAPES
 from tests.growth import QUICK_SIZES, Case, assert_grows_linearly, cases, nested, repeated
 
+
+def shown_in_terminal(markdown: str) -> None:
+    show(Console(file=io.StringIO(), force_terminal=True, width=80), markdown)
+
+
 CHANNELS = (("Telegram", telegram.messages_of), ("Discord", discord.messages_of))
+TERMINAL = (("the terminal", shown_in_terminal),)
 GROWING = (("Telegram, growing", telegram.preview_of), ("Discord, growing", discord.preview_of))
 quick_shapes = {name: SHAPES[name] for name in QUICK}
 pieces = st.lists(st.sampled_from(sorted(set(REPEATED.values()))), min_size=1, max_size=4).map("".join)
@@ -19,7 +29,7 @@ def name_of(case: Case) -> str:
     return case.name
 
 
-@pytest.mark.parametrize("case", cases(CHANNELS, quick_shapes), ids=name_of)
+@pytest.mark.parametrize("case", cases((*CHANNELS, *TERMINAL), quick_shapes), ids=name_of)
 def test_a_reply_four_times_as_long_takes_little_more_than_four_times_as_long(case: Case) -> None:
     assert_grows_linearly(case, QUICK_SIZES)
 
@@ -28,6 +38,12 @@ def test_a_reply_four_times_as_long_takes_little_more_than_four_times_as_long(ca
 @pytest.mark.parametrize("case", [*cases(CHANNELS, SHAPES), *cases(GROWING, quick_shapes)], ids=name_of)
 def test_a_very_long_reply_takes_no_longer_than_its_length_asks_for(case: Case) -> None:
     assert_grows_linearly(case)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("case", cases(TERMINAL, quick_shapes), ids=name_of)
+def test_a_very_long_reply_is_shown_in_a_terminal_in_time(case: Case) -> None:
+    assert_grows_linearly(case, (25_000, 100_000))
 
 
 @pytest.mark.thorough

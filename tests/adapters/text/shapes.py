@@ -338,6 +338,6 @@ QUICK = (
     "html pairs", "formulas", "long word", "many combining", "blank lines", "mixed", "a link with a name and dots",
     "a link of dots", "bold around code", "codes behind a link", "code behind a link", "a title of brackets",
     "a tail of brackets", "levels of spoilers", "spoilers that emphasis ends", "images in images",
-    "formulas of roots by number", "a long name of a column", "short rows",
+    "formulas of roots by number", "a long name of a column", "short rows", "lines",
 )  # fmt: skip
 """Those that `make test` tries: each stands for others, and most were slow once."""
