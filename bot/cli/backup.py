@@ -113,7 +113,7 @@ async def _export(options: argparse.Namespace, settings: Settings) -> int:
     except StateFault as fault:
         raise CommandFailed(str(fault)) from fault
     if options.out is not None:
-        _print(f"Wrote {len(conversations)} conversations to {options.out}.")
+        _print(f"Wrote {len(conversations)} conversation{'s'[: len(conversations) != 1]} to {options.out}.")
     return DONE
 
 

@@ -55,6 +55,11 @@ def harmless(checks: Iterable[Check], secrets: Sequence[str]) -> list[Check]:
     return [replace(check, told=tamed(check.told), mend=tamed(check.mend)) for check in checks]
 
 
+def counted(count: int, noun: str) -> str:
+    """Return "1 note", "2 notes"."""
+    return f"{count} {noun}{'s'[: count != 1]}"
+
+
 def several(names: Sequence[str], *, most: int = 5) -> str:
     """`a, b and 3 more`."""
     shown = ", ".join(names[:most])

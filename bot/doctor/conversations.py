@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 
 from bot.config.settings import Settings
-from bot.doctor.check import Check, Topic, how_large, how_long, several
+from bot.doctor.check import Check, Topic, counted, how_large, how_long, several
 from bot.presence import UNFINISHED, is_unfinished
 from bot.state.checkup import StateCheckup, check_state
 from bot.state.database import StateBroken, StateFault, StateTooNew, StateUnusable
@@ -88,7 +88,7 @@ def _check_open(settings: Settings, found: StateCheckup, *, alive: bool, now: da
 
 def _check_unread(found: StateCheckup) -> Iterator[Check]:
     if found.unreadable:
-        told = f"{found.unreadable} messages in the inbox cannot be read by this version"
+        told = f"{counted(found.unreadable, 'message')} in the inbox cannot be read by this version"
         yield TOPIC.warn("unreadable", told, "the log names them; a newer version may know them")
     if found.unread:
         told = f"what came and could not be read was kept: {_counts(found.unread)}"

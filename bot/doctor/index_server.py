@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from bot.doctor.check import Check, Topic, how_large, several
+from bot.doctor.check import Check, Topic, counted, how_large, several
 from bot.doctor.pgvector import may_switch_on
 from memory.errors import IndexBroken, IndexUnavailable
 from memory.index.fingerprint import fingerprint_of
@@ -124,8 +124,8 @@ def _index(settings: "Settings", found: "ServerCheckup", *, alive: bool, now: da
         yield TOPIC.warn("tables", f"the index was made with other settings or another version{users}", mend)
         return
     vectors = sum(model.count for model in index.vectors)
-    told = f"{len(index.stamps)} notes in {index.chunks} chunks, {vectors} vectors, {how_large(found.size)}"
-    yield TOPIC.ok("tables", told)
+    held = f"{counted(len(index.stamps), 'note')} in {counted(index.chunks, 'chunk')}"
+    yield TOPIC.ok("tables", f"{held}, {counted(vectors, 'vector')}, {how_large(found.size)}")
     if found.users:
         yield TOPIC.ok("used by", several(found.users))
     if index.faults:

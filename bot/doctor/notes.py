@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from bot.config.settings import Settings
 from bot.conversations.core_note import CORE_CHARS, is_too_long, lines_at_hand
-from bot.doctor.check import Check, Topic, how_large, several
+from bot.doctor.check import Check, Topic, counted, how_large, several
 from bot.doctor.permissions import may
 from memory.disk import reason
 from memory.errors import IndexBroken, IndexUnavailable, MemoryFault
@@ -103,7 +103,8 @@ def check_index_of(
         case IndexCheckup():
             size = how_large(file.stat().st_size)
             through = "whole" if found.looked_through else "too large to look at all of it"
-            yield INDEX.ok("file", f"{len(found.stamps)} notes in {found.chunks} chunks, {size}, {through}")
+            counts = f"{counted(len(found.stamps), 'note')} in {counted(found.chunks, 'chunk')}"
+            yield INDEX.ok("file", f"{counts}, {size}, {through}")
             if found.faults:
                 mend = "save it as UTF-8"
                 yield INDEX.warn("not UTF-8", several(sorted(found.faults)), mend)

@@ -47,7 +47,7 @@ def test_a_server_that_is_well_is_told_before_and_after_it_is_filled(tmp_path: P
     found = checks(settings)
     assert statuses(found) == {"ok"}
     assert named(found, "pgvector").told.startswith("0.")
-    assert named(found, "tables").told.startswith("1 notes in 1 chunks, 0 vectors")
+    assert named(found, "tables").told.startswith("1 note in 1 chunk, 0 vectors")
     assert named(found, "used by").told == "kitchen"
     assert named(found, "encrypted").told == "no, and the server is on this machine"
 

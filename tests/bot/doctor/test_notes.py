@@ -103,7 +103,7 @@ def test_an_index_is_looked_at_and_not_touched(tmp_path: Path) -> None:
     before = {path: path.read_bytes() for path in settings.private_folder.glob("index.db*")}
     checks = index_checks(settings, now=NOW + timedelta(hours=1))
     assert statuses(checks) == {"ok"}
-    assert named(checks, "file").told.startswith("1 notes in 1 chunks, ")
+    assert named(checks, "file").told.startswith("1 note in 1 chunk, ")
     assert named(checks, "file").told.endswith(", whole")
     assert {path: path.read_bytes() for path in settings.private_folder.glob("index.db*")} == before
 
