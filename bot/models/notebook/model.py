@@ -54,7 +54,7 @@ LIST = "list_reminders"
 _MOST_LOOKED_THROUGH = 50
 """Passages in which it looks for lines of its own choice."""
 _PATHS: Mapping[Look, str] = {"about_me": "MEMORY.md", "today": "{day}.md"}
-_LONG_CHARS = 10_000
+_LONG_CHARS = 1_000
 """A longer conversation is read in a thread: nobody else is to wait for that."""
 MOST_WEIGHED = 20
 """Of the latest messages, those whose language counts as that of the chat."""

@@ -1,5 +1,6 @@
 """The model that needs no model: requests in, calls and answers out."""
 
+import asyncio
 import json
 import re
 from collections.abc import Sequence
@@ -796,3 +797,21 @@ async def test_what_a_document_says_is_neither_noted_nor_searched() -> None:
 async def test_what_is_said_aloud_is_noted_like_what_is_written() -> None:
     message = await step(heard("Remember that the key is at Tom's.", facts=["0:12"]))
     assert wishes(message) == [("memory_write", {"content": "The key is at Tom's.", "target": "daily"})]
+
+
+@pytest.mark.parametrize(("length", "waits"), [(900, True), (1_100, False)])
+async def test_nobody_waits_while_a_long_message_is_read(length: int, waits: bool) -> None:
+    turns = 0
+
+    async def go_on() -> None:
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0)
+            turns += 1
+
+    other = asyncio.create_task(go_on())
+    text = ("I met Anna on Friday, and her key is at Tom's place. " * 30)[:length]
+    stream = Notebook(now=lambda: NOW).stream(ModelRequest("", (UserMessage(text),), ALL))
+    await anext(stream)
+    other.cancel()
+    assert (turns == 0) == waits
