@@ -11,6 +11,7 @@ from bot.models.notebook.forget_command import words_to_forget
 from bot.models.notebook.history import Statement, tell_apart
 from bot.models.notebook.language import Language
 from bot.models.notebook.paraphrases import hits_about
+from bot.models.notebook.sentence import SmallTalk
 from bot.models.notebook.wanted import Wanted
 from bot.places import written_place
 from bot.plain_text import one_line, without_controls
@@ -138,7 +139,9 @@ class Outcome(NamedTuple):
     """Whether a document came along that would be kept if that were asked for."""
     cannot_read: bool = False
     """Whether something came along that it cannot look into."""
-    chat: Literal["thanks", "hello", "fine"] = "hello"
+    chat: SmallTalk = "hello"
+    now: datetime | None = None
+    """On the person's clock."""
 
 
 _LONGEST_SHOWN = 30
@@ -267,7 +270,16 @@ def _how(wanted: Wanted, outcome: Outcome, language: Language) -> str:
             return say.cancel_reminder.format(command=f"/reminders cancel {outcome.cancel or 'N'}")
         case "add_model":
             return say.notice
+        case "clock" | "day":
+            return _time(wanted, outcome.now, language) if outcome.now else ""
     return ""
+
+
+def _time(wanted: Literal["clock", "day"], now: datetime, language: Language) -> str:
+    if wanted == "clock":
+        return language.say.clock.format(time=f"{now:%H:%M}", zone=now.tzinfo)
+    written = now.strftime(language.date.split()[0]) if language.date else f"{now.day} {now:%B %Y}"
+    return language.say.day.format(weekday=language.weekday_names[now.weekday()], date=written)
 
 
 def _change(changed: Changed, language: Language) -> str:

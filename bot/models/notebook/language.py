@@ -94,6 +94,25 @@ class Sayings(NamedTuple):
     """A line was replaced: `{place}`, `{old}`, `{new}`; and how to take that back."""
     removed: str
     """A line was removed: `{place}`, `{old}`; likewise."""
+    nothing_to_undo: str
+    undo_older: str
+    """Says which change came last, too long ago to be undone by a word: `{place}`, `{text}`, and `{command}`."""
+    back: str
+    """A line that was removed is there again: `{place}`, `{text}`."""
+    which_words: str
+    """Asks for the whole sentence where it is not plain what a correction replaces: `{text}`."""
+    reminder_moved: str
+    """`{number}`, `{due}`, `{text}`; and how to take that back."""
+    reminder_cancelled: str
+    """`{number}`, `{text}`; likewise."""
+    no_such_reminder: str
+    """`{error}`."""
+    good_night: str
+    goodbye: str
+    clock: str
+    """`{time}` and `{zone}`."""
+    day: str
+    """What day it is: `{weekday}` and `{date}`."""
     list_notes: str
     reminders: str
     cancel_reminder: str
@@ -220,10 +239,21 @@ class Language:
     """Begins a statement about the same thing as the one before, with "is" where that follows: "it is", "she"."""
     copulas: tuple[str, ...] = ()
     """What stands between a thing and what is said of it: "is"."""
+    instead: tuple[str, ...] = ()
+    """Regular expressions in lower case for "not tea, coffee": the groups `old` and `new`."""
     forget_that: tuple[str, ...] = ()
-    """Asks to remove what was noted last; a whole sentence, like the next six."""
+    """Asks to remove what was noted last; a whole sentence, like the next eight."""
     undo: tuple[str, ...] = ()
     """Takes back the last change of a note."""
+    clock: tuple[str, ...] = ()
+    """Asks what time it is."""
+    day: tuple[str, ...] = ()
+    """Asks what day it is."""
+    good_night: tuple[str, ...] = ()
+    """Small talk, like `chat`; so is the next one."""
+    goodbye: tuple[str, ...] = ()
+    weekday_names: tuple[str, ...] = ()
+    """From Monday on, as the day is told."""
     list_notes: tuple[str, ...] = ()
     list_reminders: tuple[str, ...] = ()
     cancel_reminder: str = ""
@@ -264,6 +294,6 @@ class Language:
     """Neither noted nor looked for when nothing else is said; so are the next two."""
     thanks: tuple[str, ...] = ()
     fine: tuple[str, ...] = ()
-    """Yes, no, good, bye."""
+    """Yes, no, good."""
     leave: tuple[str, ...] = ()
     """Said alone, it wants to leave."""

@@ -107,7 +107,9 @@ class Notebook:
             change = plan_change(wish, earlier, said=turn.said, said_before=said_before, before=turn.before)
         if change:
             wish = Reading(change.language, change.facts)
-        asked = None if change or len(turn.said) != 1 else read_day_asked(turn.said[0], now, wish.language)
+        asked = None
+        if not change and len(turn.said) == 1 and not {"clock", "day"} & set(wish.wanted):
+            asked = read_day_asked(turn.said[0], now, wish.language)
         if asked and SEARCH in offered | done:
             wish = Reading(asked.language)
         else:
@@ -158,6 +160,7 @@ class Notebook:
             cannot_read=turn.cannot_read or (turn.documents_here and not wish.keep),
             may_keep=turn.documents_here and not wish.keep and KEEP in offered,
             chat=wish.chat,
+            now=now,
         )
         told = not self._alone or any(
             NOTICE_MARK in message.text

@@ -147,7 +147,7 @@ def _phrases(kind: str, edge: int) -> dict[str, list[tuple[str, Language]]]:
         if kind == "remember":
             listed += language.never_forget
         elif kind == "chat":
-            listed += language.thanks + language.fine
+            listed += language.thanks + language.fine + language.good_night + language.goodbye
         for phrase in dict.fromkeys(fold(unicodedata.normalize("NFC", phrase)) for phrase in listed):
             found.setdefault(phrase[edge], []).append((phrase, language))
     for longest_first in found.values():

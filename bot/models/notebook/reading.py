@@ -22,7 +22,9 @@ from bot.models.notebook.phrases import (
     plain_words,
 )
 from bot.models.notebook.sentence import (
+    SMALL_TALK,
     Command,
+    SmallTalk,
     asks,
     begins_with_question,
     read_command,
@@ -86,7 +88,7 @@ class Reading(NamedTuple):
     """The number of a reminder that is to be cancelled; "" where it is not said."""
     wanted: tuple[Wanted, ...] = ()
     """What it asks for besides."""
-    chat: Literal["thanks", "hello", "fine"] = "hello"
+    chat: SmallTalk = "hello"
     """What small talk it was."""
 
 
@@ -142,7 +144,7 @@ class _Pieces:
         self.pieces: list[_Piece] = []
         self.answer_in: Language | None = None
         self.greeted: Language | None = None
-        self.chat: set[Literal["thanks", "hello", "fine"]] = set()
+        self.chat: set[SmallTalk] = set()
 
     def take(self, lines: Sequence[Line]) -> None:
         at = 0
@@ -190,7 +192,7 @@ class _Pieces:
             forget=next((each.text for each in pieces if each.wanted == "forget"), ""),
             cancel=next((each.text for each in pieces if each.wanted == "cancel_reminder"), ""),
             wanted=tuple(dict.fromkeys(each.wanted for each in pieces if each.wanted)),
-            chat=max(self.chat, key=("fine", "hello", "thanks").index, default="hello"),
+            chat=max(self.chat, key=SMALL_TALK.index, default="hello"),
         )
 
     def _take_line(self, line: Line) -> bool:

@@ -1,7 +1,7 @@
 """Pure: what one sentence is: a command to note or to search, a question, a statement, small talk."""
 
 import re
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from bot.models.notebook.german_order import CLAUSE, with_verb_second
 from bot.models.notebook.language import Language
@@ -360,15 +360,31 @@ def _states_unspaced(text: str, folded: str, language: Language) -> bool:
 DENIAL_ENDS = ",，、،;；:：.。!！–—"
 
 
+SmallTalk = Literal["fine", "hello", "thanks", "goodbye", "good_night"]
+SMALL_TALK: tuple[SmallTalk, ...] = get_args(SmallTalk)
+"""The last one counts where a message has several: "thanks, good night"."""
+
+
 class Greeting(NamedTuple):
     """A sentence without the small talk that it begins with."""
 
     rest: str
     language: Language | None = None
     """Of the small talk."""
-    kind: Literal["thanks", "hello", "fine"] = "hello"
+    kind: SmallTalk = "hello"
     denies: bool = False
     """It begins with "no" and goes on: that word belongs to what is said."""
+
+
+def _small_talk(match: Match) -> SmallTalk:
+    language = match.language
+    if match.phrase in language.good_night:
+        return "good_night"
+    if match.phrase in language.goodbye:
+        return "goodbye"
+    if match.phrase in language.thanks:
+        return "thanks"
+    return "fine" if match.phrase in language.fine else "hello"
 
 
 def without_greeting(text: str, spoken: Language) -> Greeting:
@@ -378,26 +394,20 @@ def without_greeting(text: str, spoken: Language) -> Greeting:
     at, greeted = 0, None
     before_denial: int | None = None
     denies = False
-    kinds: set[Literal["thanks", "hello", "fine"]] = set()
+    kinds: set[SmallTalk] = set()
     while True:
         begin = at
         while begin < len(folded) and not (folded[begin].isalnum() or is_mark(folded[begin])):
             begin += 1
         if begin == len(folded):
-            return Greeting("", greeted, max(kinds, key=("fine", "hello", "thanks").index, default="hello"))
+            return Greeting("", greeted, max(kinds, key=SMALL_TALK.index, default="hello"))
         match = phrase_at(folded, begin, "chat", prefer=spoken)
         if match is None:
             break
         if before_denial is None and match.phrase in match.language.denials:
             before_denial = at
         greeted = greeted or match.language
-        kinds.add(
-            "thanks"
-            if match.phrase in match.language.thanks
-            else "fine"
-            if match.phrase in match.language.fine
-            else "hello"
-        )
+        kinds.add(_small_talk(match))
         at = match.end
         denies = denies or (before_denial is not None and folded[at : at + 1] in tuple(DENIAL_ENDS))
     if before_denial is not None and denies:

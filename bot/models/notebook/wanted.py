@@ -30,6 +30,8 @@ Wanted = Literal[
     "wrong",
     "forget_that",
     "undo",
+    "clock",
+    "day",
     "list_notes",
     "list_reminders",
     "cancel_reminder",

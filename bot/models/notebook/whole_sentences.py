@@ -8,7 +8,16 @@ from bot.models.notebook.languages.english import ENGLISH
 from bot.models.notebook.phrases import OPENERS, SEPARATORS, body_end, fold, phrase_at, phrase_up_to, skip
 
 Asked = Literal[
-    "wrong", "forget_that", "undo", "list_notes", "list_reminders", "about_me", "today", "add_model"
+    "wrong",
+    "forget_that",
+    "undo",
+    "clock",
+    "day",
+    "list_notes",
+    "list_reminders",
+    "about_me",
+    "today",
+    "add_model",
 ]
 KINDS: tuple[Asked, ...] = get_args(Asked)
 _LONGEST = 120

@@ -27,7 +27,8 @@ ENGLISH = Language(
         fine="All right.",
         cannot_do="I can only keep notes, find them and remind you, so I can't do that. To have it noted, "
         "start with “remember”.",
-        cannot_read="I can't read pictures, files or voice messages; I can only keep notes, find them and remind you.",
+        cannot_read="I can't read pictures, files or voice messages; I can only keep notes, find them and remind "
+        "you.",
         keep_how="To keep the document in your notes, say “remember this”.",
         reminded="Reminder {number} set for {due}: {text}",
         reminded_again="Reminder {number} set, {when}: {text}. First on {due}.",
@@ -42,6 +43,17 @@ ENGLISH = Language(
         correct="To correct a note, send `{command}` with the correct text.",
         corrected="Corrected: {place} now says “{new}” instead of “{old}”. To take that back, say “undo”.",
         removed="Removed from {place}: “{old}”. To put it back, say “undo”.",
+        nothing_to_undo="There is nothing to undo: I haven't noted or changed anything in our last messages.",
+        undo_older="My last change is a while back: {place} says “{text}”. To remove it, send `{command}`.",
+        back="Back in {place}: “{text}”.",
+        which_words="Which words should I change? The line says “{text}”. Please send me the whole new sentence.",
+        reminder_moved="Moved: I'll remind you on {due}: {text} (reminder {number}). To move it back, say “undo”.",
+        reminder_cancelled="Cancelled reminder {number}: {text}. To set it again, say “undo”.",
+        no_such_reminder="I didn't cancel anything: {error}",
+        good_night="Good night!",
+        goodbye="See you!",
+        clock="It's {time} ({zone}).",
+        day="Today is {weekday}, {date}.",
         list_notes="`/memory list` lists your notes, and `/memory get MEMORY.md` shows one.",
         reminders="`/reminders` lists your reminders.",
         cancel_reminder="To cancel a reminder, send `{command}`. `/reminders` shows their numbers.",
@@ -62,7 +74,8 @@ ENGLISH = Language(
         "docs/models.md shows all the others.",
     ),
     states=phrases(
-        "is|are|am|lives|live|works|work|likes|like|prefers|prefer|has|have|uses|use|owns|costs|weighs|called|drives|studies"
+        "is|are|am|lives|live|works|work|likes|like|prefers|prefer|has|have|uses|use|owns|costs"
+        "|weighs|called|drives|studies"
     ),
     abbreviations=phrases(
         "dr|mr|mrs|ms|prof|st|mt|vs|approx|dept|inc|ltd|jr|sr|nos|tel|vol|fig|cf|ca|est|gen|rev|capt"
@@ -160,16 +173,43 @@ ENGLISH = Language(
         "it|it is|it's|its|it was|that is|that's|this is|he|he is|he's|she|she is|she's|they|they are|they're"
     ),
     copulas=phrases("is|are|am|was|were|it's|its|that's|he's|she's|they're"),
+    instead=(
+        r"(?:(?:it|that|this|he|she|they|i|we)(?:(?:'s|'re|'m| is| are| am| was| were)? not|"
+        r"(?: is|are|was)n't) |not )(?P<old>[^,;.]+?)(?:[,;.]| [–-]| but) *(?:but )?(?:"
+        r"(?:it|that|this|he|she|they)(?:'s|'re| is| are| was) )?(?P<new>[^,;.]+)",
+        r"(?:(?:it|that|this)(?:'s| is| was) )?(?P<new>[^,;.]+?)(?:, "
+        r"(?:and )?not| and not| instead of| rather than| not) (?P<old>[^,;.]+)",
+    ),
     forget_that=phrases(
         "forget that|forget this|forget that note|forget what i said|forget what i just said"
         "|forget the last note|forget the last thing i said|delete that|delete this|delete it"
-        "|delete that note|delete the last note|remove that|remove this|remove it"
-        "|remove that note|remove the last note|erase that|erase it|scratch that"
+        "|delete that note|delete the last note|remove that|remove this|remove it|remove that note"
+        "|remove the last note|erase that|erase it|scratch that|cancel that|cancel it|cancel this"
+        "|cancel that reminder|cancel that note"
     ),
     undo=phrases(
         "undo|undo that|undo this|undo it|take that back|take it back|put that back"
         "|put it back|restore that|restore it"
     ),
+    clock=phrases(
+        "what time is it|what time is it now|what's the time|what is the time|what's the time now"
+        "|what is the time now|whats the time|do you know what time it is|tell me the time"
+        "|tell me what time it is|do you have the time|what is the current time"
+        "|what's the current time|the time"
+    ),
+    day=phrases(
+        "what day is it|what day is it today|what day is today|which day is it|which day is today"
+        "|what day of the week is it|what is the date|what's the date|what's the date today"
+        "|what is the date today|what date is it|what date is it today|what date is today"
+        "|what is today's date|what's today's date|what is today|what's today|tell me the date"
+    ),
+    good_night=phrases("good night|goodnight|night|nighty night|sleep well|sweet dreams"),
+    goodbye=phrases(
+        "bye|goodbye|bye bye|good bye|see you|see you later|see you soon|see you tomorrow|see ya"
+        "|talk to you later|later|take care|have a nice day|have a good day|have a nice evening"
+        "|have a good evening"
+    ),
+    weekday_names=phrases("Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday"),
     list_notes=phrases(
         "show all notes|show all my notes|show me all notes|show me all my notes|show my notes"
         "|show me my notes|show notes|list all notes|list all my notes|list my notes|list notes"
@@ -242,8 +282,10 @@ ENGLISH = Language(
     ),
     orders=phrases(
         "write a|write an|write me|write some|write us|compose a|draw a|draw an|draw the|draw me|generate"
-        "|calculate|translate|sing|tell me a joke|tell me a story|open the|open my|play some|play me|turn on|turn off"
-        "|switch on|switch off|send an|make me a|help me|i need help|i need your help|i can't log in|i cannot log in"
+        "|calculate|translate|sing|tell me a joke|tell me a story|open the|open my|play some|play me"
+        "|turn on|turn off"
+        "|switch on|switch off|send an|make me a|help me|i need help|i need your help|i can't log in"
+        "|i cannot log in"
     ),
     ask_first=phrases(
         "who|whom|whose|what|which|when|where|why|how|is|are|am i|was|were|do i|do we|do you|do they|does"
@@ -272,8 +314,8 @@ ENGLISH = Language(
     ),
     chat=phrases(
         "hi|hello|hey|hey there|hi there|hello there|howdy|yo|good morning|good afternoon|good evening"
-        "|good night|morning|how are you|how are you doing|how's it going|what's up|sup|oops|wow|hm|hmm"
-        "|please|help|test|testing|who are you|what are you|what can you do|what do you do|how do you work"
+        "|morning|how are you|how are you doing|how's it going|what's up|sup|oops|wow|hm|hmm|please|help"
+        "|test|testing|who are you|what are you|what can you do|what do you do|how do you work"
         "|how does this work|start|i'm fine|i am fine|i'm good|welcome|you're welcome|commonplace"
         "|what is this|again|i hate you|i love you|i like you|and you|what's yours|what is yours"
         "|what about you|how about you"
@@ -284,10 +326,9 @@ ENGLISH = Language(
     ),
     fine=phrases(
         "ok|okay|k|yes|yep|yeah|yup|no|nope|nah|sure|alright|all right|right|great|cool|nice|good|fine"
-        "|perfect|awesome|excellent|got it|i see|bye|goodbye|bye bye|see you|see you later|later|good bye"
-        "|never mind|nevermind|well done|good job|no problem|that's all|that is all|that's it|stop|cancel"
-        "|sorry|have a nice day|have a good day|not much|lol|haha|i think so|i don't think so|i guess so"
-        "|i hope so|forget it|forget about it"
+        "|perfect|awesome|excellent|got it|i see|never mind|nevermind|well done|good job|no problem"
+        "|that's all|that is all|that's it|stop|cancel|sorry|not much|lol|haha|i think so|i don't think so"
+        "|i guess so|i hope so|forget it|forget about it"
     ),
     leave=phrases("exit|quit|q|wq|logout|log out"),
 )

@@ -64,6 +64,20 @@ FRENCH = Language(
         corrected="Corrigé : {place} dit maintenant « {new} » au lieu de « {old} ». "
         "Pour revenir en arrière, dites « annule ».",
         removed="Effacé de {place} : « {old} ». Pour le remettre, dites « annule ».",
+        nothing_to_undo="Il n'y a rien à annuler : je n'ai rien noté ni modifié dans nos derniers messages.",
+        undo_older="Ma dernière modification date un peu : {place} dit « {text} ». Pour l'effacer, envoyez "
+        "`{command}`.",
+        back="De retour dans {place} : « {text} ».",
+        which_words="Quels mots dois-je changer ? La ligne dit « {text} ». Envoyez-moi la nouvelle phrase "
+        "entière.",
+        reminder_moved="Déplacé : je vous le rappelle le {due} : {text} (rappel {number}). Pour revenir en arrière, "
+        "dites « annule ».",
+        reminder_cancelled="Rappel {number} annulé : {text}. Pour le remettre, dites « annule ».",
+        no_such_reminder="Je n'ai rien annulé : {error}",
+        good_night="Bonne nuit !",
+        goodbye="À bientôt !",
+        clock="Il est {time} ({zone}).",
+        day="Aujourd'hui, c'est {weekday} {date}.",
         list_notes="`/memory list` montre vos notes, et `/memory get MEMORY.md` en affiche une.",
         reminders="`/reminders` montre vos rappels.",
         cancel_reminder="Pour annuler un rappel, envoyez `{command}`. `/reminders` montre les numéros.",
@@ -148,16 +162,39 @@ FRENCH = Language(
     amends=phrases("en fait|pardon|désolé|désolée|attends|attendez|oups|excuse-moi|excusez-moi|finalement"),
     pronouns=phrases("c'est|ce sont|c'était|il|il est|elle|elle est|ils sont|elles sont"),
     copulas=phrases("est|sont|suis|était|c'est|s'appelle|m'appelle"),
+    instead=(
+        r"(?:ce n'est pas|c'est pas|ce ne sont pas|ce sont pas|non pas|pas) (?P<old>[^,;.]+?)"
+        r"(?:,| mais) *(?:mais )?(?:c'est |ce sont )?(?P<new>[^,;.]+)",
+        r"(?:c'est |ce sont )?(?P<new>[^,;.]+?)(?:, (?:et )?(?:non )?pas| et "
+        r"(?:non )?pas| au lieu de| plutôt que| pas) (?P<old>[^,;.]+)",
+    ),
     forget_that=phrases(
         "oublie ça|oublie cela|oubliez ça|oubliez cela|oublie-le|oublie ce que j'ai dit"
-        "|oublie ce que je viens de dire|efface ça|efface cela|effacez ça|effacez cela"
-        "|efface-le|supprime ça|supprime cela|supprimez ça|supprimez cela|supprime-le"
-        "|efface la dernière note|supprime la dernière note"
+        "|oublie ce que je viens de dire|efface ça|efface cela|effacez ça|effacez cela|efface-le"
+        "|supprime ça|supprime cela|supprimez ça|supprimez cela|supprime-le|efface la dernière note"
+        "|supprime la dernière note|annule ce rappel|annulez ce rappel|annule le rappel"
+        "|annulez le rappel"
     ),
     undo=phrases(
         "annule|annulez|annuler|annule ça|annulez ça|annule cela|reviens en arrière|rétablis"
         "|remets-le|remets ça"
     ),
+    clock=phrases(
+        "quelle heure est-il|quelle heure il est|il est quelle heure|quelle heure est-il maintenant"
+        "|quelle est l'heure|c'est quelle heure|dis-moi l'heure|dites-moi l'heure|tu as l'heure"
+        "|vous avez l'heure"
+    ),
+    day=phrases(
+        "quel jour sommes-nous|quel jour sommes-nous aujourd'hui|quel jour on est|on est quel jour"
+        "|quel jour est-on|quel jour est-ce|quelle est la date|quelle est la date aujourd'hui"
+        "|quelle est la date d'aujourd'hui|quelle date sommes-nous|c'est quel jour"
+        "|c'est quel jour aujourd'hui|quel jour est-il|le combien sommes-nous|on est le combien"
+    ),
+    good_night=phrases("bonne nuit|dors bien|dormez bien|fais de beaux rêves|bonne nuit à toi"),
+    goodbye=phrases(
+        "au revoir|à bientôt|à demain|à plus|à plus tard|à tout à l'heure|bonne journée|bonne soirée"
+    ),
+    weekday_names=phrases("lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche"),
     list_notes=phrases(
         "montre toutes les notes|montre-moi toutes les notes|montre toutes mes notes"
         "|montre-moi toutes mes notes|montrez-moi toutes mes notes|montre-moi mes notes"
@@ -240,14 +277,14 @@ FRENCH = Language(
         "|se trouve"
     ),
     chat=phrases(
-        "bonjour|bonsoir|salut|coucou|allô|bonne nuit|ça va|comment ça va|comment vas-tu|comment allez-vous"
-        "|aide|qui es-tu|qui êtes-vous|que peux-tu faire|que sais-tu faire|test|s'il te plaît"
-        "|s'il vous plaît|et toi|et vous|comment t'appelles-tu|je te déteste|je t'aime"
+        "bonjour|bonsoir|salut|coucou|allô|ça va|comment ça va|comment vas-tu|comment allez-vous|aide"
+        "|qui es-tu|qui êtes-vous|que peux-tu faire|que sais-tu faire|test|s'il te plaît|s'il vous plaît"
+        "|et toi|et vous|comment t'appelles-tu|je te déteste|je t'aime"
     ),
     thanks=phrases("merci|merci beaucoup|merci bien|beaucoup"),
     fine=phrases(
-        "oui|non|ouais|d'accord|ok|okay|bien|très bien|super|parfait|génial|au revoir|à bientôt|à demain"
-        "|à plus|pardon|désolé|désolée|tant pis|bien sûr|de rien"
+        "oui|non|ouais|d'accord|ok|okay|bien|très bien|super|parfait|génial|pardon|désolé|désolée|tant pis"
+        "|bien sûr|de rien"
     ),
     leave=phrases("quitter|sortir"),
 )

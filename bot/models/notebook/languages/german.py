@@ -64,6 +64,21 @@ GERMAN = Language(
         correct="Um eine Notiz zu berichtigen, schick `{command}` mit dem richtigen Text.",
         corrected="Berichtigt: In {place} steht jetzt „{new}“ statt „{old}“. Zum Zurücknehmen sag „rückgängig“.",
         removed="Aus {place} entfernt: „{old}“. Zum Zurückholen sag „rückgängig“.",
+        nothing_to_undo="Es gibt nichts rückgängig zu machen: In unseren letzten Nachrichten habe ich nichts notiert "
+        "oder geändert.",
+        undo_older="Meine letzte Änderung ist schon eine Weile her: In {place} steht „{text}“. Zum Löschen "
+        "schick `{command}`.",
+        back="Wieder in {place}: „{text}“.",
+        which_words="Welche Wörter soll ich ändern? In der Zeile steht „{text}“. Schick mir bitte den ganzen "
+        "neuen Satz.",
+        reminder_moved="Verschoben: Ich erinnere dich am {due}: {text} (Erinnerung {number}). Zum Zurücknehmen sag "
+        "„rückgängig“.",
+        reminder_cancelled="Erinnerung {number} gestrichen: {text}. Zum Zurückholen sag „rückgängig“.",
+        no_such_reminder="Ich habe nichts gestrichen: {error}",
+        good_night="Gute Nacht!",
+        goodbye="Bis bald!",
+        clock="Es ist {time} Uhr ({zone}).",
+        day="Heute ist {weekday}, der {date}.",
         list_notes="`/memory list` zeigt, welche Notizen es gibt, und `/memory get MEMORY.md` zeigt eine davon.",
         reminders="`/reminders` zeigt deine Erinnerungen.",
         cancel_reminder="Um eine Erinnerung zu streichen, schick `{command}`. Die Nummern zeigt `/reminders`.",
@@ -80,7 +95,8 @@ GERMAN = Language(
         leave="Zum Verlassen im Terminal exit eingeben oder Strg-D drücken. Deine Notizen bleiben.",
     ),
     states=phrases(
-        "ist|sind|bin|heißt|heiße|wohnt|wohne|wohnen|lebt|lebe|leben|arbeitet|arbeite|mag|hat|habe|haben|liegt|steht|kostet|fährt|lautet"
+        "ist|sind|bin|heißt|heiße|wohnt|wohne|wohnen|lebt|lebe|leben|arbeitet|arbeite|mag|hat|habe"
+        "|haben|liegt|steht|kostet|fährt|lautet"
     ),
     verb_second=phrases("ich|wir|er|sie|es"),
     ordinal_dots=True,
@@ -162,15 +178,42 @@ GERMAN = Language(
         "|sind es|es war|er war|sie war|der ist|die ist"
     ),
     copulas=phrases("ist|sind|bin|war|waren|heißt|heiße|lautet"),
+    instead=(
+        r"(?:(?:es|das|er|sie|ich) (?:ist|sind|war|bin) )?"
+        r"(?:nicht|kein|keine|keinen) (?P<old>[^,;.]+?)(?:,| sondern) *(?:sondern )?(?:"
+        r"(?:es|das|er|sie) (?:ist|sind|war) )?(?P<new>[^,;.]+)",
+        r"(?:(?:es|das) (?:ist|sind|war) )?(?P<new>[^,;.]+?)(?:, "
+        r"(?:und )?nicht| und nicht| statt| anstatt| nicht) (?P<old>[^,;.]+)",
+    ),
     forget_that=phrases(
         "vergiss das|vergiss das wieder|vergiss die letzte notiz|vergiss, was ich gesagt habe"
         "|lösche das|lösch das|lösche das wieder|lösch das wieder|lösche die letzte notiz"
-        "|lösch die letzte notiz|entferne das|streich das|streiche das"
+        "|lösch die letzte notiz|entferne das|streich das|streiche das|storniere das|stornier das"
+        "|brich das ab|sag das ab|streich das wieder|streiche das wieder"
+        "|streich die erinnerung wieder"
     ),
     undo=phrases(
         "rückgängig|mach das rückgängig|mache das rückgängig|rückgängig machen"
         "|nimm das zurück|stell das wieder her|stelle das wieder her"
     ),
+    clock=phrases(
+        "wie spät ist es|wie spät ist es jetzt|wie spät|wie viel uhr ist es|wieviel uhr ist es"
+        "|wie viel uhr haben wir|sag mir die uhrzeit|wie ist die uhrzeit"
+        "|weißt du, wie spät es ist|sag mir, wie spät es ist"
+    ),
+    day=phrases(
+        "welcher tag ist heute|welchen tag haben wir heute|welchen tag haben wir"
+        "|welches datum ist heute|welches datum haben wir|welches datum haben wir heute"
+        "|was ist heute für ein tag|was für ein tag ist heute|der wievielte ist heute"
+        "|den wievielten haben wir heute|wie ist das datum|welcher wochentag ist heute"
+        "|was ist das heutige datum|was ist heute für ein datum"
+    ),
+    good_night=phrases("gute nacht|nacht|schlaf gut|schlafen sie gut|träum schön|schlaf schön"),
+    goodbye=phrases(
+        "tschüss|tschüs|tschau|auf wiedersehen|bis bald|bis später|bis morgen|bis dann"
+        "|mach's gut|schönen tag|schönen tag noch|einen schönen tag|schönen abend|schönen abend noch"
+    ),
+    weekday_names=phrases("Montag|Dienstag|Mittwoch|Donnerstag|Freitag|Samstag|Sonntag"),
     list_notes=phrases(
         "zeig alle notizen|zeige alle notizen|zeig mir alle notizen|zeige mir alle notizen"
         "|zeig mir alle meine notizen|zeig alle meine notizen|zeig mir meine notizen"
@@ -269,17 +312,16 @@ GERMAN = Language(
         "|trinken|trinke|essen|esse|spielen|wartet|öffnen|schließen|beginnen|wohnte|arbeiten|lieben|brauchen"
     ),
     chat=phrases(
-        "hallo|moin|servus|grüezi|grüß dich|grüß gott|guten tag|guten morgen|guten abend|gute nacht|morgen"
-        "|na|wie geht's|wie geht es dir|wie gehts|bitte|bitte sehr|hilfe|wer bist du|was kannst du"
-        "|was bist du|ich hasse dich|ich liebe dich|ich mag dich|und du|und dir|und selbst|wie heißt du"
+        "hallo|moin|servus|grüezi|grüß dich|grüß gott|guten tag|guten morgen|guten abend|morgen|na"
+        "|wie geht's|wie geht es dir|wie gehts|bitte|bitte sehr|hilfe|wer bist du|was kannst du|was bist du"
+        "|ich hasse dich|ich liebe dich|ich mag dich|und du|und dir|und selbst|wie heißt du"
         "|wer bist denn du"
     ),
     thanks=phrases("danke|vielen dank|danke schön|dankeschön|danke dir|besten dank"),
     fine=phrases(
-        "ja|nein|nee|jo|jawohl|genau|klar|alles klar|gut|super|toll|prima|schön|sehr gut|okay|tschüss"
-        "|tschüs|tschau|auf wiedersehen|bis bald|bis später|bis morgen|egal|schon gut|entschuldigung|aha"
-        "|ach so|stopp|macht nichts|gern|gerne|ich glaube schon|ich denke schon|ich glaube nicht|vergiss es"
-        "|das war's|das wär's"
+        "ja|nein|nee|jo|jawohl|genau|klar|alles klar|gut|super|toll|prima|schön|sehr gut|okay|egal"
+        "|schon gut|entschuldigung|aha|ach so|stopp|macht nichts|gern|gerne|ich glaube schon"
+        "|ich denke schon|ich glaube nicht|vergiss es|das war's|das wär's"
     ),
     leave=phrases("beenden|verlassen|abmelden"),
 )

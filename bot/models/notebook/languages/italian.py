@@ -62,6 +62,19 @@ ITALIAN = Language(
         correct="Per correggere una nota, invia `{command}` con il testo giusto.",
         corrected="Corretto: {place} ora dice “{new}” invece di “{old}”. Per tornare indietro, di’ “annulla”.",
         removed="Rimosso da {place}: “{old}”. Per rimetterlo, di’ “annulla”.",
+        nothing_to_undo="Non c'è niente da annullare: negli ultimi messaggi non ho annotato né cambiato nulla.",
+        undo_older="La mia ultima modifica risale a un po' fa: {place} dice “{text}”. Per cancellarla, manda "
+        "`{command}`.",
+        back="Di nuovo in {place}: “{text}”.",
+        which_words="Quali parole devo cambiare? La riga dice “{text}”. Mandami la nuova frase intera.",
+        reminder_moved="Spostato: te lo ricordo il {due}: {text} (promemoria {number}). Per tornare indietro, di’ "
+        "“annulla”.",
+        reminder_cancelled="Promemoria {number} cancellato: {text}. Per rimetterlo, di’ “annulla”.",
+        no_such_reminder="Non ho cancellato niente: {error}",
+        good_night="Buonanotte!",
+        goodbye="A presto!",
+        clock="Sono le {time} ({zone}).",
+        day="Oggi è {weekday}, {date}.",
         list_notes="`/memory list` elenca le tue note e `/memory get MEMORY.md` ne mostra una.",
         reminders="`/reminders` elenca i tuoi promemoria.",
         cancel_reminder="Per annullare un promemoria, invia `{command}`. `/reminders` mostra i numeri.",
@@ -132,11 +145,31 @@ ITALIAN = Language(
     amends=phrases("in realtà|scusa|scusami|scusi|aspetta|ops|veramente|mi dispiace"),
     pronouns=phrases("è|sono|era|erano|lui|lei|si chiama"),
     copulas=phrases("è|sono|era|erano|sta|chiama|chiamo"),
+    instead=(
+        r"non (?:(?:è|sono|era|sta) )?"
+        r"(?P<old>[^,;.]+?)(?:,| ma| bensì) *(?:ma |bensì )?(?:(?:è|sono|era|sta) )?(?P<new>[^,;.]+)",
+        r"(?:(?:è|sono|era) )?(?P<new>[^,;.]+?)(?:, (?:e )?non| e non| invece di| al posto di) "
+        r"(?P<old>[^,;.]+)",
+    ),
     forget_that=phrases(
-        "dimentica questo|dimenticalo|dimentica quello che ho detto|cancella questo"
-        "|cancellalo|cancella l'ultima nota|elimina questo|eliminalo|elimina l'ultima nota"
+        "dimentica questo|dimenticalo|dimentica quello che ho detto|cancella questo|cancellalo"
+        "|cancella l'ultima nota|elimina questo|eliminalo|elimina l'ultima nota"
+        "|annulla quel promemoria|cancella quel promemoria|lascia perdere il promemoria"
     ),
     undo=phrases("annulla|annullare|annullalo|annulla questo|torna indietro|ripristina|ripristinalo"),
+    clock=phrases(
+        "che ore sono|che ora è|che ora è adesso|che ore sono adesso|dimmi l'ora|dimmi che ore sono"
+        "|sai che ore sono|hai l'ora"
+    ),
+    day=phrases(
+        "che giorno è|che giorno è oggi|oggi che giorno è|che data è oggi|qual è la data"
+        "|qual è la data di oggi|quanti ne abbiamo oggi|dimmi la data"
+    ),
+    good_night=phrases("buonanotte|buona notte|notte|dormi bene|sogni d'oro"),
+    goodbye=phrases(
+        "arrivederci|a dopo|a domani|a presto|ci vediamo|ci sentiamo|buona giornata|buona serata|addio"
+    ),
+    weekday_names=phrases("lunedì|martedì|mercoledì|giovedì|venerdì|sabato|domenica"),
     list_notes=phrases(
         "mostra tutte le note|mostrami tutte le note|mostra tutte le mie note"
         "|mostrami tutte le mie note|mostra le mie note|mostrami le mie note|elenca le mie note"
@@ -208,14 +241,12 @@ ITALIAN = Language(
         "|si trova|c'è|detto"
     ),
     chat=phrases(
-        "ciao|salve|buongiorno|buon giorno|buonasera|buona sera|buonanotte|come va|come stai|come sta|aiuto"
-        "|chi sei|cosa sai fare|cosa puoi fare|che cosa sai fare|prova|e tu|e lei|come ti chiami|ti odio"
-        "|ti amo"
+        "ciao|salve|buongiorno|buon giorno|buonasera|buona sera|come va|come stai|come sta|aiuto|chi sei"
+        "|cosa sai fare|cosa puoi fare|che cosa sai fare|prova|e tu|e lei|come ti chiami|ti odio|ti amo"
     ),
     thanks=phrases("grazie|grazie mille|molte grazie"),
     fine=phrases(
-        "sì|no|ok|okay|va bene|certo|bene|benissimo|perfetto|ottimo|arrivederci|a dopo|a domani|a presto"
-        "|scusa|scusami|capito|d'accordo|prego"
+        "sì|no|ok|okay|va bene|certo|bene|benissimo|perfetto|ottimo|scusa|scusami|capito|d'accordo|prego"
     ),
     leave=phrases("uscire|esci"),
 )

@@ -60,6 +60,19 @@ PORTUGUESE = Language(
         correct="Para corrigir uma nota, envie `{command}` com o texto certo.",
         corrected="Corrigido: {place} diz agora “{new}” em vez de “{old}”. Para voltar atrás, diga “desfazer”.",
         removed="Removido de {place}: “{old}”. Para recuperar, diga “desfazer”.",
+        nothing_to_undo="Não há nada para desfazer: nas nossas últimas mensagens não anotei nem mudei nada.",
+        undo_older="A minha última mudança já foi há algum tempo: {place} diz “{text}”. Para apagar, envie "
+        "`{command}`.",
+        back="De volta em {place}: “{text}”.",
+        which_words="Que palavras devo mudar? A linha diz “{text}”. Envie-me a nova frase inteira.",
+        reminder_moved="Mudado: lembro você em {due}: {text} (lembrete {number}). Para voltar atrás, diga "
+        "“desfazer”.",
+        reminder_cancelled="Lembrete {number} cancelado: {text}. Para recuperar, diga “desfazer”.",
+        no_such_reminder="Não cancelei nada: {error}",
+        good_night="Boa noite!",
+        goodbye="Até logo!",
+        clock="São {time} ({zone}).",
+        day="Hoje é {weekday}, {date}.",
         list_notes="`/memory list` mostra as suas notas, e `/memory get MEMORY.md` mostra uma delas.",
         reminders="`/reminders` mostra os seus lembretes.",
         cancel_reminder="Para cancelar um lembrete, envie `{command}`. `/reminders` mostra os números.",
@@ -136,12 +149,29 @@ PORTUGUESE = Language(
     amends=phrases("na verdade|desculpa|desculpe|espera|espere|perdão|opa|afinal"),
     pronouns=phrases("é|são|era|foi|está|estão|ele|ela|se chama"),
     copulas=phrases("é|são|sou|era|foi|está|estão|estou|chama|chamo"),
+    instead=(
+        r"não (?:(?:é|são|era|está|estão) )?"
+        r"(?P<old>[^,;.]+?)(?:,| mas| e sim) *(?:mas |e sim )?(?:(?:é|são|era|está|estão) )?(?P<new>[^,;.]+)",
+        r"(?:(?:é|são|era) )?(?P<new>[^,;.]+?)(?:, (?:e )?não| e não| em vez de| ao invés de) "
+        r"(?P<old>[^,;.]+)",
+    ),
     forget_that=phrases(
         "esquece isso|esqueça isso|esquece isto|esquece o que eu disse|esqueça o que eu disse"
-        "|apaga isso|apague isso|apaga isto|apaga a última nota|apague a última nota"
-        "|exclua isso|remova isso"
+        "|apaga isso|apague isso|apaga isto|apaga a última nota|apague a última nota|exclua isso"
+        "|remova isso|cancela isso|cancele isso|cancela isto|cancele esse lembrete"
     ),
     undo=phrases("desfazer|desfaz|desfaça|desfaz isso|desfaça isso|volta atrás|recupera isso|recupere isso"),
+    clock=phrases(
+        "que horas são|que horas são agora|que hora é|quantas horas são|me diga as horas"
+        "|diga-me as horas|qual é a hora|você sabe que horas são|tem horas"
+    ),
+    day=phrases(
+        "que dia é hoje|que dia é|hoje é que dia|em que dia estamos|qual é a data"
+        "|qual é a data de hoje|que data é hoje|a quantos estamos|qual o dia de hoje"
+    ),
+    good_night=phrases("boa noite|durma bem|dorme bem|bons sonhos"),
+    goodbye=phrases("tchau|adeus|até logo|até amanhã|até mais|até breve|tenha um bom dia"),
+    weekday_names=phrases("segunda-feira|terça-feira|quarta-feira|quinta-feira|sexta-feira|sábado|domingo"),
     list_notes=phrases(
         "mostra todas as notas|mostre todas as notas|mostre todas as minhas notas"
         "|mostra todas as minhas notas|mostra as minhas notas|mostre as minhas notas"
@@ -215,14 +245,12 @@ PORTUGUESE = Language(
         "|disse|fica"
     ),
     chat=phrases(
-        "oi|olá|ola|bom dia|boa tarde|boa noite|tudo bem|tudo bom|como vai|como estás|ajuda|quem é você"
-        "|quem és tu|o que você pode fazer|o que podes fazer|teste|e você|e tu|como você se chama|te odeio"
-        "|te amo"
+        "oi|olá|ola|bom dia|boa tarde|tudo bem|tudo bom|como vai|como estás|ajuda|quem é você|quem és tu"
+        "|o que você pode fazer|o que podes fazer|teste|e você|e tu|como você se chama|te odeio|te amo"
     ),
     thanks=phrases("obrigado|obrigada|muito obrigado|muito obrigada|valeu"),
     fine=phrases(
-        "sim|não|ok|okay|claro|bem|muito bem|perfeito|ótimo|legal|tchau|adeus|até logo|até amanhã|até mais"
-        "|desculpa|desculpe|entendi|beleza|de nada"
+        "sim|não|ok|okay|claro|bem|muito bem|perfeito|ótimo|legal|desculpa|desculpe|entendi|beleza|de nada"
     ),
     leave=phrases("sair"),
 )

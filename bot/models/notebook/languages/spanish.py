@@ -61,6 +61,19 @@ SPANISH = Language(
         correct="Para corregir una nota, envía `{command}` con el texto correcto.",
         corrected="Corregido: {place} dice ahora «{new}» en vez de «{old}». Para volver atrás, di «deshacer».",
         removed="Borrado de {place}: «{old}». Para recuperarlo, di «deshacer».",
+        nothing_to_undo="No hay nada que deshacer: en nuestros últimos mensajes no he anotado ni cambiado nada.",
+        undo_older="Mi último cambio es de hace un rato: {place} dice «{text}». Para borrarlo, envía "
+        "`{command}`.",
+        back="De vuelta en {place}: «{text}».",
+        which_words="¿Qué palabras debo cambiar? La línea dice «{text}». Envíame la frase nueva completa.",
+        reminder_moved="Cambiado: te lo recordaré el {due}: {text} (recordatorio {number}). Para volver atrás, di "
+        "«deshacer».",
+        reminder_cancelled="Recordatorio {number} cancelado: {text}. Para recuperarlo, di «deshacer».",
+        no_such_reminder="No he cancelado nada: {error}",
+        good_night="¡Buenas noches!",
+        goodbye="¡Hasta luego!",
+        clock="Son las {time} ({zone}).",
+        day="Hoy es {weekday}, {date}.",
         list_notes="`/memory list` muestra tus notas y `/memory get MEMORY.md` enseña una de ellas.",
         reminders="`/reminders` muestra tus recordatorios.",
         cancel_reminder="Para cancelar un recordatorio, envía `{command}`. `/reminders` muestra los números.",
@@ -138,12 +151,33 @@ SPANISH = Language(
     amends=phrases("en realidad|perdón|perdona|lo siento|espera|de hecho|disculpa"),
     pronouns=phrases("es|son|era|fue|está|están|él|ella|se llama"),
     copulas=phrases("es|son|soy|era|fue|está|están|estoy|llama|llamo"),
+    instead=(
+        r"no (?:(?:es|son|era|está|están) )?"
+        r"(?P<old>[^,;.]+?)(?:,| sino) *(?:sino )?(?:(?:es|son|era|está|están) )?(?P<new>[^,;.]+)",
+        r"(?:(?:es|son|era) )?(?P<new>[^,;.]+?)(?:, (?:y )?no| y no| en vez de| en lugar de) "
+        r"(?P<old>[^,;.]+)",
+    ),
     forget_that=phrases(
         "olvida eso|olvida esto|olvídalo|olvida lo que dije|olvida lo que he dicho|borra eso"
         "|borra esto|bórralo|borra la última nota|elimina eso|elimina esto|elimínalo"
-        "|elimina la última nota"
+        "|elimina la última nota|cancela eso|cancela esto|cancélalo|cancela ese recordatorio"
     ),
     undo=phrases("deshacer|deshaz|deshazlo|deshaz eso|deshaz el cambio|vuelve atrás|recupéralo"),
+    clock=phrases(
+        "qué hora es|que hora es|qué horas son|qué hora tenemos|qué hora es ahora|me dices la hora"
+        "|dime la hora|dime qué hora es|sabes qué hora es|tienes hora"
+    ),
+    day=phrases(
+        "qué día es|qué día es hoy|que dia es hoy|que día es hoy|a qué día estamos|en qué día estamos"
+        "|a cuánto estamos|cuál es la fecha|cuál es la fecha de hoy|qué fecha es|qué fecha es hoy"
+        "|dime la fecha|a qué fecha estamos"
+    ),
+    good_night=phrases("buenas noches|que descanses|que duermas bien|dulces sueños"),
+    goodbye=phrases(
+        "adiós|adios|chao|chau|hasta luego|hasta mañana|hasta pronto|nos vemos|que tengas un buen día"
+        "|buen día|hasta la vista"
+    ),
+    weekday_names=phrases("lunes|martes|miércoles|jueves|viernes|sábado|domingo"),
     list_notes=phrases(
         "muestra todas las notas|muéstrame todas las notas|muestra todas mis notas"
         "|muéstrame todas mis notas|muestra mis notas|muéstrame mis notas|enséñame mis notas"
@@ -214,14 +248,14 @@ SPANISH = Language(
         "|necesito|debe|puede|hay|dijo|cumple"
     ),
     chat=phrases(
-        "hola|buenas|buenos días|buenos dias|buenas tardes|buenas noches|qué tal|que tal|cómo estás"
-        "|como estas|ayuda|quién eres|quien eres|qué puedes hacer|que puedes hacer|prueba|y tú|y usted"
-        "|cómo te llamas|te odio|te quiero"
+        "hola|buenas|buenos días|buenos dias|buenas tardes|qué tal|que tal|cómo estás|como estas|ayuda"
+        "|quién eres|quien eres|qué puedes hacer|que puedes hacer|prueba|y tú|y usted|cómo te llamas"
+        "|te odio|te quiero"
     ),
     thanks=phrases("gracias|muchas gracias|mil gracias"),
     fine=phrases(
-        "sí|si|no|vale|ok|okay|claro|bien|muy bien|perfecto|genial|adiós|adios|chao|hasta luego"
-        "|hasta mañana|nos vemos|perdón|lo siento|entendido|de acuerdo|de nada|jaja|jajaja"
+        "sí|si|no|vale|ok|okay|claro|bien|muy bien|perfecto|genial|perdón|lo siento|entendido|de acuerdo"
+        "|de nada|jaja|jajaja"
     ),
     leave=phrases("salir"),
 )
