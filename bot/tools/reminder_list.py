@@ -1,10 +1,11 @@
-"""The tool by which a model sees the upcoming reminders."""
+"""The tools by which a model sees the upcoming reminders, and cancels one."""
 
 from datetime import date, datetime, time, timedelta
 from typing import Annotated, Any
 
 from pydantic import Field
 
+from bot import phrases
 from bot.access import Access, Standing
 from bot.reminders import Reminders, again_in_words, is_readable
 from bot.state.reminders import ReminderRow
@@ -13,7 +14,7 @@ from bot.when import Rule
 
 
 def reminder_list_tools(reminders: Reminders, access: Access) -> tuple[Tool, ...]:
-    """Give the tool that lists the reminders of the chat in which it is called."""
+    """Give the tools that list the reminders of the chat in which they are called, and cancel them."""
 
     @tool
     async def list_reminders(
@@ -38,7 +39,21 @@ def reminder_list_tools(reminders: Reminders, access: Access) -> tuple[Tool, ...
         unreadable = [_unreadable(row) for row in rows if not is_readable(row)]
         return {"reminders": [_listed(row, at) for at, row in due] + unreadable}
 
-    return (list_reminders,)
+    @tool
+    async def cancel_reminder(
+        number: Annotated[int, Field(description="As `list_reminders` or `remind` gave it.", ge=1)],
+        use: ToolUse,
+    ) -> dict[str, Any]:
+        """Cancel a reminder in this chat, when the person asks for that; to move one, set the new one first."""
+        owner = await access.standing_of(use.person) is Standing.OWNER
+        row = await reminders.cancel(number, chat=use.chat, owner=owner, key=use.key)
+        if row is None:
+            raise BadCall(phrases.REMINDER_UNKNOWN.format(number=number))
+        if not is_readable(row):
+            return _unreadable(row)
+        return _listed(row, datetime.fromisoformat(row.due_at).astimezone(reminders.zone))
+
+    return list_reminders, cancel_reminder
 
 
 def _day(text: str) -> date:

@@ -10,6 +10,7 @@ from bot.models.notebook.agenda import is_request
 from bot.models.notebook.forget_command import words_to_forget
 from bot.models.notebook.history import Statement, tell_apart
 from bot.models.notebook.language import Language
+from bot.models.notebook.last_lines import NoteLine
 from bot.models.notebook.paraphrases import hits_about
 from bot.models.notebook.sentence import SmallTalk
 from bot.models.notebook.wanted import Wanted
@@ -41,12 +42,21 @@ class Wrote(NamedTuple):
 
 
 class Changed(NamedTuple):
-    """A line that was replaced or removed, or why not."""
+    """Lines that were replaced, removed or put back, or why not."""
 
     where: Wrote
     old: str
+    """"" where they were put back."""
     new: str
-    """"" where it was removed."""
+    """"" where they were removed."""
+
+
+class Cancelled(NamedTuple):
+    """A reminder that was cancelled, or why not."""
+
+    number: str = ""
+    text: str = ""
+    error: str = ""
 
 
 class Looked(NamedTuple):
@@ -111,6 +121,9 @@ class Outcome(NamedTuple):
 
     wrote: Sequence[Wrote] = ()
     changed: Sequence[Changed] = ()
+    unsure: str = ""
+    """The line of which it is not plain what a correction replaces in it."""
+    cancelled: Sequence[Cancelled] = ()
     looked: Sequence[Looked] = ()
     reminded: Sequence[Reminded] = ()
     asks_when: bool = False
@@ -128,6 +141,8 @@ class Outcome(NamedTuple):
     """What the last answer was about, as `path:line`."""
     line: str = ""
     """What stands there."""
+    last_change: NoteLine | None = None
+    """What was noted or changed last, where there is nothing to be undone."""
     may_not_note: bool = False
     may_not_find: bool = False
     in_room: bool = False
@@ -159,7 +174,9 @@ def compose(outcome: Outcome, language: Language, *, notice: str = "") -> str:
     parts.extend(
         say.not_noted.format(error=plain(one_line(wrote.error))) for wrote in outcome.wrote if wrote.error
     )
-    parts.extend(_reminder(each, language) for each in outcome.reminded)
+    if outcome.unsure:
+        parts.append(say.which_words.format(text=_quoted_text(outcome.unsure)))
+    parts.extend(_reminders(outcome, language))
     if any(each.while_open for each in outcome.reminded):
         parts.append(say.while_open)
     if outcome.asks_when:
@@ -254,7 +271,7 @@ def _how(wanted: Wanted, outcome: Outcome, language: Language) -> str:
                 return ""
             return say.correct.format(command=f"/correct {outcome.place or 'PATH:LINE'} TEXT")
         case "undo":
-            return say.correct.format(command=f"/correct {outcome.place or 'PATH:LINE'} TEXT")
+            return _nothing_to_undo(outcome.last_change, language)
         case "forget_that":
             words = words_to_forget("", [outcome.line], language) if outcome.line else "WORDS"
             return say.forget.format(command=f"/forget {words or 'WORDS'}")
@@ -284,10 +301,48 @@ def _time(wanted: Literal["clock", "day"], now: datetime, language: Language) ->
 
 def _change(changed: Changed, language: Language) -> str:
     place = _place(changed.where, language)
-    old, new = (plain(one_line(each)).rstrip(".。।") for each in (changed.old, changed.new))
+    old, new = (_quoted_text(each) for each in (changed.old, changed.new))
     if not new:
         return language.say.removed.format(place=place, old=old)
+    if not old:
+        return language.say.back.format(place=place, text=new)
     return language.say.corrected.format(place=place, old=old, new=new)
+
+
+def _quoted_text(text: str) -> str:
+    return plain(one_line(text)).rstrip(".。।")
+
+
+def _nothing_to_undo(last: NoteLine | None, language: Language) -> str:
+    """That there is nothing to undo; where something was changed longer ago, what that was."""
+    if last is None or not (words := words_to_forget("", [last.text], language)):
+        return language.say.nothing_to_undo
+    place = _place(Wrote(last.path, last.line, last.line), language)
+    command = f"/forget {words}"
+    return language.say.undo_older.format(place=place, text=_quoted_text(last.text), command=command)
+
+
+def _reminders(outcome: Outcome, language: Language) -> list[str]:
+    say = language.say
+    told = [
+        say.no_such_reminder.format(error=plain(one_line(each.error)))
+        for each in outcome.cancelled
+        if each.error
+    ]
+    gone = [each for each in outcome.cancelled if not each.error]
+    if gone and len(outcome.reminded) == 1 and not (moved := outcome.reminded[0]).error:
+        if moved.comes_again:
+            return [_reminder(moved, language)]
+        text = plain(one_line(moved.text))
+        return [say.reminder_moved.format(number=moved.number, due=_due(moved, language), text=text)]
+    return [
+        *told,
+        *(_reminder(each, language) for each in outcome.reminded),
+        *(
+            say.reminder_cancelled.format(number=each.number, text=plain(one_line(each.text)))
+            for each in gone
+        ),
+    ]
 
 
 def _how_to_forget(outcome: Outcome, language: Language) -> str:

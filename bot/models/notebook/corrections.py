@@ -1,7 +1,7 @@
 """Pure: a message that corrects the statement before it ("no, it is May 4th"), and what that makes of the statement."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import NamedTuple
 
 from bot.models.notebook.language import Language, phrases
@@ -30,6 +30,8 @@ _LONGEST = 300
 _MOST_OPENERS = 5
 _SAME = 0.5
 """The share of its words that a statement has in common with another one about the same thing."""
+_MOST_BEHIND_COPULA = 4
+"""Words: more than these do not give way as a whole to a few others."""
 _ARTICLES = frozenset(
     phrases(
         "a|an|the|der|die|das|den|dem|ein|eine|einen|le|la|les|l'|un|une|el|los|las|una|o|os|as|um|uma|il|lo|i|gli"
@@ -53,6 +55,12 @@ class Correction(NamedTuple):
     """The same without the words that only say that it is a correction."""
     certain: bool
     """It denies the statement before ("no", "I meant"); else it may also tell something new ("actually")."""
+    not_this: str = ""
+    """The words that `rest` replaces, where they are said: "not tea, coffee"."""
+
+
+UNSURE = ""
+"""What `corrected` returns where it is not plain which words give way."""
 
 
 def read_correction(text: str, spoken: Language) -> Correction | None:
@@ -61,6 +69,8 @@ def read_correction(text: str, spoken: Language) -> Correction | None:
     if "\n" in text or len(text) > _LONGEST or is_question(text):
         return None
     at, certain, amends = _read_openers(text, spoken)
+    if found := _instead(text, at, spoken):
+        return Correction(text, found[1], certain, found[0])
     rest, amends_at_end = _without_ending(text[at:], spoken)
     if not (certain or amends or amends_at_end) or not has_words(rest):
         return None
@@ -77,6 +87,30 @@ def read_correction(text: str, spoken: Language) -> Correction | None:
     ):
         return None
     return Correction(text, rest, certain)
+
+
+def _instead(text: str, at: int, spoken: Language) -> tuple[str, str] | None:
+    """The two parts of "not tea, coffee": what is wrong, and what is right."""
+    whole = text[: body_end(text)]
+    for begin in dict.fromkeys((at, 0)):  # Spanish "no" opens it, and denies
+        for pattern in spoken.instead:
+            found = re.fullmatch(pattern, fold(whole[begin:]))
+            if found is None:
+                continue
+            old, new = (
+                whole[begin:][slice(*found.span(each))].strip(_PUNCTUATION) for each in ("old", "new")
+            )
+            if has_words(old) and has_words(new) and not _says_itself(new, spoken):
+                return old, new
+    return None
+
+
+def _says_itself(text: str, spoken: Language) -> bool:
+    """Whether a part is more than the name of something: "I am" of "I am not hungry"."""
+    last = _bare(text.split()[-1])
+    return bool(phrase_at(fold(text), 0, "subjects", prefer=spoken, only=True)) or (
+        spoken.spacing == "words" and last in {*spoken.copulas, *spoken.verbs, *spoken.pronouns}
+    )
 
 
 def _read_openers(text: str, spoken: Language) -> tuple[int, bool, bool]:
@@ -134,11 +168,22 @@ def _without_ending(text: str, spoken: Language) -> tuple[str, bool]:
 def corrected(old: str, correction: Correction, language: Language) -> str | None:
     """Return the line that is to stand in the place of `old`; None where the correction is about something else.
 
-    Where it only says what is different ("it is May 4th"), that takes its place in the old line. Where that place is
-    not plain, both stand in the new line, in the person's words: nothing is guessed, and nothing is lost.
+    Where it only says what is different ("it is May 4th"), that takes its place in the old line. UNSURE where that
+    place is not plain: nothing is guessed. The marks that end the old line end the new one too.
     """
     old = " ".join(old.split())
     statement = old.rstrip(ENDS + " ")
+    new = corrected_words(statement, correction, language)
+    if not new:
+        return new
+    marks = old[len(statement) :].strip()
+    return finish(new.rstrip(ENDS + " ") + marks if marks else new)
+
+
+def corrected_words(statement: str, correction: Correction, language: Language) -> str | None:
+    """Return the same without capital and full stop; `statement`: without marks at its end."""
+    if correction.not_this:
+        return _exchanged(statement, correction, language)
     rest = correction.rest.rstrip(ENDS + " ")
     pronoun = _pronoun(rest, language)
     value = rest[pronoun.end :].lstrip(SEPARATORS) if pronoun else rest
@@ -148,22 +193,91 @@ def corrected(old: str, correction: Correction, language: Language) -> str | Non
     start = _behind_copula(tokens, language)
     if pronoun is None and not _is_fragment(said, tokens[:start], tokens, language):
         return _replaced(tokens, rest, statement, correction, language)
+    gap = "" if language.spacing == "none" else " "
+    if pronoun is None and language.spacing == "words" and _names_subject(said, tokens, language):
+        return gap.join([*said, *tokens[len(said) :]])
     begun = start or (0 if language.spacing == "none" else 1)
     says_what = pronoun is None or _ends_in_copula(pronoun, language)
-    if (found := _place(said, tokens[begun:])) is not None:
+    if (found := _place(said, tokens[begun:], language)) is not None:
         first, last = begun + found[0], begun + found[1]
-    elif start and says_what and (correction.certain or pronoun):
+    elif (found := _last_noun(said, tokens, begun, language)) is not None:
+        first, last = found
+        if _is_article(said[0]) and _bare(tokens[first - 1]) in _WITH_ARTICLE:
+            said = said[1:]
+    elif (
+        start and says_what and (correction.certain or pronoun) and len(tokens) - start <= _MOST_BEHIND_COPULA
+    ):
         first, last = start, len(tokens)
-    elif correction.certain:
-        joined = finish(old) + ("" if language.spacing == "none" else " ") + finish(correction.said)
-        return joined if joined != old else None
     else:
-        return None
+        return UNSURE if correction.certain else None
     if _keeps_preposition(tokens[first:last], said, language):
         said = said[1:] if _bare(tokens[first]) in _WITH_ARTICLE and _is_article(said[0]) else said
         first += 1
-    new = [*tokens[:first], *said, *tokens[last:]]
-    return finish(("" if language.spacing == "none" else " ").join(new))
+    return gap.join([*tokens[:first], *said, *tokens[last:]])
+
+
+def _exchanged(statement: str, correction: Correction, language: Language) -> str | None:
+    """The line with other words in the place of those that the person calls wrong; they have to stand there once."""
+    old, new = correction.not_this, correction.rest
+    nothing = UNSURE if correction.certain else None
+    if language.spacing == "none":
+        return statement.replace(old, new) if statement.count(old) == 1 else nothing
+    tokens, wrong = statement.split(), old.split()
+    for shorter in range(min(2, len(wrong))):  # "not the peanuts" of "to peanuts"
+        words = [_bare(each) for each in wrong[shorter:]]
+        places = [
+            at for at in range(len(tokens)) if [_bare(each) for each in tokens[at : at + len(words)]] == words
+        ]
+        if len(places) == 1 and (shorter == 0 or _bare(wrong[0]) in _stop_words(language)):
+            right = new.split()
+            if shorter and len(right) > 1 and _bare(right[0]) == _bare(wrong[0]):
+                right = right[1:]
+            at = places[0]
+            return " ".join([*tokens[:at], *right, *tokens[at + len(words) :]])
+    return nothing
+
+
+def _names_subject(said: Sequence[str], tokens: Sequence[str], language: Language) -> bool:
+    """Whether "my brother" is meant in the place of "my sister" that begins the statement."""
+    size = len(said)
+    return (
+        1 < size < len(tokens) - 1
+        and _bare(said[0]) == _bare(tokens[0])
+        and not _is_article(said[0])
+        and _bare(said[0]) in _stop_words(language)
+        and _bare(said[-1]) not in map(_bare, tokens)
+        and _bare(tokens[size]) in {*language.verbs, *language.copulas}
+    )
+
+
+def _last_noun(
+    said: Sequence[str], tokens: Sequence[str], begun: int, language: Language
+) -> tuple[int, int] | None:
+    """The noun at the end that another noun replaces: "peanuts" of "allergic to peanuts"; None where it is not plain.
+
+    It stands alone behind a preposition, an article or a verb. "Green tea" may become "coffee" or "green coffee".
+    """
+    if language.spacing != "words" or language.script or any(map(str.isdigit, said[0])):
+        return None
+    function_words = _stop_words(language) | set(language.verbs) | set(language.copulas)
+    words = said[1:] if _is_article(said[0]) else said
+    if not words or _bare(words[0]) in function_words:
+        return None
+    last = len(tokens)
+    first = next(
+        (at + 1 for at in reversed(range(begun, last)) if _bare(tokens[at]) in function_words), begun
+    )
+    if last - first != 1 or any(map(str.isdigit, tokens[first])) or tokens[first - 1][-1] in _PUNCTUATION:
+        return None
+    if _is_article(said[0]) and first > begun and _is_article(tokens[first - 1]):
+        first -= 1
+    return first, last
+
+
+def _stop_words(language: Language) -> Set[str]:
+    from memory.stop_words import stop_words_in
+
+    return set(stop_words_in(language.code))
 
 
 def _pronoun(text: str, language: Language) -> Match | None:
@@ -215,13 +329,13 @@ def _replaced(
     new = _tokens(rest, language)
     for at in range(1, len(tokens) - 1):
         if language.spacing != "none" and _begin_alike(new, tokens[at:], 2):
-            return finish(" ".join([*tokens[:at], *new, *tokens[at + len(new) :]]))
+            return " ".join([*tokens[:at], *new, *tokens[at + len(new) :]])
     new_terms, old_terms = set(query_terms(rest)), set(query_terms(old))
     most = max(len(new_terms), len(old_terms), 1)
     is_same = len(new_terms & old_terms) / most >= _SAME or (
         correction.certain and _begin_alike(new, tokens, 2)
     )
-    return finish(rest) if is_same else None
+    return rest if is_same else None
 
 
 def _begin_alike(one: Sequence[str], other: Sequence[str], count: int) -> bool:
@@ -229,7 +343,7 @@ def _begin_alike(one: Sequence[str], other: Sequence[str], count: int) -> bool:
     return len(first) == count and first == second
 
 
-def _place(said: Sequence[str], among: Sequence[str]) -> tuple[int, int] | None:
+def _place(said: Sequence[str], among: Sequence[str], language: Language) -> tuple[int, int] | None:
     """Which of the words give way: those that begin or end alike, the only number, the only name."""
     new, there = [_bare(each) for each in said], [_bare(each) for each in among]
     if not new or not there:
@@ -238,9 +352,9 @@ def _place(said: Sequence[str], among: Sequence[str]) -> tuple[int, int] | None:
         first = there.index(new[0])
         if len(new) > 1 and new[-1] in there[first + 1 :]:
             return first, there.index(new[-1], first + 1) + 1
-        if not _is_article(said[0]):
+        if not _is_article(said[0]) or (there.count(new[0]) == 1 and len(new) > 1):
             return first, min(first + len(new), len(there))
-    if new[-1] in there and has_words(new[-1]):
+    if new[-1] in there and has_words(new[-1]) and language.spacing != "none":
         last = there.index(new[-1])
         return max(0, last + 1 - len(new)), last + 1
     if len(new) == 1:
@@ -261,9 +375,7 @@ def _only_name(said: Sequence[str], among: Sequence[str]) -> tuple[int, int] | N
 
 def _keeps_preposition(old: Sequence[str], new: Sequence[str], language: Language) -> bool:
     """Whether "under" of "under the mat" stays where "the stone" is said."""
-    from memory.stop_words import stop_words_in
-
-    stop_words = stop_words_in(language.code)
+    stop_words = _stop_words(language)
     if language.spacing != "words" or len(old) < 2 or _bare(old[0]) == _bare(new[0]):
         return False
     if old[0][0].isupper() or _is_article(old[0]) or _bare(old[0]) not in stop_words:

@@ -5,12 +5,14 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
+from bot.models.notebook.line_edits import bare, changed_lines
 from bot.models.protocol import AssistantMessage, Message, ToolResult, UserMessage
 from bot.places import written_place
 
 MOST_TURNS = 3
 """So many turns back "that" may point."""
 _BULLET = r"[-*+][ \t]+"
+_REMINDER_TOOLS = ("remind", "cancel_reminder")
 
 
 class NoteLine(NamedTuple):
@@ -31,24 +33,27 @@ class LastLines(NamedTuple):
 
     done: Literal["nothing", "wrote", "changed", "removed", "found"] = "nothing"
     lines: tuple[NoteLine, ...] = ()
-    before: str = ""
-    """What stood there, where it was changed or removed."""
+    """Where they were removed, the place where the first of them stood."""
+    before: tuple[str, ...] = ()
+    """What stood there, where it was changed or removed; of lines that were removed, with their marks."""
     query: str = ""
     """What was asked, where lines were found."""
     turns_ago: int = 0
 
 
-def last_lines(messages: Sequence[Message], *, changes_only: bool = False) -> LastLines:
+def last_lines(
+    messages: Sequence[Message], *, changes_only: bool = False, most_turns: int = MOST_TURNS
+) -> LastLines:
     """Look back over the messages before the present turn. `changes_only`: not at what was merely found."""
     end = len(messages)
-    for turns_ago in range(1, MOST_TURNS + 1):
+    for turns_ago in range(1, most_turns + 1):
         start = end
         while start and not isinstance(messages[start - 1], UserMessage):
             start -= 1
         last = _in_turn(messages[start:end])
         if last.lines and not (changes_only and last.done == "found"):
             return last._replace(turns_ago=turns_ago)
-        if any(isinstance(each, ToolResult) and each.name == "remind" for each in messages[start:end]):
+        if any(isinstance(each, ToolResult) and each.name in _REMINDER_TOOLS for each in messages[start:end]):
             break  # "no, at 11" is about the reminder
         while start and isinstance(messages[start - 1], UserMessage):
             start -= 1
@@ -85,9 +90,16 @@ def _in_turn(turn: Sequence[Message]) -> LastLines:
 
 
 def _changed(asked: Mapping[str, Any], done: Mapping[str, Any]) -> LastLines:
-    old, new, path = str(asked.get("old", "")), str(asked.get("new", "")), str(done.get("path", ""))
-    line = NoteLine(path, _number(done), new)
-    return LastLines("changed" if new else "removed", (line,), before=old)
+    path = str(done.get("path", ""))
+    changed = changed_lines(str(asked.get("old", "")), str(asked.get("new", "")), _number(done))
+    lines = tuple(
+        NoteLine(path, changed.line + number, bare(line)) for number, line in enumerate(changed.new)
+    )
+    if not changed.old:  # what was put back counts as noted
+        return LastLines("wrote", lines)
+    if not lines:
+        return LastLines("removed", (NoteLine(path, changed.line, ""),), changed.old)
+    return LastLines("changed", lines, tuple(bare(line) for line in changed.old))
 
 
 def _written(asked: Mapping[str, Any], done: Mapping[str, Any]) -> list[NoteLine]:
@@ -95,11 +107,7 @@ def _written(asked: Mapping[str, Any], done: Mapping[str, Any]) -> list[NoteLine
     if not path or not first:
         return []
     lines = str(asked.get("content", "")).splitlines()
-    return [
-        NoteLine(path, first + number, re.sub(f"^{_BULLET}", "", line))
-        for number, line in enumerate(lines)
-        if len(lines) == 1 or re.match(_BULLET, line)
-    ]
+    return [NoteLine(path, first + number, bare(line)) for number, line in enumerate(lines)]
 
 
 def _found(done: Mapping[str, Any], answer: str) -> tuple[NoteLine, ...]:

@@ -12,6 +12,7 @@ from bot.attachments.wording import without_attached
 from bot.models.notebook import paraphrases
 from bot.models.notebook.agenda import DayAsked, DayLine, lines_in, lines_of_day, read_day_asked, search_words
 from bot.models.notebook.answers import (
+    Cancelled,
     Changed,
     Listed,
     Looked,
@@ -22,15 +23,17 @@ from bot.models.notebook.answers import (
     Wrote,
     compose,
 )
-from bot.models.notebook.changing import Change, plan_change
+from bot.models.notebook.changing import Change, last_change, plan_change
 from bot.models.notebook.function_words import without_function_words
 from bot.models.notebook.language import NOTICE_MARK, Language
 from bot.models.notebook.languages import LANGUAGES
 from bot.models.notebook.last_lines import last_lines, object_in
+from bot.models.notebook.line_edits import Passage, bare, changed_lines, lines_to_read, passage_for
 from bot.models.notebook.paraphrases import same_thing
 from bot.models.notebook.phrases import has_words, language_of
-from bot.models.notebook.planning import MOST_TURNS, Exchange, Planned, plan_reminders
+from bot.models.notebook.planning import MOST_TURNS, Exchange, Planned, Plans, plan_reminders
 from bot.models.notebook.reading import Fact, Look, Reading, Reminder, read
+from bot.models.notebook.reminder_changes import ReminderChange, plan_reminder_change
 from bot.models.notebook.wanted import Wanted
 from bot.models.protocol import (
     Answer,
@@ -50,6 +53,7 @@ REMIND = "remind"
 KEEP = "keep_document"
 SEARCH = "memory_search"
 LIST = "list_reminders"
+CANCEL = "cancel_reminder"
 
 _MOST_LOOKED_THROUGH = 50
 """Passages in which it looks for lines of its own choice."""
@@ -98,17 +102,21 @@ class Notebook:
         offered = {tool.name for tool in request.tools}
         done = {result.name for result in turn.results}
         wish = _wish(turn)
-        plans = plan_reminders(wish, said=turn.said, earlier=turn.earlier, now=now)
-        wish = plans.reading
         earlier = messages[: turn.start]
-        last, change = last_lines(earlier), None
-        if EDIT in offered | done and not any(each.failed for each in turn.results if each.name == EDIT):
-            said_before = turn.earlier[0].said if turn.earlier else ()
-            change = plan_change(wish, earlier, said=turn.said, said_before=said_before, before=turn.before)
-        if change:
-            wish = Reading(change.language, change.facts)
+        last = last_lines(earlier)
+        moved = _reminder_change(wish, earlier, turn, now) if CANCEL in offered | done else None
+        change, passages = None, tuple[Passage, ...]()
+        if not moved and {GET, EDIT} <= offered | done:
+            change, passages = _line_change(wish, earlier, turn, now)
+        if moved:
+            plans = Plans(Reading(moved.language), (moved.set,) if moved.set else ())
+        elif change:
+            plans = Plans(Reading(change.language, change.facts))
+        else:
+            plans = plan_reminders(wish, said=turn.said, earlier=turn.earlier, now=now)
+        wish = plans.reading
         asked = None
-        if not change and len(turn.said) == 1 and not {"clock", "day"} & set(wish.wanted):
+        if not (moved or change) and len(turn.said) == 1 and not {"clock", "day"} & set(wish.wanted):
             asked = read_day_asked(turn.said[0], now, wish.language)
         if asked and SEARCH in offered | done:
             wish = Reading(asked.language)
@@ -120,9 +128,11 @@ class Notebook:
             facts = tuple(dict.fromkeys((*facts, *(note for note in notes if note.text or note.block))))
         paths = {_PATHS[kind].format(day=now.date().isoformat()): kind for kind in wish.look}
         calls = [
-            *(_edit_calls(change) if EDIT in offered - done else ()),
+            *(_lines_calls(change) if change and GET in offered - done else ()),
+            *(_edit_calls(change, passages) if change and EDIT in offered - done else ()),
             *(_write_calls(facts) if WRITE in offered - done else ()),
             *(_remind_calls(plans.clear) if REMIND in offered - done else ()),
+            *(_cancel_calls(moved, turn) if moved and CANCEL in offered - done else ()),
             *(_keep_calls(turn.documents) if wish.keep and KEEP in offered - done else ()),
             *(_search_calls(wish, now.date()) if SEARCH in offered - done else ()),
             *(_day_calls(asked, offered - done) if asked else ()),
@@ -133,7 +143,11 @@ class Notebook:
             return AssistantMessage("", tuple(calls), self.name)
         outcome = Outcome(
             wrote=[_wrote(result) for result in turn.results if result.name in {WRITE, KEEP}],
-            changed=[_changed(result, turn) for result in turn.results if result.name == EDIT],
+            changed=[
+                _changed(result, turn) for result in turn.results if result.name == EDIT and not result.failed
+            ],
+            unsure=change.unsure.text if change and change.unsure else "",
+            cancelled=[_cancelled(result) for result in turn.results if result.name == CANCEL],
             looked=[
                 _looked(result, turn, wish, now.date())
                 for result in turn.results
@@ -146,7 +160,9 @@ class Notebook:
             asks_what=plans.asks_what,
             refused=plans.refused,
             shown=[
-                _shown(result, turn, paths) for result in turn.results if result.name == GET and not asked
+                _shown(result, turn, paths)
+                for result in turn.results
+                if result.name == GET and turn.arguments.get(result.call_id, {}).get("path") in paths
             ],
             may_not_note=bool(wish.facts and WRITE not in done) or (wish.keep and KEEP not in done),
             may_not_find=(bool(wish.queries) and SEARCH not in done) or (bool(paths) and GET not in done),
@@ -155,6 +171,7 @@ class Notebook:
             wanted=wish.wanted,
             forget=wish.forget,
             cancel=wish.cancel,
+            last_change=last_change(earlier) if "undo" in wish.wanted else None,
             place=_place_in(turn.before) or (last.lines[0].place if last.lines else ""),
             line=last.lines[0].text if last.lines else "",
             cannot_read=turn.cannot_read or (turn.documents_here and not wish.keep),
@@ -384,14 +401,91 @@ def _call(tool: str, **arguments: str | int) -> ToolCall:
     )
 
 
-def _edit_calls(change: Change | None) -> Iterator[ToolCall]:
-    if change and change.path:
-        yield _call(EDIT, path=change.path, old=change.old, new=change.new)
+def _said_before(turn: _Turn) -> tuple[str, ...]:
+    return turn.earlier[0].said if turn.earlier else ()
+
+
+def _reminder_change(
+    wish: Reading, earlier: Sequence[Message], turn: _Turn, now: datetime
+) -> ReminderChange | None:
+    return plan_reminder_change(
+        wish, earlier, said=turn.said, said_before=_said_before(turn), before=turn.before, now=now
+    )
+
+
+def _line_change(
+    wish: Reading, earlier: Sequence[Message], turn: _Turn, now: datetime
+) -> tuple[Change | None, tuple[Passage, ...]]:
+    """What the message changes in the notes and, once these are read, the passages to be replaced.
+
+    None where the lines do not stand there any more.
+    """
+    change = plan_change(
+        wish,
+        earlier,
+        said=turn.said,
+        said_before=_said_before(turn),
+        before=turn.before,
+        today=now.date(),
+    )
+    if change is None or not change.edits:
+        return change, ()
+    if any(result.failed for result in turn.results if result.name in (GET, EDIT)):
+        return _without_place(change), ()
+    notes = [object_in(result.content) for result in turn.results if result.name == GET]
+    if not notes:
+        return change._replace(facts=()), ()
+    passages = tuple(
+        passage
+        for edit, note in zip(change.edits, notes, strict=False)
+        if (passage := passage_for(edit, note)) is not None
+    )
+    if len(passages) < len(change.edits):
+        return _without_place(change), ()
+    return change._replace(facts=()), passages
+
+
+def _without_place(change: Change) -> Change | None:
+    """What is left to do where the lines are not where they were: what was to be put back is noted again."""
+    return change._replace(edits=()) if change.facts else None
+
+
+def _lines_calls(change: Change) -> Iterator[ToolCall]:
+    for edit in change.edits:
+        line, limit = lines_to_read(edit)
+        yield _call(GET, path=edit.path, line=line, limit=limit)
+
+
+def _edit_calls(change: Change, passages: Sequence[Passage]) -> Iterator[ToolCall]:
+    for edit, passage in zip(change.edits, passages, strict=False):
+        yield _call(EDIT, path=edit.path, old=passage.old, new=passage.new)
+
+
+def _cancel_calls(moved: ReminderChange, turn: _Turn) -> Iterator[ToolCall]:
+    """Cancel a reminder; one that is set in its place has to be set before."""
+    is_set = any(result.name == REMIND and not result.failed for result in turn.results)
+    if moved.cancel and (is_set or moved.set is None):
+        yield _call(CANCEL, number=int(moved.cancel))
+
+
+def _cancelled(result: ToolResult) -> Cancelled:
+    content = object_in(result.content)
+    if result.failed:
+        return Cancelled(error=_error(result, content))
+    return Cancelled(str(content.get("number", "")), str(content.get("text", "")))
 
 
 def _changed(result: ToolResult, turn: _Turn) -> Changed:
-    asked = turn.arguments.get(result.call_id, {})
-    return Changed(_wrote(result), str(asked.get("old", "")), str(asked.get("new", "")))
+    asked, where = turn.arguments.get(result.call_id, {}), _wrote(result)
+    lines = changed_lines(str(asked.get("old", "")), str(asked.get("new", "")), where.line_start)
+    last = lines.line + max(len(lines.new), 1) - 1
+    return Changed(Wrote(where.path, lines.line, last, where.error), _said_on(lines.old), _said_on(lines.new))
+
+
+def _said_on(lines: Sequence[str]) -> str:
+    """All lines as one; but for the last one they lose their full stop."""
+    said = [text for text in map(bare, lines) if text]
+    return "; ".join([*(text.rstrip(".。।") for text in said[:-1]), *said[-1:]])
 
 
 def _wrote(result: ToolResult) -> Wrote:

@@ -103,18 +103,19 @@ def _split_in_the_middle(request: str, now: datetime) -> Parts | None:
     """Find a moment with a named day behind the first words: "dass ich morgen um 9 Tom anrufe"."""
     words = request.split()
     for at in range(1, min(len(words), _MOST_BEFORE)):
-        if _names_day(" ".join(words[:at])):
+        if names_day(" ".join(words[:at])):
             return None
         try:
             found = _split(" ".join(words[at:]), now)
         except NoMoment:
             continue
-        if found and found.text and _names_day(found.when):
+        if found and found.text and names_day(found.when):
             return Parts(found.when, f"{' '.join(words[:at])} {found.text}")
     return None
 
 
-def _names_day(text: str) -> bool:
+def names_day(text: str) -> bool:
+    """Return whether a text holds a word for a day: "tomorrow", "Friday"."""
     days = lexicon().days.keys() | lexicon().weekdays.keys()
     return not days.isdisjoint(fold_letters(text).split())
 
@@ -147,7 +148,7 @@ def _is_certain(parts: Parts, language: Language) -> bool:
     if re.match(_BEGINS_WITH_TIME, parts.text) and not any(map(str.isdigit, parts.when)):
         return False
     words = parts.text.split()
-    return _names_day(parts.when) or not _names_day(" ".join(words[:2] + words[-2:]))
+    return names_day(parts.when) or not names_day(" ".join(words[:2] + words[-2:]))
 
 
 def without_links(text: str, language: Language) -> str:

@@ -201,7 +201,7 @@ def phrases_of_the_table() -> list[str]:
     fields = [
         name
         for name in GERMAN.__slots__
-        if name not in ("code", "say", "script", "foreign", "letters", "spacing")
+        if name not in ("code", "say", "script", "foreign", "letters", "spacing", "instead", "weekday_names")
     ]
     listed = [getattr(language, name) for language in LANGUAGES for name in fields]
     phrases = [phrase for each in listed if isinstance(each, tuple) for phrase in each]

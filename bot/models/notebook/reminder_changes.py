@@ -1,0 +1,185 @@
+"""Pure: a message that moves, cancels or sets again the reminder that was spoken of last."""
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+from zoneinfo import ZoneInfo
+
+from bot.models.notebook.changing import UNDO_TURNS, asks_something, spoken_in
+from bot.models.notebook.corrections import Correction, corrected_words, read_correction
+from bot.models.notebook.language import Language
+from bot.models.notebook.last_lines import object_in
+from bot.models.notebook.phrases import ENDS
+from bot.models.notebook.planning import Planned
+from bot.models.notebook.reading import Fact, Reading
+from bot.models.notebook.reminding import moment_alone, names_day
+from bot.models.protocol import AssistantMessage, Message, ToolResult, UserMessage
+from bot.when import NoMoment, read_when
+
+_MARKED_TIME = "3:07"
+"""A time of day that nobody says by chance."""
+
+
+class LastReminder(NamedTuple):
+    """What a turn did with a reminder."""
+
+    number: str
+    """Of the one that is set; "" where it was only cancelled."""
+    text: str
+    when: str
+    """In the words in which it was set."""
+    at: datetime
+    every: bool = False
+    earlier: "LastReminder | None" = None
+    """The one that was cancelled in that turn."""
+
+
+class ReminderChange(NamedTuple):
+    """A reminder that is to be cancelled, and one that is set before, in its place or by itself."""
+
+    language: Language
+    set: Planned | None = None
+    cancel: str = ""
+    """A number."""
+
+
+def plan_reminder_change(
+    wish: Reading,
+    earlier: Sequence[Message],
+    *,
+    said: Sequence[str],
+    said_before: Sequence[str],
+    before: str,
+    now: datetime,
+) -> ReminderChange | None:
+    """Return what "no, at 7", "cancel that" and "undo" make of the reminder of the last turn or two.
+
+    None where the message is something else. The arguments are those of `plan_change`; `now`: on the owner's clock.
+    """
+    if len(said) != 1:
+        return None
+    language = spoken_in(said[0], wish.language, said_before)
+    if wish.wanted == ("cancel_reminder",) and wish.cancel:
+        return ReminderChange(language, cancel=wish.cancel)
+    last = _last_reminder(earlier)
+    if last is None:
+        return None
+    if wish.wanted in (("forget_that",), ("cancel_reminder",)):
+        return ReminderChange(language, cancel=last.number) if last.number else None
+    if wish.wanted == ("undo",):
+        again = _as_it_was(last.earlier) if last.earlier else None
+        return ReminderChange(language, again, last.number)
+    correction = read_correction(said[0], language)
+    if not last.number or asks_something(before) or correction is None or not correction.certain:
+        return None
+    changed = _changed(last, correction, language, now)
+    return ReminderChange(language, changed, last.number) if changed else None
+
+
+def _last_reminder(messages: Sequence[Message]) -> LastReminder | None:
+    """The reminder that the last turn or two set or cancelled; None where something else was noted since."""
+    end = len(messages)
+    for _ in range(UNDO_TURNS):
+        start = end
+        while start and not isinstance(messages[start - 1], UserMessage):
+            start -= 1
+        if found := _in_turn(messages[start:end]):
+            return found
+        changed = ("memory_write", "memory_edit")
+        if any(isinstance(each, ToolResult) and each.name in changed for each in messages[start:end]):
+            return None
+        while start and isinstance(messages[start - 1], UserMessage):
+            start -= 1
+        if not start:
+            return None
+        end = start
+    return None
+
+
+def _in_turn(turn: Sequence[Message]) -> LastReminder | None:
+    """What a turn did with one reminder; None where it was none, or several."""
+    calls: dict[str, Mapping[str, Any]] = {}
+    for each in turn:
+        if isinstance(each, AssistantMessage):
+            calls |= {call.id: object_in(call.arguments) for call in each.calls}
+    done = [each for each in turn if isinstance(each, ToolResult) and not each.failed]
+    cancelled = [_read(object_in(each.content), {}) for each in done if each.name == "cancel_reminder"]
+    added = [
+        _read(object_in(each.content), calls.get(each.call_id, {})) for each in done if each.name == "remind"
+    ]
+    if len(cancelled) > 1 or len(added) > 1 or None in cancelled + added:
+        return None
+    gone = cancelled[0] if cancelled else None
+    if added and added[0]:
+        return added[0]._replace(earlier=gone)
+    return gone._replace(number="", earlier=gone) if gone else None
+
+
+def _read(told: Mapping[str, Any], asked: Mapping[str, Any]) -> LastReminder | None:
+    try:
+        at = datetime.fromisoformat(str(told.get("at", "")))
+    except ValueError:
+        return None
+    when = str(asked.get("when") or told.get("every") or "")
+    text = str(asked.get("text") or told.get("text") or "")
+    return LastReminder(str(told.get("number", "")), text, when, at, "every" in told)
+
+
+def _as_it_was(reminder: LastReminder) -> Planned:
+    when = reminder.when if reminder.every else f"{reminder.at:%Y-%m-%dT%H:%M}"
+    return Planned(when, reminder.text, Fact(""))
+
+
+def _changed(last: LastReminder, correction: Correction, language: Language, now: datetime) -> Planned | None:
+    """The reminder at another time, or with other words."""
+    rest = correction.rest.rstrip(ENDS + " ")
+    if last.every:
+        when = corrected_words(last.when, correction, language)
+        if when and when != last.when and moment_alone(when, now, language):
+            return Planned(when, last.text, Fact(""))
+    elif when := _moved(last, rest, language, now):
+        return Planned(when, last.text, Fact(""))
+    if moment_alone(rest, now, language):
+        return Planned(rest, last.text, Fact(""))
+    text = corrected_words(last.text, correction, language)
+    return _as_it_was(last._replace(text=text)) if text and text != last.text else None
+
+
+def _moved(last: LastReminder, rest: str, language: Language, now: datetime) -> str:
+    """Where only another time of day or another day is said: the moment with what stays of the old one; else ""."""
+    if not moment_alone(rest, now, language):
+        return ""
+    zone = now.tzinfo if isinstance(now.tzinfo, ZoneInfo) else ZoneInfo("UTC")
+    at = last.at.astimezone(zone)
+    midnight = at.replace(hour=0, minute=0, second=0)
+    if _has_no_time(rest, now, zone):
+        day = read_when(rest, now, zone)[0].due
+        return f"{day:%Y-%m-%d}T{at:%H:%M}"
+    days = [_read_moment(rest, day, zone) for day in (midnight, midnight + timedelta(1))]
+    one_hour_later = _read_moment(rest, midnight - timedelta(hours=1), zone)
+    if names_day(rest) or None in days or days[0] is None or days[1] is None:
+        return ""
+    if days[1].date() - days[0].date() != timedelta(1) or one_hour_later == days[0] - timedelta(hours=1):
+        return ""  # a date, or "in two hours"
+    due = days[0]
+    afternoon = re.search(r"\bp\.?m\b", last.when.lower()) and not re.search(r"\ba\.?m\b", rest.lower())
+    if due.hour < 12 and afternoon:
+        due += timedelta(hours=12)
+    return f"{due:%Y-%m-%dT%H:%M}" if due > now else ""
+
+
+def _has_no_time(text: str, now: datetime, zone: ZoneInfo) -> bool:
+    """Whether words name a day alone: a time of day can stand behind them."""
+    try:
+        when, rest = read_when(f"{text} {_MARKED_TIME}", now, zone)
+    except NoMoment:
+        return False
+    return not rest and f"{when.due:%H:%M}" == "03:07"
+
+
+def _read_moment(text: str, now: datetime, zone: ZoneInfo) -> datetime | None:
+    try:
+        return read_when(text, now, zone)[0].due
+    except NoMoment:
+        return None
