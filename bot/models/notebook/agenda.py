@@ -12,6 +12,7 @@ from bot.models.notebook.languages.english import ENGLISH
 from bot.models.notebook.phrases import OPENERS, SEPARATORS, body_end, fold, language_of, skip
 from bot.models.notebook.reading import read
 from bot.models.notebook.reminding import split_reminder
+from bot.models.notebook.sentence import holds
 from bot.places import written_place
 from bot.when import NoMoment, read_when
 from memory.dates.lexicon import lexicon
@@ -102,11 +103,10 @@ def lines_in(path: object, first: object, text: object, told: object) -> list[Da
 
 
 def lines_of_day(lines: Sequence[DayLine], asked: DayAsked, today: date) -> list[DayLine]:
-    """The lines that tell of the day, none twice; those that were told today, where today is asked about."""
+    """The lines that tell of the day, none twice: what was merely noted on that day tells nothing of it."""
     found: dict[str, DayLine] = {}
     for line in lines:
-        told_today = asked.day == today == line.told and _moment_of(line.text, today) in (None, today)
-        if (told_today or _names_day(line, asked.day, today)) and not is_request(line.text):
+        if _names_day(line, asked.day, today) and not is_request(line.text):
             found.setdefault(line.text, line)
     return list(found.values())
 
@@ -126,13 +126,23 @@ def _names_day(line: DayLine, day: date, today: date) -> bool:
     for span in read_dates(line.text, day):  # a date without a year is one to come
         if span.first == span.last == day and any(map(str.isdigit, line.text[span.start : span.end])):
             return True
-    return told < day and _moment_of(line.text, told) == day
+    if told == day:
+        return _says_today(line.text) or _moment_of(line.text, told, hour=0) == day
+    return told < day and _moment_of(line.text, told, hour=12) == day
 
 
-def _moment_of(text: str, told: date) -> date | None:
-    """The day of a moment at the end of a line, as it was meant when it was told: "on Friday at 3"."""
+def _says_today(text: str) -> bool:
+    folded = fold(text)
+    return any(holds(folded, words, each) for each in LANGUAGES for words in each.today_words)
+
+
+def _moment_of(text: str, told: date, *, hour: int) -> date | None:
+    """The day of a moment at the end of a line, as it was meant when it was told: "on Friday at 3", "at 3".
+
+    `hour`: of the day on which it was told; "at 3" told in the morning is on that day.
+    """
     zone = ZoneInfo("UTC")
-    then = datetime(told.year, told.month, told.day, 12, tzinfo=zone)
+    then = datetime(told.year, told.month, told.day, hour, tzinfo=zone)
     language = language_of(text)
     when = split_reminder(text, then, language).when
     if not when or not language.moments:

@@ -221,10 +221,28 @@ def test_where_it_is_not_plain_what_to_correct_the_sentence_is_asked_for(commonp
 def test_what_happened_today_is_no_request_for_a_reminder(commonplace: Commonplace) -> None:
     day_that_lasts()
     said(commonplace, "remind me to buy milk", "We have a cat.")
-    for question in ("What happened today?", "What is on today?"):
-        (today,) = said(commonplace, question)
-        assert "- We have a cat." in today
-        assert "milk" not in today
+    (today,) = said(commonplace, "What happened today?")
+    assert "- We have a cat." in today
+    assert "milk" not in today
+
+
+@pytest.mark.parametrize(
+    ("question", "nothing"),
+    [
+        ("What is on today?", "I have no reminders or notes for today."),
+        ("Was steht heute an?", "Für heute habe ich keine Erinnerungen und keine Notizen."),
+    ],
+)
+def test_what_is_on_today_is_what_is_about_today(
+    commonplace: Commonplace, question: str, nothing: str
+) -> None:
+    day_that_lasts()
+    _, asked, _, again = said(
+        commonplace, "We have a cat.", question, "Dinner with Eva tonight at 11:59 pm", question
+    )
+    assert asked.strip() == nothing
+    assert "- Dinner with Eva tonight at 11:59 pm" in again
+    assert "cat" not in again
 
 
 @pytest.mark.parametrize(

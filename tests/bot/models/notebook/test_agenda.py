@@ -85,7 +85,44 @@ def test_the_lines_of_a_day() -> None:
     assert [each.text for each in lines_of_day(lines, asked, today)] == list(texts)[:4]
     asked = read_day_asked("What is on today?", NOW, LANGUAGES[0])
     assert asked
-    assert [each.text for each in lines_of_day(lines, asked, today)] == [
-        "I bought 24 eggs",
-        "We met on 24 November 2025",
-    ]
+    assert lines_of_day(lines, asked, today) == [], "what was noted today is not about today for that"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("The plumber comes today", 23),
+        ("Dinner with Eva tonight", 23),
+        ("The meeting with Tom is at 3 pm", 23),
+        ("Der Klempner kommt heute", 23),
+        ("Treffen mit Tom um 15 Uhr", 23),
+        ("今天下午开会", 23),
+        ("Hoy viene el fontanero", 23),
+        ("Le plombier vient aujourd'hui", 23),
+        ("Lunch with Eva tomorrow", 22),
+        ("The dentist is on Monday at 9", 20),
+        ("The party is on November 23", 1),
+    ],
+)
+def test_what_is_about_today(text: str, told: int) -> None:
+    today = NOW.date()
+    asked = read_day_asked("What's on today?", NOW, LANGUAGES[0])
+    assert asked
+    line = DayLine(text, "a.md:1", date(2026, 11, told))
+    assert lines_of_day([line], asked, today) == [line]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "We have a cat",
+        "I am allergic to peanuts",
+        "Anna lives in Oslo",
+        "The key is under the mat",
+        "我住在北京",
+    ],
+)
+def test_what_was_merely_noted_today_is_not_about_today(text: str) -> None:
+    asked = read_day_asked("What's on today?", NOW, LANGUAGES[0])
+    assert asked
+    assert lines_of_day([DayLine(text, "a.md:1", NOW.date())], asked, NOW.date()) == []
