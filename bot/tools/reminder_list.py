@@ -46,7 +46,10 @@ def reminder_list_tools(reminders: Reminders, access: Access) -> tuple[Tool, ...
     ) -> dict[str, Any]:
         """Cancel a reminder in this chat, when the person asks for that; to move one, set the new one first."""
         owner = await access.standing_of(use.person) is Standing.OWNER
-        row = await reminders.cancel(number, chat=use.chat, owner=owner, key=use.key)
+        here = {
+            each.number for each in await reminders.active(use.chat)
+        }  # owners may cancel elsewhere by command
+        row = await reminders.cancel(number, chat=use.chat, owner=owner and number in here, key=use.key)
         if row is None:
             raise BadCall(phrases.REMINDER_UNKNOWN.format(number=number))
         if not is_readable(row):

@@ -332,17 +332,19 @@ def _reminders(outcome: Outcome, language: Language) -> list[str]:
     gone = [each for each in outcome.cancelled if not each.error]
     if gone and len(outcome.reminded) == 1 and not (moved := outcome.reminded[0]).error:
         if moved.comes_again:
-            return [_reminder(moved, language)]
+            return [_reminder(moved, language), *(_cancelled(each, language) for each in gone)]
         text = plain(one_line(moved.text))
         return [say.reminder_moved.format(number=moved.number, due=_due(moved, language), text=text)]
     return [
         *told,
         *(_reminder(each, language) for each in outcome.reminded),
-        *(
-            say.reminder_cancelled.format(number=each.number, text=plain(one_line(each.text)))
-            for each in gone
-        ),
+        *(_cancelled(each, language) for each in gone),
     ]
+
+
+def _cancelled(cancelled: Cancelled, language: Language) -> str:
+    text = plain(one_line(cancelled.text))
+    return language.say.reminder_cancelled.format(number=cancelled.number, text=text)
 
 
 def _how_to_forget(outcome: Outcome, language: Language) -> str:

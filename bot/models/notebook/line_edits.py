@@ -92,8 +92,11 @@ def _only_passage(
     above, below = max(0, start - context), min(len(lines), end + context)
     while True:
         old = "\n".join(lines[above:below])
-        if old.strip() and text.find(old) == text.rfind(old):
-            return Passage(old, "\n".join([*lines[above:start], *new, *lines[end:below]]))
+        becomes = "\n".join([*lines[above:start], *new, *lines[end:below]])
+        # An empty passage would remove the blank lines around it as well.
+        whole = bool(becomes) or (above, below) == (start, end)
+        if whole and old.strip() and text.find(old) == text.rfind(old):
+            return Passage(old, becomes)
         if above == 0 and below == len(lines):
             return None
         if above > 0:

@@ -68,6 +68,9 @@ def own_words(language: Language) -> frozenset[str]:
         language.remember,
         language.search,
         language.undo,
+        language.forget_that,
+        language.good_night,
+        language.goodbye,
     )
     listed = [phrase for each in single for phrase in each if " " not in phrase]
     listed += language.subjects

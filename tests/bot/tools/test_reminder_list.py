@@ -106,3 +106,27 @@ async def test_one_that_cannot_be_read_is_listed_last_by_its_number(
     }[day]  # fmt: skip
     assert (broken["number"], broken["text"]) == (2, "stretch")
     assert "/reminders cancel 2" in broken["error"]
+
+
+async def cancelled(toolbox: Toolbox, number: int, person: PersonId = OWNER, key: str = "key") -> Any:
+    call = ToolCall("abc", "cancel_reminder", json.dumps({"number": number}))
+    result = await toolbox.run(call, ToolUse(key, HERE, person))
+    return json.loads(result.content)
+
+
+async def test_a_reminder_of_this_chat_is_cancelled_once(toolbox: Toolbox) -> None:
+    gone = {"number": 1, "at": "2026-11-24T10:00+00:00", "text": "call Tom"}
+    assert await cancelled(toolbox, 1) == gone
+    assert await cancelled(toolbox, 1) == gone, "as after a crash"
+    assert [each["number"] for each in (await listed(toolbox))["reminders"]] == [2, 3]
+    assert "error" in await cancelled(toolbox, 1, key="another call")
+
+
+@pytest.mark.parametrize(
+    ("number", "person", "is_done"),
+    [(4, OWNER, False), (4, OTHER, False), (3, OTHER, False), (3, OWNER, True), (77, OWNER, False)],
+)
+async def test_what_is_not_to_come_here_and_not_for_this_person_is_not_cancelled(
+    toolbox: Toolbox, number: int, person: PersonId, is_done: bool
+) -> None:
+    assert ("error" not in await cancelled(toolbox, number, person)) == is_done

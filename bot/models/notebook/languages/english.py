@@ -164,7 +164,7 @@ ENGLISH = Language(
         "|that is a mistake|that's a mistake"
     ),
     corrects=phrases(
-        "i meant|i mean|i meant to say|i wanted to say|correction|make that|scratch that"
+        "i meant|i mean|i meant to say|i wanted to say|correction|make that|make it|scratch that"
         "|it should be|that should be|should be|it should have been|it should say"
         "|change that to|change it to|change this to|correct that to|correct it to"
     ),
