@@ -163,7 +163,9 @@ def _moved(last: LastReminder, rest: str, language: Language, now: datetime) -> 
     if days[1].date() - days[0].date() != timedelta(1) or one_hour_later == days[0] - timedelta(hours=1):
         return ""  # a date, or "in two hours"
     due = days[0]
-    afternoon = re.search(r"\bp\.?m\b", last.when.lower()) and not re.search(r"\ba\.?m\b", rest.lower())
+    afternoon = re.search(r"(?<![a-z])p\.?m\b", last.when.lower()) and not re.search(
+        r"(?<![a-z])a\.?m\b", rest.lower()
+    )
     if due.hour < 12 and afternoon:
         due += timedelta(hours=12)
     return f"{due:%Y-%m-%dT%H:%M}" if due > now else ""
