@@ -143,6 +143,8 @@ class Outcome(NamedTuple):
     """What stands there."""
     last_change: NoteLine | None = None
     """What was noted or changed last, where there is nothing to be undone."""
+    reads_differently: bool = False
+    """Whether what was to be undone does not stand there any more."""
     may_not_note: bool = False
     may_not_find: bool = False
     in_room: bool = False
@@ -271,6 +273,8 @@ def _how(wanted: Wanted, outcome: Outcome, language: Language) -> str:
                 return ""
             return say.correct.format(command=f"/correct {outcome.place or 'PATH:LINE'} TEXT")
         case "undo":
+            if outcome.reads_differently:
+                return say.correct.format(command=f"/correct {outcome.place or 'PATH:LINE'} TEXT")
             return _nothing_to_undo(outcome.last_change, language)
         case "forget_that":
             words = words_to_forget("", [outcome.line], language) if outcome.line else "WORDS"

@@ -172,6 +172,7 @@ class Notebook:
             forget=wish.forget,
             cancel=wish.cancel,
             last_change=last_change(earlier) if "undo" in wish.wanted else None,
+            reads_differently=not change and {GET, EDIT} & done != set() and "undo" in wish.wanted,
             place=_place_in(turn.before) or (last.lines[0].place if last.lines else ""),
             line=last.lines[0].text if last.lines else "",
             cannot_read=turn.cannot_read or (turn.documents_here and not wish.keep),
