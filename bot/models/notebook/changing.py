@@ -8,9 +8,10 @@ from typing import NamedTuple
 from bot.models.notebook.corrections import UNSURE, Correction, corrected, read_correction
 from bot.models.notebook.language import Language
 from bot.models.notebook.languages import LANGUAGES
+from bot.models.notebook.languages.english import ENGLISH
 from bot.models.notebook.last_lines import LastLines, NoteLine, last_lines
 from bot.models.notebook.line_edits import LineEdit
-from bot.models.notebook.phrases import has_words, language_of
+from bot.models.notebook.phrases import fold, has_words, language_of
 from bot.models.notebook.reading import Fact, Reading
 from bot.models.protocol import Message
 
@@ -55,7 +56,7 @@ def plan_change(
     """
     if len(said) != 1:
         return None
-    language = spoken_in(said[0], wish.language, said_before)
+    language = answered_in(said[0], wish, said_before)
     if wish.wanted == ("undo",):
         last = last_lines(earlier, changes_only=True)
         return None if is_long_ago(last, today) else _undo(last, language)
@@ -128,13 +129,28 @@ def _asked_for_sentence(last: LastLines, before: str) -> NoteLine | None:
 
 def _answered(line: NoteLine, wish: Reading, said: str, language: Language) -> Change | None:
     """Replace the line by the sentence that was asked for, or by what it becomes with the words that are named."""
-    if wish.wanted or wish.look or wish.reminders:
+    if set(wish.wanted) - {"wrong"} or wish.look or wish.reminders:
         return None
     correction = read_correction(said, language) or Correction(said, said, certain=False)
     new = corrected(line.text, correction, language)
     if not new and len(wish.facts) == 1 and not wish.queries and not wish.facts[0].block:
-        new = wish.facts[0].text
+        new = wish.facts[0].text if _speak_of_the_same(line.text, wish.facts[0].text, language) else None
     return Change(language, (_replacement(line, new),)) if new else None
+
+
+def _speak_of_the_same(one: str, other: str, language: Language) -> bool:
+    from memory.words import query_terms
+
+    begun = 2 if language.spacing == "none" else len(" ".join(one.split()[:2]))
+    same_beginning = fold(one[:begun]) == fold(other[:begun])
+    return same_beginning or bool(set(query_terms(one)) & set(query_terms(other)))
+
+
+def answered_in(said: str, wish: Reading, said_before: Sequence[str]) -> Language:
+    """Return the language in which to answer: that of a whole phrase of another language than English is certain."""
+    if wish.wanted and wish.language is not ENGLISH:
+        return wish.language
+    return spoken_in(said, wish.language, said_before)
 
 
 def spoken_in(said: str, read: Language, said_before: Sequence[str]) -> Language:

@@ -354,7 +354,9 @@ def _place(said: Sequence[str], among: Sequence[str], language: Language) -> tup
             return first, there.index(new[-1], first + 1) + 1
         if not _is_article(said[0]) or (there.count(new[0]) == 1 and len(new) > 1):
             return first, min(first + len(new), len(there))
-    if new[-1] in there and has_words(new[-1]) and language.spacing != "none":
+    if (weekday := _only_weekday(new, there)) is not None:
+        return weekday
+    if new[-1] in there and has_words(new[-1]) and (language.spacing != "none" or _is_number(new[0], there)):
         last = there.index(new[-1])
         return max(0, last + 1 - len(new)), last + 1
     if len(new) == 1:
@@ -362,6 +364,23 @@ def _place(said: Sequence[str], among: Sequence[str], language: Language) -> tup
         if any(map(str.isdigit, new[0])):
             return (numbers[0], numbers[0] + 1) if len(numbers) == 1 else None
     return _only_name(said, among)
+
+
+def _only_weekday(said: Sequence[str], among: Sequence[str]) -> tuple[int, int] | None:
+    """The only weekday, where another one is said."""
+    from memory.dates.lexicon import lexicon
+    from memory.dates.text import fold_letters
+
+    weekdays = lexicon().weekdays
+    if len(said) != 1 or fold_letters(said[0]) not in weekdays:
+        return None
+    places = [at for at, word in enumerate(among) if fold_letters(word) in weekdays]
+    return (places[0], places[0] + 1) if len(places) == 1 else None
+
+
+def _is_number(said: str, among: Sequence[str]) -> bool:
+    """Whether a number is said, and there is one alone."""
+    return said.isdecimal() and sum(map(str.isdecimal, among)) == 1
 
 
 def _only_name(said: Sequence[str], among: Sequence[str]) -> tuple[int, int] | None:

@@ -6,11 +6,11 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
-from bot.models.notebook.changing import UNDO_TURNS, asks_something, spoken_in
+from bot.models.notebook.changing import UNDO_TURNS, answered_in, asks_something
 from bot.models.notebook.corrections import Correction, corrected_words, read_correction
-from bot.models.notebook.language import Language
+from bot.models.notebook.language import Language, phrases
 from bot.models.notebook.last_lines import object_in
-from bot.models.notebook.phrases import ENDS
+from bot.models.notebook.phrases import ENDS, fold
 from bot.models.notebook.planning import Planned
 from bot.models.notebook.reading import Fact, Reading
 from bot.models.notebook.reminding import moment_alone, names_day
@@ -19,6 +19,14 @@ from bot.when import NoMoment, read_when
 
 _MARKED_TIME = "3:07"
 """A time of day that nobody says by chance."""
+
+
+_CANCEL = frozenset(
+    phrases(
+        "cancel|abbrechen|stornieren|annuler|annulez|cancelar|cancela|annullare|取消|キャンセル|취소|отмена"
+    )
+)
+"""Said alone, they mean the reminder that was just set; else they are small talk."""
 
 
 class LastReminder(NamedTuple):
@@ -59,19 +67,22 @@ def plan_reminder_change(
     """
     if len(said) != 1:
         return None
-    language = spoken_in(said[0], wish.language, said_before)
+    language = answered_in(said[0], wish, said_before)
     if wish.wanted == ("cancel_reminder",) and wish.cancel:
         return ReminderChange(language, cancel=wish.cancel)
     last = _last_reminder(earlier)
     if last is None:
         return None
-    if wish.wanted in (("forget_that",), ("cancel_reminder",)):
+    alone = fold(said[0]).strip(ENDS + " ") in _CANCEL
+    if alone or wish.wanted in (("forget_that",), ("cancel_reminder",)):
         return ReminderChange(language, cancel=last.number) if last.number else None
     if wish.wanted == ("undo",):
         again = _as_it_was(last.earlier) if last.earlier else None
         return ReminderChange(language, again, last.number)
     correction = read_correction(said[0], language)
-    if not last.number or asks_something(before) or correction is None or not correction.certain:
+    if not last.number or asks_something(before) or correction is None:
+        return None
+    if not correction.certain and not moment_alone(correction.rest.rstrip(ENDS + " "), now, language):
         return None
     changed = _changed(last, correction, language, now)
     return ReminderChange(language, changed, last.number) if changed else None

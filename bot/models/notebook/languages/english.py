@@ -161,7 +161,8 @@ ENGLISH = Language(
         "|incorrect|not true|that's not true|that is not true|that isn't true|this is not true"
         "|this isn't true|that's not correct"
         "|that is not correct|not correct|you are wrong|you're wrong|that is false|that's false"
-        "|that is a mistake|that's a mistake"
+        "|that is a mistake|that's a mistake|that's not what i meant|that is not what i meant"
+        "|that's not what i said|i didn't mean that|i didn't say that|not what i meant"
     ),
     corrects=phrases(
         "i meant|i mean|i meant to say|i wanted to say|correction|make that|make it|scratch that"

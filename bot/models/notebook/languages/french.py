@@ -153,7 +153,7 @@ FRENCH = Language(
     wrong=phrases(
         "c'est faux|c'est inexact|ce n'est pas vrai|c'est pas vrai|ce n'est pas correct"
         "|ce n'est pas juste|ce n'est pas ça|c'est pas ça|c'est une erreur|c'est incorrect|faux"
-        "|tu te trompes|vous vous trompez"
+        "|ce n'est pas ce que je voulais dire|tu te trompes|vous vous trompez"
     ),
     corrects=phrases(
         "je voulais dire|je veux dire|correction|c'est plutôt|plutôt|ou plutôt|change ça en"

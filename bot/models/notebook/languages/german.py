@@ -105,7 +105,8 @@ GERMAN = Language(
         "|okt|nov|dez"
     ),
     hints=phrases(
-        "in|der|die|das|den|dem|des|ein|eine|einen|einem|einer|und|ist|sind|nicht|mein|meine|meinen|meinem"
+        "unser|unsere|unserem|unseren|in|der|die|das|den|dem|des|ein|eine|einen|einem|einer|und|ist"
+        "|sind|nicht|mein|meine|meinen|meinem"
         "|meiner|dein|deine|im|auf|mit|für|von|zu|zum|zur|bei|beim|dass|daß|auch|noch|aber|oder|aus|nach"
         "|über|um|seit|sich|mir|mich|dir|dich|uns|am|heute|morgen|gestern"
     ),
@@ -162,7 +163,8 @@ GERMAN = Language(
     denials=phrases("nein|nee|falsch"),
     wrong=phrases(
         "das ist falsch|das stimmt nicht|stimmt nicht|falsch|das ist nicht richtig|nicht richtig"
-        "|das ist nicht wahr|das ist verkehrt|das ist ein fehler|das war falsch|du irrst dich"
+        "|das ist nicht wahr|das ist verkehrt|das ist ein fehler|das war falsch|das meinte ich nicht"
+        "|so meinte ich das nicht|das habe ich nicht gemeint|das habe ich nicht gesagt|du irrst dich"
         "|du liegst falsch"
     ),
     corrects=phrases(

@@ -142,7 +142,7 @@ SPANISH = Language(
     wrong=phrases(
         "eso está mal|está mal|eso es incorrecto|es incorrecto|eso no es correcto|no es correcto"
         "|eso no es así|no es así|eso no es verdad|no es verdad|eso es falso|te equivocas|mal"
-        "|incorrecto|eso no es cierto|no es cierto"
+        "|no quise decir eso|no es lo que quise decir|incorrecto|eso no es cierto|no es cierto"
     ),
     corrects=phrases(
         "quise decir|quería decir|quiero decir|me refería a|corrección|más bien|mejor dicho"

@@ -93,7 +93,7 @@ async def test_a_line_that_was_changed_by_hand_since_is_left_alone() -> None:
     assert answer == ENGLISH.say.correct.format(command=f"/correct {PATH}:3 TEXT")
 
 
-@pytest.mark.parametrize("answer", ["I like black coffee", "no idea"])
+@pytest.mark.parametrize("answer", ["I like black coffee", "no idea", "The meeting is on Friday."])
 async def test_the_answer_to_which_words_changes_that_line_or_nothing(answer: str) -> None:
     talk = Talk([TOLD], tools=TOOLS)
     await talk.say("I like green tea.", memory_write=written(PATH, 3))
@@ -101,3 +101,20 @@ async def test_the_answer_to_which_words_changes_that_line_or_nothing(answer: st
     assert asked == ENGLISH.say.which_words.format(text="I like green tea")
     first, *_ = wishes(await step(*talk.messages, answer, tools=TOOLS)) or [("nothing", {})]
     assert (first[0] == "memory_get") == (answer == "I like black coffee")
+
+
+async def test_a_phrase_of_another_language_is_answered_in_it() -> None:
+    talk = Talk([TOLD], tools=TOOLS)
+    await talk.say("Nothing much", memory_search={"results": []})
+    assert (await step(*talk.messages, "rückgängig", tools=TOOLS)).text.startswith("Es gibt nichts")
+
+
+@pytest.mark.parametrize(
+    "said", ["No, that's not what I meant", "das meinte ich nicht", "no quise decir eso"]
+)
+async def test_that_it_is_not_what_was_meant_is_no_note(said: str) -> None:
+    talk = Talk([TOLD], tools=TOOLS)
+    await talk.say("We have a cat.", memory_write=written(PATH, 3))
+    message = await step(*talk.messages, said, tools=TOOLS)
+    assert not message.calls
+    assert f"/correct {PATH}:3 TEXT" in message.text

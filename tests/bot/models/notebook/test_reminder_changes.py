@@ -34,6 +34,7 @@ async def after(told: str, at: str, **more: Any) -> list[Message]:
         ("remind me tomorrow at 6pm to call Tom", "2026-11-24T18:00:00", "no, on Friday", "2026-11-27T18:00"),
         ("remind me tomorrow at 6pm to call Tom", "2026-11-24T18:00:00", "no, Friday at 9", "Friday at 9"),
         ("remind me tomorrow at 6pm to call Tom", "2026-11-24T18:00:00", "make it 19:30", "2026-11-24T19:30"),
+        ("remind me at 10pm to call Tom", "2026-11-23T22:00:00", "sorry, 11pm", "2026-11-23T23:00"),
         ("remind me in 20 minutes to call Tom", "2026-11-23T12:20:00", "no, in 2 hours", "in 2 hours"),
         ("remind me every monday at 8 to call Tom", "2026-11-30T08:00:00", "no, at 9", "every monday at 9"),
         ("Erinnere mich morgen um 18 Uhr an Tom", "2026-11-24T18:00:00", "nein, um 19 Uhr", "2026-11-24T19:00"),
@@ -75,7 +76,9 @@ async def test_the_old_one_is_cancelled_once_the_new_one_is_set_and_stays_where_
     assert refused == ENGLISH.say.not_reminded.format(error="too many")
 
 
-@pytest.mark.parametrize("said", ["cancel that", "forget that", "undo", "cancel the reminder", "delete it"])
+@pytest.mark.parametrize(
+    "said", ["cancel that", "forget that", "undo", "cancel the reminder", "delete it", "cancel"]
+)
 async def test_the_reminder_just_set_is_cancelled(said: str) -> None:
     messages = await after("remind me tomorrow at 6pm to call Tom", "2026-11-24T18:00:00", number=7)
     assert wishes(await step(*messages, said, tools=TOOLS)) == [("cancel_reminder", {"number": 7})]
