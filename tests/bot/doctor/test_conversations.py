@@ -157,7 +157,7 @@ async def test_what_could_not_be_read_is_told(tmp_path: Path) -> None:
         await state.change(lambda db: db.execute("UPDATE inbox SET payload = '{'"))
     checks = checks_of(settings)
     assert named(checks, "set aside").told == "what came and could not be read was kept: telegram 1"
-    assert named(checks, "unreadable").told.startswith("1 messages")
+    assert named(checks, "unreadable").told.startswith("1 message")
     assert {named(checks, name).status for name in ("set aside", "unreadable")} == {"warn"}
 
 
