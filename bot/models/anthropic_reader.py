@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from bot.models.answer_bounds import MOST_CALLS, tokens
 from bot.models.dialect import Refusal, Stage
 from bot.models.errors import ContentRefused, ContextTooLong, CutOff, EmptyAnswer
 from bot.models.protocol import Answer, AssistantMessage, RawStep, ToolCall, Usage
@@ -25,6 +26,10 @@ _STATUS: Mapping[str, int] = {
     "overloaded_error": 529,
 }
 """What an error would have come with, had it come before the answer began; 500 for any other."""
+
+_COUNTS = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+MOST_BLOCKS = 10 * MOST_CALLS
+"""A call has some thoughts and words before it."""
 
 _DELTAS: Mapping[object, str] = {
     "text_delta": "text",
@@ -54,6 +59,7 @@ class _Block:
 
     began: dict[str, Any]
     pieces: dict[str, list[str]] = field(default_factory=dict)
+    citations: list[Any] = field(default_factory=list)
     readable: bool = True
     """False where something came for it that is unknown here: it would be refused as half a block."""
 
@@ -75,6 +81,8 @@ class _Block:
     def raw(self) -> dict[str, Any]:
         """The block as it is sent back."""
         whole = {**self.began, **{name: self.joined(name) for name in self.pieces}}
+        if self.citations:
+            whole["citations"] = [*(whole.get("citations") or ()), *self.citations]
         if whole.pop("partial_json", None) is not None or "input" in self.began:
             whole["input"] = object_of(self.arguments)
         return whole
@@ -150,6 +158,8 @@ class AnthropicReader:
     # ----------------------------------------------------------------------------------------------------
 
     def _begin(self, index: int, fields: Mapping[str, Any]) -> str:
+        if len(self._blocks) >= MOST_BLOCKS:
+            raise ValueError("blocks without end")
         block = self._blocks[index] = _Block(dict(fields))
         match block.kind:
             case "tool_use":
@@ -166,7 +176,7 @@ class AnthropicReader:
         if name:
             block.pieces.setdefault(name, []).append(delta[name])
         elif delta["type"] == "citations_delta":
-            block.began["citations"] = [*(block.began.get("citations") or ()), delta["citation"]]
+            block.citations.append(delta["citation"])
         else:
             block.readable = False
         return self._show(delta["text"]) if name == "text" and block.kind == "text" else ""
@@ -189,7 +199,7 @@ class AnthropicReader:
     def _count(self, usage: object) -> None:
         """Each usage is the whole so far, but not each has every count."""
         if isinstance(usage, Mapping):
-            self._usage |= {name: count for name, count in usage.items() if isinstance(count, int)}
+            self._usage |= {name: tokens(usage[name]) for name in _COUNTS if isinstance(usage.get(name), int)}
 
     def _counted(self) -> Usage:
         count = self._usage.get

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
+from bot.models.answer_bounds import MOST_CALLS, tokens
 from bot.models.dialect import Refusal, Stage
 from bot.models.errors import BadRequest, ContentRefused, CutOff, EmptyAnswer, ModelError
 from bot.models.protocol import Answer, AssistantMessage, RawStep, ToolCall, Usage
@@ -109,6 +110,8 @@ class GeminiReader:
         return text
 
     def _take_call(self, part: Mapping[str, Any]) -> None:
+        if len(self._calls) == MOST_CALLS:
+            raise ValueError("tool calls without end")
         call = part["functionCall"]
         arguments = json.dumps(call.get("args") or {}, ensure_ascii=False)
         ours = ToolCall(new_call_id(), call["name"], arguments)
@@ -136,7 +139,7 @@ class GeminiReader:
 
     def _counted(self) -> Usage:
         read, written, thought, cached = (
-            number if isinstance(number := self._usage.get(name), int) else 0
+            tokens(self._usage.get(name))
             for name in (
                 "promptTokenCount",
                 "candidatesTokenCount",

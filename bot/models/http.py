@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from bot.models.answer_bounds import is_nested_deeply
 from bot.models.clock import Clock
 from bot.models.connection import Connection
 from bot.models.dialect import Dialect, Reader, Refusal, kind_of_status
@@ -43,6 +44,10 @@ from memory.redaction import secret_of_address
 
 ANSWER_BYTES = 64 << 20
 ERROR_BYTES = 1 << 16
+MOST_EVENTS = 1_000_000
+"""Of one answer: many times the tokens that any model writes."""
+EVENTS_AT_ONCE = 500
+"""Until everybody else has their turn."""
 DRAIN_SECONDS = 0.2
 """How long a server that has said all may take to end its answer; longer costs its connection."""
 ERROR_SECONDS = 5.0
@@ -104,19 +109,26 @@ class HttpModel:
             self._must_be_readable(response)
             async with aclosing(unpacked(response)) as pieces:
                 if _kind(response) == "application/json":  # in one piece, though it was to be streamed
-                    body = await self._whole(pieces, clock)
+                    body = await self._whole(pieces, clock, most_bytes=MOST_BYTES)
+                    if len(body) > MOST_BYTES:
+                        raise EmptyAnswer(f"sent more than {MOST_BYTES >> 20} MB in one piece")
                     clock.saw("answering")
                     for fields in _objects_of(body):
                         text = reader.read_whole(fields)
                         if text:
                             yield TextDelta(text)
                 else:
-                    stream = EventStream()
+                    stream, events = EventStream(), 0
                     piece: bytes | None = b""
                     while piece is not None and not reader.ended:
                         piece = await self._next_or_end(pieces, clock, reader)
                         for event in stream.end() if piece is None else stream.feed(piece):
                             text = reader.read(event) if piece is not None else _text_of_rest(reader, event)
+                            events += 1
+                            if events > MOST_EVENTS:
+                                raise EmptyAnswer("sent an answer without end")
+                            if events % EVENTS_AT_ONCE == 0:  # what was packed comes a thousand times at once
+                                await asyncio.sleep(0)
                             clock.saw(reader.stage)
                             if text:
                                 clock.pause()
@@ -128,6 +140,8 @@ class HttpModel:
                 answer = reader.answer()
                 if not all(isinstance(call.name, str) for call in answer.message.calls):
                     raise TypeError("a tool's name is no text")
+                if answer.message.raw and is_nested_deeply(answer.message.raw.content):
+                    raise ValueError("nested too deeply")
         except Refusal as refusal:
             raise self._refused(refusal.failure, in_stream=True) from refusal
         except ModelError as error:

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from bot.models.answer_bounds import MOST_CALLS
+from bot.models.answer_bounds import tokens as _count
 from bot.models.dialect import Refusal, Stage
 from bot.models.errors import ContentRefused, CutOff, EmptyAnswer, ModelError, Overloaded, ServerFailed
 from bot.models.protocol import Answer, AssistantMessage, RawStep, ToolCall, Usage
@@ -24,6 +26,10 @@ _ENDED_BADLY: Mapping[object, tuple[type[ModelError], str]] = {
 }
 _THOUGHTS = ("reasoning_content", "reasoning")
 _DETAIL_TEXTS = ("text", "summary")
+_ENDS = ("}", "]", '"')
+"""What the arguments of a call end with, encoded twice or not."""
+MOST_CHECKED = 1_000_000
+"""Letters of one call that are read to find its end."""
 
 
 @dataclass(slots=True)
@@ -35,12 +41,30 @@ class _Call:
     index: object = None
     name: str = ""
     arguments: list[str] = field(default_factory=list)
+    last_letter: str = ""
+    """Of the arguments, as far as they are written."""
+    checked: int = 0
+    """Letters that were read to see whether the arguments are whole: they are read from the beginning each time."""
     extra: Mapping[str, Any] | None = None
     """`extra_content`: Gemini's signature."""
 
     @property
     def written(self) -> str:
         return "".join(self.arguments)
+
+    def add(self, arguments: str) -> None:
+        """Take in more of the arguments."""
+        if arguments:
+            self.arguments.append(arguments)
+            self.last_letter = arguments.rstrip()[-1:] or self.last_letter
+
+    def is_whole(self) -> bool:
+        """Return whether the arguments are JSON, so that what comes with a name begins another call."""
+        if self.last_letter not in _ENDS or self.checked > MOST_CHECKED:
+            return False
+        written = self.written
+        self.checked += len(written)
+        return _is_json(written)
 
 
 class OpenAIReader:
@@ -185,9 +209,10 @@ class OpenAIReader:
         if extra := delta.get("extra_content"):
             call.extra = extra
         if isinstance(arguments, str):
-            call.arguments.append(arguments)
+            call.add(arguments)
         else:  # an object, from servers that parse them
-            call.arguments = [json.dumps(arguments, ensure_ascii=False)]
+            call.arguments.clear()
+            call.add(json.dumps(arguments, ensure_ascii=False))
 
     def _call_of(self, delta: Mapping[str, Any], name: str, place: int, *, begun: bool) -> _Call:
         """The call that a piece belongs to: servers leave out ids or indices, or repeat them and the names."""
@@ -200,10 +225,12 @@ class OpenAIReader:
         elif theirs and last.theirs:
             another = theirs != last.theirs
         elif index is None:
-            another = place > 0 or name != last.name or (begun and _is_json(last.written))
+            another = place > 0 or name != last.name or (begun and last.is_whole())
         else:
-            another = name != last.name and _is_json(last.written)
+            another = name != last.name and last.is_whole()
         if last is None or another:
+            if len(self._calls) == MOST_CALLS:
+                raise ValueError("tool calls without end")
             last = _Call(theirs, index)
             self._calls.append(last)
         last.name = last.name or name
@@ -253,7 +280,3 @@ def _usage(usage: Mapping[str, Any]) -> Usage:
     )
     # xAI and Gemini count thoughts in the total alone.
     return Usage(read, max(written, _count(usage.get("total_tokens")) - read), min(cached, read))
-
-
-def _count(number: object) -> int:
-    return number if isinstance(number, int) and number > 0 else 0

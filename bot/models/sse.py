@@ -3,8 +3,9 @@
 After https://html.spec.whatwg.org/multipage/server-sent-events.html, 9.2.6; only `data` counts here.
 """
 
-MOST_BYTES = 16 << 20
-"""The largest event that is put together."""
+MOST_BYTES = 4 << 20
+"""The largest event that is put together: more than the longest answer of any model has in one piece, and as much as
+can be read without keeping everybody else waiting."""
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 

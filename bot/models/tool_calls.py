@@ -6,6 +6,7 @@ import string
 from collections.abc import Iterable
 from typing import Any
 
+from bot.models.answer_bounds import is_nested_deeply
 from bot.models.protocol import AssistantMessage, Message, ToolCall, UserMessage
 
 ID_LETTERS = string.ascii_lowercase + string.digits
@@ -29,6 +30,8 @@ def read_arguments(arguments: str) -> dict[str, Any]:
             values = json.loads(values)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
+    if is_nested_deeply(values):
+        raise ValueError("nested too deeply")
     if not isinstance(values, dict):
         raise NotAnObject(values)
     return values
