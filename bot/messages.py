@@ -175,13 +175,23 @@ class Reply:
     """Is stopped where somebody wants to read no more of it; whoever sends it notes there whether anything is left."""
 
 
+LONGEST_WAIT = 3600.0
+"""Seconds for which a platform is left alone that wants that; then it may say so again."""
+
+
+def bounded_wait(seconds: float) -> float:
+    """Return how long to wait where a platform has named a time, which may be less than nothing, endless or NaN."""
+    # `max` and `min` in this order also turn NaN into a number.
+    return max(0.0, min(LONGEST_WAIT, seconds))
+
+
 class ChannelFault(Exception):
     """What an adapter raises where its platform fails; one line, with no secret in it."""
 
     def __init__(self, detail: str, *, retry_after: float = 0.0) -> None:
-        """`retry_after`: seconds for which the platform wants to be left alone."""
+        """`retry_after`: seconds for which the platform wants to be left alone, as it said so."""
         super().__init__(detail)
-        self.retry_after = retry_after
+        self.retry_after = bounded_wait(retry_after)
 
 
 class AttachmentLost(Exception):

@@ -10,7 +10,7 @@ from datetime import timedelta
 from telegram.error import Conflict, EndPointNotFound, InvalidToken, NetworkError, RetryAfter, TelegramError
 
 from adapters.backoff import Backoff, Growth, with_jitter
-from bot.messages import ChannelHealth
+from bot.messages import ChannelHealth, bounded_wait
 from bot.plain_text import one_line
 from memory.redaction import without_secrets
 
@@ -119,7 +119,7 @@ class Condition:
 
     def _wait(self, error: Exception) -> float:
         if isinstance(error, RetryAfter):
-            return retry_after(error)
+            return max(retry_after(error), self._waits.first)
         if is_wrong_token(error):
             wait = self._waits.token
         elif not isinstance(error, Conflict):
@@ -145,14 +145,17 @@ def library_errors() -> Iterator[None]:
     """Have an answer that the library stumbles over, such as a proxy's own JSON, raise TelegramError as others do."""
     try:
         yield
-    except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
+    except (LookupError, TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:
         raise TelegramError(f"its answer makes no sense ({type(error).__name__})") from error
 
 
 def retry_after(error: RetryAfter) -> float:
-    """Seconds for which Telegram wants to be left alone."""
-    seconds = error.retry_after
-    return seconds.total_seconds() if isinstance(seconds, timedelta) else float(seconds)
+    """Seconds for which Telegram wants to be left alone; an hour at most, after which it may say so again."""
+    try:
+        seconds = error.retry_after
+        return bounded_wait(seconds.total_seconds() if isinstance(seconds, timedelta) else seconds)
+    except (TypeError, AttributeError):  # the library has not looked at what was sent in a number's place
+        return 0.0
 
 
 def is_wrong_token(error: BaseException) -> bool:

@@ -22,10 +22,20 @@ if TYPE_CHECKING:
 CONNECT_SECONDS = 10.0
 READ_SECONDS = 20.0
 FILE_PIECE_BYTES = 1 << 18
-LARGEST_ANSWER = 32 << 20
-"""Bytes of JSON. A hundred updates, as many as come at once, are a hundredth of it."""
+LARGEST_ANSWER = 2 << 20
+"""Bytes of JSON: several times the longest message there is, and as much as can be read without keeping everybody else
+waiting. Whoever asks for updates asks for fewer where they are more."""
+BEGINNING_BYTES = 512
 KEEP_SECONDS = 60.0
 """For which a connection that nobody uses stays open."""
+
+
+class AnswerTooLarge(NetworkError):
+    """An answer has more bytes than are read; it begins with `beginning`."""
+
+    def __init__(self, beginning: bytes) -> None:
+        super().__init__(f"answered with more than {LARGEST_ANSWER >> 20} MB")
+        self.beginning = beginning
 
 
 class Request(BaseRequest):
@@ -86,7 +96,7 @@ class Request(BaseRequest):
                 async for piece in answer.content.iter_chunked(FILE_PIECE_BYTES):
                     body += piece
                     if len(body) > LARGEST_ANSWER:
-                        raise NetworkError(f"answered with more than {LARGEST_ANSWER >> 20} MB")
+                        raise AnswerTooLarge(bytes(body[:BEGINNING_BYTES]))
                 return answer.status, bytes(body)
 
     async def download(self, url: str, write: Write) -> None:

@@ -1,6 +1,7 @@
 import asyncio
 import contextlib
 import dataclasses
+import json
 import logging
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -14,7 +15,7 @@ from adapters.telegram.condition import OTHER_PROGRAM, OTHER_WEBHOOK, UNKNOWN_BO
 from adapters.telegram.connection import open_bot
 from adapters.telegram.incoming import ALLOWED_UPDATES
 from adapters.telegram.polling import poll
-from bot.messages import ChannelHealth, NotAccepted
+from bot.messages import ChannelFault, ChannelHealth, NotAccepted
 from tests.fakes.bot_api.faults import Fault
 from tests.fakes.bot_api.people import Person
 from tests.fakes.bot_api.server import BotApi
@@ -260,6 +261,60 @@ async def test_numbers_that_begin_anew_after_a_quiet_time_are_heard(
         await until(api, lambda: "hello" in poller.texts)
 
 
+async def test_more_than_is_read_at_once_comes_in_smaller_parts(
+    api: BotApi, anna: Person, poller: Poller
+) -> None:
+    for number in range(100):
+        await api.push_raw({"message": {"chat": {"id": 7}, "text": str(number), "filler": "x" * 30_000}})
+    async with poller.polling():
+        await api.confirmed()
+        await anna.say("afterwards")
+        await until(api, lambda: "afterwards" in poller.texts)
+    assert poller.texts == [*map(str, range(100)), "afterwards"]
+    assert {100, 12} == {call.parameters["limit"] for call in api.calls_of("getUpdates")}
+
+
+async def test_an_update_without_measure_is_left_out_once_and_told(
+    api: BotApi, anna: Person, poller: Poller, caplog: pytest.LogCaptureFixture
+) -> None:
+    await anna.say("before")
+    await api.push_raw({"message": {"text": "x" * (3 << 20)}})
+    await anna.say("after")
+    async with poller.polling():
+        await api.confirmed()
+    assert poller.texts == ["before", "after"]
+    told = [record.getMessage() for record in caplog.records if "too large" in record.getMessage()]
+    assert len(told) == 1
+    assert told[0].startswith("Telegram: update ")
+
+
+@pytest.mark.parametrize("number", [-5, -(2**70), 2**70, True])
+async def test_a_number_that_no_update_has_does_not_decide_what_is_told_next(
+    number: int, api: BotApi, anna: Person, poller: Poller
+) -> None:
+    answer = json.dumps({"ok": True, "result": [{"update_id": number}]})
+    api.fail("getUpdates", Fault.status(200, answer, "application/json"), times=2)
+    await anna.say("hello")
+    async with poller.polling():
+        await api.confirmed()
+    assert poller.texts[-1] == "hello"
+    assert min(offsets(api)) == 0
+    assert max(offsets(api)) < 2**53
+
+
+async def test_a_server_that_tells_the_same_for_ever_is_not_asked_without_a_pause(
+    api: BotApi, poller: Poller
+) -> None:
+    answer = json.dumps({"ok": True, "result": [{"update_id": 5}]})
+    api.fail("getUpdates", Fault.status(200, answer, "application/json"), times=None)
+    waits = Waits(first=0.1, longest=0.2)
+    async with poller.polling(waits=waits):
+        await until(api, lambda: poller.health.state == "down")
+        await asyncio.sleep(0.5)
+        assert len(offsets(api)) < 12
+    assert "again and again" in poller.health.detail
+
+
 # -- what goes wrong ---------------------------------------------------------------------------------------------
 
 
@@ -500,3 +555,22 @@ async def test_a_connection_that_was_given_up_is_not_used_again() -> None:
             await asyncio.gather(polling, return_exceptions=True)
         await asyncio.gather(*filter(None, handlers))
     assert connections == 3
+
+
+@pytest.mark.parametrize("wait", ["-1", "0", "1e300", "NaN", "-Infinity", '"soon"', "[]", "{}", "true"])
+async def test_whatever_telegram_names_as_a_wait_it_is_asked_again(
+    wait: str, api: BotApi, anna: Person, poller: Poller
+) -> None:
+    refusal = f'{{"ok": false, "error_code": 429, "parameters": {{"retry_after": {wait}}}}}'
+    api.fail("getUpdates", Fault.status(429, refusal, "application/json"), times=3)
+    await anna.say("hello")
+    async with poller.polling():
+        await until(api, lambda: poller.texts == ["hello"])
+
+
+@pytest.mark.parametrize(
+    ("named", "meant"),
+    [(5, 5.0), (-1, 0.0), (10**9, 3600.0), (float("nan"), 3600.0), (float("inf"), 3600.0)],
+)
+def test_what_a_platform_names_as_a_wait_is_an_hour_at_most(named: float, meant: float) -> None:
+    assert ChannelFault("busy", retry_after=named).retry_after == meant

@@ -127,7 +127,7 @@ async def test_an_answer_that_does_not_end_is_a_network_error() -> None:
         return endless
 
     async with server(answer) as base, request(base) as made:
-        with pytest.raises(NetworkError, match="more than 32 MB"):
+        with pytest.raises(NetworkError, match="more than 2 MB"):
             await made.post(f"{base}/bot{TOKEN}/getMe")
 
 
