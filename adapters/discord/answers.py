@@ -1,4 +1,4 @@
-"""Time out requests to Discord that are not answered, but not those that wait for a rate limit."""
+"""Time out requests to Discord that are not answered, but not those that wait for a rate limit; bound the answers."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -8,6 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
+
+from adapters.discord.library import MOST_BYTES, note_as_read
+
+SWITCHED = 101
+"""The status of what becomes a websocket."""
+READ_SECONDS = 60.0
+"""For all of an answer."""
+PIECE = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +44,9 @@ async def answered_within(seconds: float) -> AsyncIterator[None]:
 
 
 def watch_answers(trace: aiohttp.TraceConfig) -> None:
-    """Have all requests with this trace keep to the limit of their task."""
+    """Have all requests with this trace keep to the limit of their task, and their answers to a size."""
     trace.on_request_start.append(_asked)
+    trace.on_request_end.append(_read)
     trace.on_request_end.append(_answered)
     trace.on_request_exception.append(_answered)
 
@@ -45,6 +54,24 @@ def watch_answers(trace: aiohttp.TraceConfig) -> None:
 async def _asked(*_: object) -> None:
     if limit := _limit():
         limit.timeout.reschedule(asyncio.get_running_loop().time() + limit.seconds)
+
+
+async def _read(_: object, __: object, told: aiohttp.TraceRequestEndParams) -> None:
+    """Read the whole answer, as far as it may go: the library would read on for as long as anything comes."""
+    answer = told.response
+    if answer.status != SWITCHED:
+        note_as_read(answer, await read_answer(answer, MOST_BYTES))
+
+
+async def read_answer(answer: aiohttp.ClientResponse, most: int) -> bytes:
+    """Read an answer's body of `most` bytes at most. Raises aiohttp.ClientPayloadError, TimeoutError."""
+    body = bytearray()
+    async with asyncio.timeout(READ_SECONDS):
+        async for piece in answer.content.iter_chunked(PIECE):
+            body += piece
+            if len(body) > most:
+                raise aiohttp.ClientPayloadError(f"answered with more than {most >> 10} kB")
+    return bytes(body)
 
 
 async def _answered(*_: object) -> None:

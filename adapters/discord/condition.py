@@ -42,6 +42,8 @@ USED_UP = "Discord lets the bot connect no more just now, since it has done so t
 LOST = "Discord cannot be reached: the connection was lost"
 TOLD_AFTER = 2
 """Failures in a row: a single one is everyday life, and mends itself within a second."""
+LONGEST_REFUSAL = 86_400.0
+"""Seconds for which Discord is left alone that wants that; then it may say so again."""
 AUTHENTICATION_FAILED = 4004
 SHARD_CODES = (4010, 4011)
 VERSION_CODES = (4012, 4013)
@@ -167,9 +169,9 @@ class Condition:
     def _wait(self, error: BaseException) -> float:
         wait = self._backoff.delay
         if isinstance(error, RateLimited):
-            wait = max(wait, error.retry_after)
+            wait = max(wait, min(error.retry_after, LONGEST_REFUSAL))
         elif isinstance(error, TooManySessions):
-            wait = max(wait, error.seconds)
+            wait = max(wait, min(error.seconds, LONGEST_REFUSAL))
         elif is_refused(error):
             wait = self._waits.refused
         return with_jitter(wait)

@@ -1,12 +1,20 @@
 """Where Discord's gateway is, and how often a bot may connect to it: asked before the library connects."""
 
 import asyncio
+import json
 from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
 import yarl
 from discord import GatewayNotFound, LoginFailure, RateLimited
+
+from adapters.discord.answers import read_answer
+
+ANSWER_BYTES = 1 << 16
+MOST_SHARDS = 256
+"""Connections at once; each has a thread. A bot that needs more is in half a million servers."""
+LONGEST_WAIT = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +47,7 @@ async def ask_gateway(api_base: str, token: str) -> Gateway:
     limit = limit if isinstance(limit, dict) else {}
     return Gateway(
         address,
-        shards=_count(mine.get("shards"), 1),
+        shards=_count(mine.get("shards"), 1, most=MOST_SHARDS) or 1,
         sessions=_count(limit.get("remaining"), 1000),
         reset_after=_count(limit.get("reset_after"), 0) / 1000,
     )
@@ -57,18 +65,19 @@ async def _get(session: aiohttp.ClientSession, url: str, *, authorization: str =
         if answer.status != 200:  # a proxy may know only one of the two
             return {}
         try:
-            told = await answer.json(content_type=None)
-        except ValueError as error:
+            told = json.loads(await read_answer(answer, ANSWER_BYTES))
+        except (ValueError, RecursionError) as error:
             raise GatewayNotFound from error
         return told if isinstance(told, dict) else {}
 
 
-def _count(value: object, otherwise: int) -> int:
-    return value if isinstance(value, int) and value >= 0 else otherwise
+def _count(value: object, otherwise: int, *, most: int = 10**9) -> int:
+    return value if type(value) is int and 0 <= value <= most else otherwise
 
 
 def _seconds(text: str) -> float:
     try:
-        return min(max(float(text), 0.0), 86_400.0)
+        # `max` and `min` in this order also turn NaN into a number.
+        return max(0.0, min(LONGEST_WAIT, float(text)))
     except ValueError:
         return 0.0

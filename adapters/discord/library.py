@@ -9,7 +9,9 @@ import importlib
 import inspect
 import logging
 import threading
-from collections.abc import Callable, Mapping
+import zlib
+from collections.abc import Awaitable, Callable, Mapping
+from math import inf
 from typing import TYPE_CHECKING, Any, Protocol
 
 import aiohttp
@@ -30,6 +32,7 @@ CHANGED = (
 )
 
 NAMES: Mapping[str, tuple[str, ...]] = {
+    "aiohttp:ClientResponse._body": (),
     "discord:Message": ("state", "channel", "data"),
     "discord:Attachment": ("data", "state"),
     "discord:Interaction.__slots__": (),
@@ -38,6 +41,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "discord.client:ExponentialBackoff.delay": (),
     "discord.shard:ExponentialBackoff.delay": (),
     "discord.gateway:DiscordWebSocket.DEFAULT_GATEWAY": (),
+    "discord.gateway:KeepAliveHandler": ("ws", "interval", "shard_id"),
     "discord.gateway:KeepAliveHandler.stop": (),
     "discord.gateway:ReconnectWebSocket": (),
     "discord.http:Route.BASE": (),
@@ -66,8 +70,30 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "discord.webhook.async_:AsyncWebhookAdapter.delete_webhook_message": ("session",),
 }  # fmt: skip
 """What each module must have, and which parameters it must take."""
-OF_CLIENT = ("_connection._intents", "_connection.parsers", "http._global_over", "http.ws_connect", "ws")
+OF_CLIENT = (
+    "_connection._intents",
+    "_connection.parsers",
+    "http._global_over",
+    "http._HTTPClient__session",
+    "http.proxy",
+    "http.proxy_auth",
+    "http.user_agent",
+    "http.ws_connect",
+    "ws",
+)
 """What each client must have."""
+
+
+MOST_BYTES = 8 << 20
+"""Of one payload over the gateway, and of one answer: several times what the largest server takes. Nobody else is
+served while it is read."""
+MOST_IN_A_LIST = 5000
+"""Guilds, channels or members that an event may name: Discord tells one connection of half as many guilds."""
+SHORTEST_BEAT, LONGEST_BEAT = 0.02, 300.0
+"""Seconds between two signs of life."""
+STEADY_SECONDS = 5.0
+"""A session that ends sooner is no reason to begin the next one at once."""
+_END_OF_PACKED = b"\x00\x00\xff\xff"
 
 
 class LibraryChanged(Exception):
@@ -146,33 +172,111 @@ def pace_openings(client: discord.Client, openings: Growth, *, hello_within: flo
 
     for module in (single, sharded):
         module.ExponentialBackoff = _NoDelay  # type: ignore[attr-defined]
+    _bound_heartbeats()
     http: Any = client.http
-    connect = http.ws_connect
     backoff, without_session = Backoff(openings), Backoff(openings)
+    begun_at = inf
 
-    async def ws_connect(*args: Any, **options: Any) -> aiohttp.ClientWebSocketResponse:
+    def begun() -> None:
+        nonlocal begun_at
+        begun_at = min(begun_at, asyncio.get_running_loop().time())
+
+    async def ws_connect(url: object, **options: Any) -> aiohttp.ClientWebSocketResponse:
+        nonlocal begun_at
+        if asyncio.get_running_loop().time() - begun_at >= STEADY_SECONDS:
+            without_session.succeeded()
+        begun_at = inf
         if backoff.failures:
             await asyncio.sleep(with_jitter(backoff.delay))
         elif without_session.failures > 1:  # a first one is everyday life: a session that cannot go on
             await asyncio.sleep(with_jitter(without_session.delay))
         backoff.failed()  # until it is known better
         async with asyncio.timeout(hello_within):
-            socket: Any = await connect(*args, **options)
-        receive = socket.receive
+            socket: Any = await _connect(http, str(url), **options)
+        receive = receive_bounded(socket, is_packed="compress=zlib-stream" in str(url))
 
         async def receive_hello(timeout: float | None = None) -> aiohttp.WSMessage:  # noqa: ASYNC109
-            del socket.receive
-            message: aiohttp.WSMessage = await receive(min(hello_within, timeout or hello_within))
+            socket.receive = receive
+            message = await receive(min(hello_within, timeout or hello_within))
             if message.type in (aiohttp.WSMsgType.TEXT, aiohttp.WSMsgType.BINARY):
                 backoff.succeeded()
-                without_session.failed()  # until one begins
+                without_session.failed()  # until one has begun and lasted
             return message
 
         socket.receive = receive_hello
         return socket  # type: ignore[no-any-return]
 
     http.ws_connect = ws_connect
-    return without_session.succeeded
+    return begun
+
+
+async def _connect(http: Any, url: str, *, compress: int = 0) -> aiohttp.ClientWebSocketResponse:
+    """Open a websocket as the library does, but with a bound for what comes over it."""
+    session: aiohttp.ClientSession = http._HTTPClient__session
+    return await session.ws_connect(
+        url,
+        proxy=http.proxy,
+        proxy_auth=http.proxy_auth,
+        max_msg_size=MOST_BYTES,
+        timeout=aiohttp.ClientWSTimeout(ws_close=30.0),
+        autoclose=False,
+        headers={"User-Agent": http.user_agent},
+        compress=compress,
+    )
+
+
+Receive = Callable[..., Awaitable[aiohttp.WSMessage]]
+
+
+def receive_bounded(socket: aiohttp.ClientWebSocketResponse, *, is_packed: bool) -> Receive:
+    """Return what receives in place of a socket's own method: it unpacks as much as a payload may have, and ends there.
+
+    Everybody else has a turn between two payloads: of those that have come already, the library reads one after the
+    other.
+    """
+    receive = socket.receive
+    unpacking = zlib.decompressobj()
+    packed = bytearray()
+
+    async def receive_next(timeout: float | None = None) -> aiohttp.WSMessage:  # noqa: ASYNC109
+        while True:
+            await asyncio.sleep(0)
+            message: aiohttp.WSMessage = await receive(timeout)
+            if message.type is not aiohttp.WSMsgType.BINARY or not is_packed:
+                return message
+            packed.extend(message.data)
+            is_whole = packed.endswith(_END_OF_PACKED)
+            try:
+                text = unpacking.decompress(packed, MOST_BYTES) if is_whole else b""
+                if len(packed) > MOST_BYTES or unpacking.unconsumed_tail:
+                    break
+                if is_whole:
+                    packed.clear()
+                    return aiohttp.WSMessage(aiohttp.WSMsgType.TEXT, text.decode(), "")
+            except (zlib.error, UnicodeDecodeError):
+                break
+        await socket.close(code=aiohttp.WSCloseCode.MESSAGE_TOO_BIG)
+        return aiohttp.WSMessage(aiohttp.WSMsgType.CLOSED, None, None)
+
+    return receive_next
+
+
+def _bound_heartbeats() -> None:
+    """Have signs of life sent in measure, whatever the gateway asks for, and by one thread of each connection."""
+    import discord.gateway as gateway
+
+    if gateway.KeepAliveHandler.__module__ != gateway.__name__:
+        return
+
+    class BoundedHeartbeats(gateway.KeepAliveHandler):
+        def __init__(self, *args: Any, ws: Any, interval: float | None = None, **options: Any) -> None:
+            if before := ws._keep_alive:  # the gateway has said hello once more
+                before.stop()
+            # `max` and `min` in this order also turn NaN into a number.
+            interval = max(SHORTEST_BEAT, min(LONGEST_BEAT, interval or 0.0))
+            super().__init__(*args, ws=ws, interval=interval, **options)
+
+    gateway.KeepAliveHandler = BoundedHeartbeats  # type: ignore[misc]
 
 
 class _NoDelay:
@@ -217,11 +321,34 @@ def guard_events(client: discord.Client, listener: Listener) -> None:
     for event, parse in parsers.items():
         if event not in ("READY", "RESUMED"):
             parsers[event] = _guarded(event, parse, listener)
+        elif event == "READY":
+            parsers[event] = _checked(parse)
+
+
+def _checked(parse: Callable[[Any], None]) -> Callable[[Any], None]:
+    """Have a session that cannot begin fail as a connection does, so that the next one is paced."""
+
+    def checked(raw: Any) -> None:
+        if _has_too_many(raw):
+            raise ConnectionError("the gateway has told of more servers than one connection has")
+        try:
+            parse(raw)
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            raise ConnectionError("the gateway has begun a session in a way that makes no sense") from error
+
+    return checked
+
+
+def _has_too_many(raw: object) -> bool:
+    values = raw.values() if isinstance(raw, Mapping) else ()
+    return any(isinstance(value, list) and len(value) > MOST_IN_A_LIST for value in values)
 
 
 def _guarded(event: str, parse: Callable[[Any], None], listener: Listener) -> Callable[[Any], None]:
     def guarded(raw: Any) -> None:
         try:
+            if _has_too_many(raw):
+                raise ValueError("a list without measure")
             parse(raw)
         except asyncio.CancelledError:
             raise
@@ -239,6 +366,11 @@ def new_message(client: discord.Client, channel: Any, raw: Mapping[str, Any]) ->
 def new_attachment(interaction: discord.Interaction, raw: Any) -> discord.Attachment:
     """A file as the library has it, of what came with a command."""
     return discord.Attachment(data=raw, state=interaction._state)
+
+
+def note_as_read(answer: aiohttp.ClientResponse, body: bytes) -> None:
+    """Have whoever asks for all of an answer be given this."""
+    answer._body = body
 
 
 # -- calls --------------------------------------------------------------------------------------------------
