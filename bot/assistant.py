@@ -13,7 +13,7 @@ from bot import phrases
 from bot.access import Standing
 from bot.answering import Agents, Answering
 from bot.assignment import Assignment
-from bot.attempts import READING_ATTEMPTS, Attempts, is_spent
+from bot.attempts import ATTEMPTS, READING_ATTEMPTS, Attempts, is_spent
 from bot.commands.command import command_in
 from bot.delivery import Delivery
 from bot.lanes import Lanes
@@ -34,8 +34,6 @@ log = logging.getLogger(__name__)
 
 TURNS_AT_ONCE = 256
 """Chats that are answered at the same time; the others wait for their turn."""
-ATTEMPTS = 20
-"""How often a turn is taken up after a crash without getting a step further, before it is taken for what crashes us."""
 ROUND_SECONDS = 15.0
 """How often it is looked for what other processes, dead or alive, have left to this one."""
 DISK_PAUSES = (2.0, 10.0, 30.0, 60.0)
@@ -273,7 +271,9 @@ class Assistant:
 
     async def _answer_beside(self, received: Received) -> None:
         turn = self._made(received, self._assignment(received, deque()))
-        if await self._delivery.reply(received, turn, shown=list(received.shown)):
+        async with self._attempts.counted_while_shown(received):
+            delivered = await self._delivery.reply(received, turn, shown=list(received.shown))
+        if delivered:
             await self._delivery.done(received.number)
 
     async def _handle(self, received: Received, behind: deque[Received]) -> None:
@@ -301,7 +301,8 @@ class Assistant:
                 if is_stopped.is_set():
                     turn.stop()
                 try:
-                    delivered = await self._delivery.reply(received, turn, shown=shown)
+                    async with self._attempts.counted_while_shown(received):
+                        delivered = await self._delivery.reply(received, turn, shown=shown)
                 finally:
                     await turn.end()
                 if not turn.goes_on:
@@ -401,7 +402,7 @@ class Assistant:
     async def _reply(self, received: Received, assignment: Assignment) -> AsyncGenerator[ReplyPart, None]:
         """Yield the reply to a message as it grows."""
         message = received.message
-        if received.reply is not None:
+        if received.reply is not None and received.attempts < ATTEMPTS:
             yield ReplyPart(received.reply, final=True)
         elif is_spent(received) or received.attempts >= ATTEMPTS:
             log.error("message %s of %s was given up: the program ended over it", message.id, message.chat)
@@ -411,7 +412,7 @@ class Assistant:
                 if is_spent(received)
                 else (ATTEMPTS, phrases.GIVEN_UP)
             )
-            if received.attempts == limit:
+            if received.attempts == limit and received.reply is None:
                 await self._answering.set_aside(received, assignment)
             yield ReplyPart(told, final=True)
         else:
@@ -504,7 +505,13 @@ class Assistant:
     async def _tell(self, notice: Notice, behind: deque[Notice]) -> None:
         del behind
         with working_on(f"notice-{notice.number}", chat=notice.chat):
-            await self._delivery.notice(notice)
+            if notice.attempts >= ATTEMPTS:
+                log.error(
+                    "notice %d to %s was given up: the program ended over it", notice.number, notice.chat
+                )
+                notice = replace(notice, text=phrases.NOTICE_GIVEN_UP, shown=(), choices=())
+            async with self._attempts.counted_while_shown(notice):
+                await self._delivery.notice(notice)
 
 
 def _key_of(received: Received) -> str:

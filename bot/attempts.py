@@ -2,15 +2,22 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, nullcontext
+from collections import defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, nullcontext, suppress
+from functools import partial
 
 from bot.inbox import Inbox
 from bot.state.database import StateFault, to_the_end
-from bot.state.inbox import Received
+from bot.state.inbox import Notice, Received
 
 log = logging.getLogger(__name__)
 
+ATTEMPTS = 20
+"""How often a turn, a reply or a notice is taken up after a crash without getting a step further, before it is taken
+for what crashes us."""
+SUSPECT_SECONDS = 30.0
+"""How long one that may be the cause of crashes waits for another of its channel to be shown."""
 READING_ATTEMPTS = 2
 """How often the files of a message are begun to be read. If the process died so often while it read them, they are
 not touched again: the person is told, and the message stands in its conversation with its files named."""
@@ -31,6 +38,56 @@ class Attempts:
     def __init__(self, inbox: Inbox) -> None:
         self._inbox = inbox
         self._one_at_a_time = asyncio.Lock()
+        self._showing: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        """By channel."""
+
+    @asynccontextmanager
+    async def counted_while_shown(self, what: Received | Notice) -> AsyncIterator[None]:
+        """Count a reply or a notice that an earlier process has left, while it is shown.
+
+        One that was counted before is shown while no other such is shown in its channel, as `counted` does it. Where
+        state.db cannot be written, it is shown all the same.
+        """
+        number, inbox = what.number, self._inbox
+        add: Callable[[], Awaitable[None]]
+        take_off: Callable[[], Awaitable[None]]
+        if isinstance(what, Notice):
+            chat = what.chat
+            add, take_off = partial(inbox.notice_tried, number), partial(inbox.notice_not_tried, number)
+        else:
+            chat = what.message.chat
+            add, take_off = partial(inbox.tried, number), partial(inbox.not_tried, number)
+        if not what.taken_over or (isinstance(what, Received) and what.reply is None):
+            yield
+            return
+        async with self._alone(chat.channel) if what.attempts else nullcontext():
+            is_counted = await self._note(add)
+            try:
+                yield
+            except BaseException:
+                if is_counted:
+                    await to_the_end(self._note(take_off))
+                raise
+
+    @asynccontextmanager
+    async def _alone(self, channel: str) -> AsyncIterator[None]:
+        lock, is_mine = self._showing[channel], False
+        with suppress(TimeoutError):
+            async with asyncio.timeout(SUSPECT_SECONDS):
+                is_mine = await lock.acquire()
+        try:
+            yield
+        finally:
+            if is_mine:
+                lock.release()
+
+    async def _note(self, work: Callable[[], Awaitable[None]]) -> bool:
+        try:
+            await work()
+        except StateFault as fault:
+            log.error("%s", fault)
+            return False
+        return True
 
     @asynccontextmanager
     async def counted(self, messages: Sequence[Received]) -> AsyncIterator[None]:

@@ -47,6 +47,14 @@ class Inbox:
         """Take back one `tried` of messages: what was begun has ended without a crash."""
         await self._state.change(lambda db: inbox.not_tried(db, numbers))
 
+    async def notice_tried(self, number: int) -> None:
+        """Note that a notice is about to be shown, as `tried` does for messages."""
+        await self._state.change(lambda db: inbox.notice_tried(db, number, change=1))
+
+    async def notice_not_tried(self, number: int) -> None:
+        """Take back one `notice_tried`."""
+        await self._state.change(lambda db: inbox.notice_tried(db, number, change=-1))
+
     async def claim(self, serves: Callable[[ChatId], bool]) -> tuple[list[Received], list[Notice]]:
         """Take up what nobody who lives sees to, of the chats that this process serves; in order of arrival."""
         me = self._presence.token

@@ -25,6 +25,10 @@ FILES_SET_ASIDE = (
     "the files again one at a time, or as plain text."
 )
 GIVEN_UP = "Sorry, I ended again and again over this message, so I leave it. It is in the log."
+NOTICE_GIVEN_UP = (
+    "Sorry, there was something I wanted to tell you, but I crashed each time I tried. It is in the log; "
+    "/reminders shows what is still to come."
+)
 BUDGET_SPENT = "The tokens of today are spent. What you said is kept; /retry asks again after midnight."
 TOO_MANY_MESSAGES = "That was too much at once, so I have not taken it in. Please go on in {seconds} s."
 CANNOT_LISTEN = (

@@ -432,6 +432,7 @@ MIGRATIONS = (
     reminders.m018_skipped,
     access.m019_cleared,
     reminders.m020_moments,
+    inbox.m021_notice_attempts,
 )
 
 

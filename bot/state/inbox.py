@@ -58,6 +58,10 @@ class Notice:
     text: str
     shown: tuple[str, ...] = ()
     choices: tuple[Choice, ...] = ()
+    attempts: int = 0
+    """How often a process has begun to show it, and died."""
+    taken_over: bool = False
+    """Whether an earlier process, which has ended, was to show it."""
 
 
 def m003_inbox(db: apsw.Connection) -> None:
@@ -99,6 +103,11 @@ def m003_inbox(db: apsw.Connection) -> None:
 def m010_choices(db: apsw.Connection) -> None:
     """What a notice offers as answers."""
     db.execute("ALTER TABLE outbox ADD COLUMN choices TEXT NOT NULL DEFAULT '[]'")
+
+
+def m021_notice_attempts(db: apsw.Connection) -> None:
+    """How often a process has died while it showed a notice."""
+    db.execute("ALTER TABLE outbox ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0")
 
 
 def m015_turns(db: apsw.Connection) -> None:
@@ -219,7 +228,7 @@ def begin(db: apsw.Connection, turn: int, heard: Sequence[tuple[int, int, int]])
 def answer(db: apsw.Connection, turn: int, reply: str) -> None:
     """Note the whole reply of a turn: from here on there is nothing to do but to deliver it."""
     db.execute("UPDATE inbox SET state = 'answered' WHERE turn = ? OR number = ?", (turn, turn))
-    db.execute("UPDATE inbox SET turn = number, reply = ? WHERE number = ?", (reply, turn))
+    db.execute("UPDATE inbox SET turn = number, reply = ?, attempts = 0 WHERE number = ?", (reply, turn))
 
 
 def show(db: apsw.Connection, turn: int, shown: Sequence[str]) -> None:
@@ -313,7 +322,8 @@ def count_undelivered_of(db: apsw.Connection, key: str) -> int:
 def undelivered(db: apsw.Connection) -> tuple[tuple[str, Notice], ...]:
     """Every notice that is not delivered yet, in order, with its owner."""
     rows = db.execute(
-        "SELECT owner, number, chat, text, shown, choices FROM outbox WHERE NOT delivered ORDER BY number"
+        "SELECT owner, number, chat, text, shown, choices, attempts FROM outbox "
+        "WHERE NOT delivered ORDER BY number"
     )
     return tuple(
         (
@@ -324,15 +334,22 @@ def undelivered(db: apsw.Connection) -> tuple[tuple[str, Notice], ...]:
                 text,
                 tuple(json.loads(shown)),
                 tuple(Choice(label, says) for label, says in json.loads(choices)),
+                attempts,
+                taken_over=True,
             ),
         )
-        for owner, number, chat, text, shown, choices in rows
+        for owner, number, chat, text, shown, choices, attempts in rows
     )
 
 
 def take_over_notices(db: apsw.Connection, numbers: Iterable[int], *, owner: str) -> None:
     """Make them another process's."""
     db.executemany("UPDATE outbox SET owner = ? WHERE number = ?", [(owner, number) for number in numbers])
+
+
+def notice_tried(db: apsw.Connection, number: int, *, change: int) -> None:
+    """Note that a notice is about to be shown; or, with -1, that this has ended without a crash."""
+    db.execute("UPDATE outbox SET attempts = max(0, attempts + ?) WHERE number = ?", (change, number))
 
 
 def show_notice(db: apsw.Connection, number: int, shown: Sequence[str]) -> None:

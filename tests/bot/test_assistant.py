@@ -11,7 +11,7 @@ import pytest
 
 from bot import phrases
 from bot.access import Standing
-from bot.assistant import ATTEMPTS
+from bot.attempts import ATTEMPTS
 from bot.chat_lock import chat_locked
 from bot.commands.command import Command, CommandCall
 from bot.commands.memory import look_after_memory
