@@ -46,10 +46,10 @@ BOUNDS: dict[str, tuple[Bound, ...]] = {
             "the others wait for their turn",
         ),
         Bound(
-            "tries of a message over which the process crashes",
-            "bot.assistant:ATTEMPTS",
+            "tries of a message, a reply or a notice over which the process crashes",
+            "bot.attempts:ATTEMPTS",
             "",
-            "it is skipped, and its sender is told",
+            "it is skipped, and the chat is told",
         ),
         Bound(
             "size of a file that came along",
@@ -73,6 +73,38 @@ BOUNDS: dict[str, tuple[Bound, ...]] = {
             "bot.when.tokens:MOST_TOKENS",
             "",
             "the rest is text",
+        ),
+    ),
+    "What Telegram and Discord send": (
+        Bound(
+            "an answer of Telegram",
+            "adapters.telegram.request:LARGEST_ANSWER",
+            "bytes",
+            "fewer updates are asked for; one that is larger by itself is left out, and logged",
+        ),
+        Bound(
+            "an answer or a payload of Discord",
+            "adapters.discord.library:MOST_BYTES",
+            "bytes",
+            "the connection ends, and is made anew",
+        ),
+        Bound(
+            "entries of a list in an event of Discord",
+            "adapters.discord.library:MOST_IN_A_LIST",
+            "",
+            "the event is not read, and logged",
+        ),
+        Bound(
+            "connections to Discord at once",
+            "adapters.discord.gateway:MOST_SHARDS",
+            "",
+            "one is opened",
+        ),
+        Bound(
+            "time for which a platform is left alone that wants that",
+            "bot.messages:LONGEST_WAIT",
+            "seconds",
+            "it is asked again",
         ),
     ),
     "Files": (
@@ -210,6 +242,24 @@ BOUNDS: dict[str, tuple[Bound, ...]] = {
             "one event of a stream",
             "bot.models.sse:MOST_BYTES",
             "bytes",
+            "it counts as broken, and the next model is asked",
+        ),
+        Bound(
+            "events of one answer",
+            "bot.models.http:MOST_EVENTS",
+            "",
+            "it counts as broken, and the next model is asked",
+        ),
+        Bound(
+            "tool calls in one answer",
+            "bot.models.answer_bounds:MOST_CALLS",
+            "",
+            "it counts as broken, and the next model is asked",
+        ),
+        Bound(
+            "lists and objects in each other, in an answer",
+            "bot.models.answer_bounds:MOST_LEVELS",
+            "",
             "it counts as broken, and the next model is asked",
         ),
         Bound(

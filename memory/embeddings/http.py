@@ -40,6 +40,9 @@ CONNECTIONS = 8
 ANSWER_BYTES = 1 << 20
 ANSWER_BYTES_A_TEXT = 1 << 18  # 8,192 numbers, written out
 ERROR_BYTES = 1 << 16
+VALUES_A_TEXT = 1 << 14
+"""Twice the numbers of the longest vectors there are. A body of nothing but brackets takes twenty times as long to read
+as one of numbers, and nobody else is served meanwhile."""
 
 _STATUS: Mapping[int, type[EmbeddingError]] = {
     401: KeyRejected,
@@ -186,7 +189,10 @@ class HttpProvider:
         request = self._dialect.body(texts, purpose, base64=base64)
         content = json.dumps(request, ensure_ascii=False).encode("utf-8", "replace")
         most_bytes = ANSWER_BYTES + len(texts) * ANSWER_BYTES_A_TEXT
-        answer = await self._answer("POST", self._dialect.url, content, most_bytes=most_bytes)
+        most_values = (1 + len(texts)) * VALUES_A_TEXT
+        answer = await self._answer(
+            "POST", self._dialect.url, content, most_bytes=most_bytes, most_values=most_values
+        )
         try:
             items = self._dialect.items(answer)
         except (LookupError, TypeError, AttributeError) as error:
@@ -202,7 +208,9 @@ class HttpProvider:
         """Return the JSON that the server has at another address of its own."""
         return await self._answer("GET", url, b"", most_bytes=ANSWER_BYTES)
 
-    async def _answer(self, method: str, url: str, content: bytes, *, most_bytes: int) -> object:
+    async def _answer(
+        self, method: str, url: str, content: bytes, *, most_bytes: int, most_values: int = 1 << 17
+    ) -> object:
         if self._closed:
             raise self._error(Unreachable, "was closed")
         asking = asyncio.create_task(self._exchange(method, url, content, most_bytes))
@@ -218,6 +226,8 @@ class HttpProvider:
             self._asking.discard(asking)
         if len(body) > most_bytes:
             raise self._error(AnswerUnusable, f"sent more than {most_bytes >> 20} MB")
+        if sum(map(body.count, (b",", b"[", b"{"))) > most_values:
+            raise self._error(AnswerUnusable, "sent more values than there can be in vectors")
         try:
             return json.loads(body)
         except (ValueError, RecursionError) as error:
