@@ -200,6 +200,9 @@ class TelegramAdapter:
                         me = await self._bot.get_me(
                             read_timeout=condition.answer_seconds(self._patience.call)
                         )
+                if type(me.id) is not int or not isinstance(me.username or "", str):
+                    # The library takes anything, and each message that is compared with it would be set aside.
+                    raise TelegramError("it does not tell who the bot is")
             except (TelegramError, TimeoutError) as error:
                 await asyncio.sleep(condition.failed(error))
             else:

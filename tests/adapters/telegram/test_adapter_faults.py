@@ -265,6 +265,27 @@ async def test_a_telegram_that_cannot_be_reached_at_start_is_found_when_it_is_th
             await api.stop()
 
 
+@pytest.mark.parametrize(
+    "me",
+    [
+        '{"id": "7", "is_bot": true, "first_name": "b", "username": "commonplace_bot"}',
+        '{"id": 7, "is_bot": true, "first_name": "b", "username": ["commonplace_bot"]}',
+        '{"id": null, "is_bot": true, "first_name": "b"}',
+    ],
+)
+async def test_a_bot_that_is_told_nonsense_of_itself_asks_again_and_sets_nothing_aside(
+    me: str, api: BotApi, tmp_path: Path
+) -> None:
+    nonsense = Fault.status(200, f'{{"ok": true, "result": {me}}}', "application/json")
+    api.fail("getMe", nonsense, times=2)
+    anna = api.person(2, "Anna")
+    async with life(api, tmp_path) as here:
+        here.model.enqueue("There you are.")
+        await anna.say("Are you there?")
+        await anna.chat.answer(containing="There you are.")
+    assert len(api.calls_of("getMe")) == 3
+
+
 async def test_a_wrong_token_is_told_with_the_mend_and_ends_nothing(
     api: BotApi, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
