@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 from tests.fakes.commonplace import leads_elsewhere
 from tests.fakes.main_memory import main_memory
@@ -64,8 +65,18 @@ def pytest_configure(config: pytest.Config) -> None:
         settings.load_profile("whole")
         return
     settings.load_profile("quick")
+    leave_out_constants_of_ours()
     if "TMPDIR" not in os.environ and (folder := main_memory()):
         os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
+
+
+def leave_out_constants_of_ours() -> None:
+    """Have hypothesis draw no constants from our sources.
+
+    It reads those of the modules that happen to be loaded, and these depend on the tests that a worker had before:
+    a test would not try the same at each run. `make check` has them.
+    """
+    providers._get_local_constants = lambda: providers._local_constants
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
