@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.normalization import MOST_MARKS, Form, is_normalized, normalize
-from tests.growth import assert_grows_linearly, cases, repeated
+from tests.growth import SIZES, assert_grows_linearly, cases, repeated
 
 FORMS: tuple[Form, ...] = ("NFC", "NFD", "NFKC", "NFKD")
 MARKS = "\u0345\u0360\u035c\u0315\u0301\u0327\u0334"
@@ -34,8 +34,12 @@ def test_more_marks_are_cut_apart_and_none_is_lost(mark: str) -> None:
         assert not is_normalized(form, text)
 
 
+@pytest.mark.parametrize(
+    "sizes",
+    [pytest.param((8_000, 50_000), id="long"), pytest.param(SIZES, id="longer", marks=pytest.mark.thorough)],
+)
 @pytest.mark.parametrize("form", FORMS)
-def test_the_time_grows_with_the_text(form: Form) -> None:
+def test_the_time_grows_with_the_text(form: Form, sizes: tuple[int, ...]) -> None:
     rows = {
         "two marks in turn": MARKS[:2] * 50,
         "each mark a hundred times": "".join(mark * 100 for mark in MARKS),
@@ -45,6 +49,6 @@ def test_the_time_grows_with_the_text(form: Form) -> None:
     }
     shapes = {name: repeated(row) for name, row in rows.items()}
     for case in cases([(form, lambda text: normalize(form, text))], shapes):
-        assert_grows_linearly(case)
+        assert_grows_linearly(case, sizes)
     whole = MARKS[0] * 100_000 + MARKS[-1] * 100_000
     assert len(normalize(form, f"a{whole}")) > len(whole)

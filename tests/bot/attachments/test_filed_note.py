@@ -7,6 +7,7 @@ from bot.attachments.documents import DocumentText
 from bot.attachments.filed_note import MOST_BYTES, FiledNote, filed_note, is_title, slug
 from memory.chunker import split_passages
 from memory.paths import note_parts
+from tests.growth import Case, assert_grows_linearly, repeated
 
 DAY = date(2026, 11, 21)
 
@@ -181,7 +182,19 @@ def test_a_long_line_is_filed_at_once(line: str) -> None:
     assert thread_time() - began < 2
 
 
-@pytest.mark.parametrize("heading", ["a\n=\n\n", "# a\n"])
+HEADINGS = ["a\n=\n\n", "# a\n"]
+
+
+@pytest.mark.parametrize("heading", HEADINGS)
+def test_the_time_for_a_document_of_nothing_but_headings_grows_with_its_length(heading: str) -> None:
+    def file(text: str) -> None:
+        assert made(text, kind="Markdown").block.endswith("\n## a")
+
+    assert_grows_linearly(Case("headings", file, repeated(heading)))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("heading", HEADINGS)
 def test_a_document_of_nothing_but_headings_is_filed_at_once(heading: str) -> None:
     text = heading * 400_000
     began = thread_time()

@@ -408,7 +408,7 @@ async def test_a_slow_file_holds_up_nobody_else() -> None:
 
 async def test_all_files_of_a_message_have_one_allowance_and_text_is_read_all_the_same() -> None:
     shelf = Shelf({"slow.pdf": slow_pdf(), "b.pdf": pdf_with("late"), "c.png": picture(), "d.txt": b"plain"})
-    allowance = Allowance(2.0)
+    allowance = Allowance(1.0)
     read = await shelf.reader().read(
         sent(document("slow.pdf"), document("b.pdf"), Attachment("picture", "c.png"), document("d.txt")),
         allowance,

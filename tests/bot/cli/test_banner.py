@@ -30,18 +30,18 @@ def test_a_chat_begins_with_where_the_notes_are_and_that_the_notebook_answers(tm
         assert window.leave() == 0
 
 
-def test_a_chat_in_another_folder_says_that_its_memory_is_another_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["one", pytest.param("two", marks=pytest.mark.thorough)])
+def test_a_chat_in_another_folder_says_that_its_memory_is_another_one(tmp_path: Path, name: str) -> None:
     """And so does its answer to a code that the first folder's bot gave."""
-    folders = [tmp_path / "one", tmp_path / "two"]
-    for folder in folders:
-        folder.mkdir()
-        with window_of(folder, "chat") as window:
-            first = window.until("›").splitlines()[0]
-            assert first == f"Commonplace: your notes are in {folder / 'workspace' / 'memory'}"
-            window.type("/pair CCCCCCCC\r")
-            window.until(f"I looked in {folder / 'workspace'}. If your bot uses another folder")
-            window.type("exit\r")
-            assert window.leave() == 0
+    folder = tmp_path / name
+    folder.mkdir()
+    with window_of(folder, "chat") as window:
+        first = window.until("›").splitlines()[0]
+        assert first == f"Commonplace: your notes are in {folder / 'workspace' / 'memory'}"
+        window.type("/pair CCCCCCCC\r")
+        window.until(f"I looked in {folder / 'workspace'}. If your bot uses another folder")
+        window.type("exit\r")
+        assert window.leave() == 0
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", pytest.param("0.0.0.0", marks=pytest.mark.thorough)])
