@@ -1,6 +1,8 @@
 """What holds for every test, whatever the environment of whoever runs them holds."""
 
+import contextlib
 import gc
+import importlib
 import os
 import tempfile
 import time
@@ -11,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
 from hypothesis.internal.conjecture import providers
 
 from tests.fakes.commonplace import leads_elsewhere
@@ -89,14 +92,36 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Generator[None, object, object]:
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
     """What is collected stays to the end: to look through it for garbage, again and again, takes seconds."""
     gc.disable()
     try:
+        share_first_run(session.config)
         return (yield)
     finally:
         gc.enable()
         gc.freeze()
+
+
+def share_first_run(config: pytest.Config) -> None:
+    """Do only once, in a new clone, what each worker would do for itself and then keep in a file.
+
+    pytest rewrites the assertions of all test modules, 5 s of work: each worker begins with a share of its own.
+    hypothesis finds out which characters there are, 2 s: the process that waits for the workers does it.
+    """
+    worker = getattr(config, "workerinput", None)
+    if worker is None:
+        if config.getoption("numprocesses", None):
+            st.text().validate()
+        return
+    names = (Path(argument.partition("::")[0]) for argument in config.args)
+    folders = [config.rootpath / name for name in names]
+    files = sorted(file for folder in folders if folder.is_dir() for file in folder.rglob("test_*.py"))
+    own = int(worker["workerid"].removeprefix("gw"))
+    for file in files[own :: worker["workercount"]]:
+        if file.is_relative_to(TESTS) and not pytest_ignore_collect(file, config):
+            with contextlib.suppress(Exception, pytest.skip.Exception):  # its collection tells why
+                importlib.import_module(".".join(file.relative_to(TESTS.parent).with_suffix("").parts))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
