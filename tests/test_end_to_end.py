@@ -511,7 +511,7 @@ def test_a_workspace_that_cannot_be_is_one_line(here: Commonplace, command: tupl
 @pytest.mark.skipif(is_root(), reason="root may write anywhere")
 @pytest.mark.parametrize("command", [("run",), ("chat", "-m", "/status"), ("memory", "write", "x")])
 def test_a_folder_without_permission_is_one_line(commonplace: Commonplace, command: tuple[str, ...]) -> None:
-    (commonplace.folder / "workspace").mkdir(mode=0o500)
+    (commonplace.folder / "workspace").chmod(0o500)
     commonplace.fails(*command)
 
 
