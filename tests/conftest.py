@@ -119,7 +119,8 @@ def share_first_run(config: pytest.Config) -> None:
     files = sorted(file for folder in folders if folder.is_dir() for file in folder.rglob("test_*.py"))
     own = int(worker["workerid"].removeprefix("gw"))
     for file in files[own :: worker["workercount"]]:
-        if file.is_relative_to(TESTS) and not pytest_ignore_collect(file, config):
+        left_out = any(pytest_ignore_collect(path, config) for path in (file, *file.parents))
+        if file.is_relative_to(TESTS) and not left_out:
             with contextlib.suppress(Exception, pytest.skip.Exception):  # its collection tells why
                 importlib.import_module(".".join(file.relative_to(TESTS.parent).with_suffix("").parts))
 
