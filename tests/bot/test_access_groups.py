@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bot.access import Standing, standing_of
-from bot.config.settings import AccessSettings
+from bot.config.settings import AccessSettings, Settings
 from bot.messages import PersonId
 from tests.fakes.house import open_house
 from tests.fakes.talking import message
@@ -54,7 +54,7 @@ def test_nobody_becomes_owner_by_a_role(entry: str) -> None:
 @pytest.mark.parametrize("entry", ["discord:anna", "discord:100/20", "discord:@20", "discord:100/@friends"])
 def test_what_names_nobody_on_discord_is_refused(entry: str) -> None:
     with pytest.raises(ValueError, match="none of these"):
-        AccessSettings(allow=(entry,))
+        Settings.model_validate({"access": {"allow": [entry]}})
 
 
 async def test_a_role_opens_the_room_in_which_it_is_held_and_no_other(tmp_path: Path) -> None:

@@ -302,7 +302,7 @@ async def test_a_guest_talks_without_the_memory(house: House) -> None:
     house.model.enqueue("Hello, guest")
     assert await house.say("Hi", chat="telegram:3", sender="telegram:3") == "Hello, guest"
     (asked,) = house.model.history
-    assert [tool.name for tool in asked.tools] == ["remind", "list_reminders"]
+    assert [tool.name for tool in asked.tools] == ["remind", "list_reminders", "cancel_reminder"]
     assert "# Your memory" not in asked.system
     assert "There is no /recall" in await house.say("/recall x", chat="telegram:3", sender="telegram:3")
 
